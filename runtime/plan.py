@@ -1,0 +1,111 @@
+"""The argument plan: how one call's arguments become the words of the C entry point, as data.
+
+`bind` writes a `Plan`, the native core executes it. The entry point of every
+backend has one signature (ABI version 1):
+
+    int32_t fieldforge_entry_v1(const void* const* ptrs, const int64_t* ints,
+                                const void* scalars, void* arena, void* stream);
+
+* `ptrs[i]` is the address of index 0 in *domain coordinates* of field argument i
+  (the address of the first element minus the sum of start * stride), so that generated code
+  indexes with absolute domain indices;
+* `ints[i]` is the value of `Plan.ints[i]`: a stride in elements, a bound, a size;
+* `scalars` points to 8-byte slots, one for each scalar argument in order, holding the
+  value in its own dtype at the beginning of the slot (bool as one byte 0 or 1);
+* `arena` is workspace of `Plan.workspace` bytes, 64-byte aligned, null if that is 0.
+
+The result is 0, or a positive code that the backend documents.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import attrs
+
+from .dimension import Dimension
+
+ABI_VERSION: Final = 1
+ENTRY: Final = "fieldforge_entry_v1"
+
+Opcode: TypeAlias = Literal[
+    "const",  # push `value`
+    "stride",  # push the stride in elements of argument `argument` along its axis `axis`
+    "start",  # push the first index of argument `argument` along its axis `axis`
+    "stop",  # push one past the last index of argument `argument` along its axis `axis`
+    "scalar",  # push the integer scalar argument `argument`
+    "int",  # push `Plan.ints[value]`, which stands earlier
+    "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
+    "floordiv", "mod",  # Python semantics; division by zero gives 0
+]  # fmt: skip
+
+
+@attrs.frozen
+class Word:
+    """One instruction of an integer program in postfix order."""
+
+    op: Opcode
+    value: int = 0
+    argument: int = 0
+    axis: int = 0
+
+
+Code: TypeAlias = tuple[Word, ...]
+
+
+@attrs.frozen
+class Argument:
+    """One leaf of the parameters: a field or a scalar.
+
+    `path` is the index of the parameter followed by the element indices inside
+    nested tuples. `dims` and `unit` are for fields: `unit` names the axis whose
+    stride must be one element for this plan to fit (-1: none is required).
+    `written` and `read` say what the program does with a field.
+    """
+
+    name: str
+    path: tuple[int, ...]
+    kind: Literal["field", "scalar"]
+    dtype: str
+    dims: tuple[Dimension, ...] = ()
+    unit: int = -1
+    read: bool = False
+    written: bool = False
+
+
+@attrs.frozen
+class Box:
+    """A range of indices for each axis of one field argument, `stop` exclusive."""
+
+    argument: int
+    start: tuple[Code, ...]
+    stop: tuple[Code, ...]
+
+
+@attrs.frozen
+class Access:
+    """One statement: the boxes that it writes, and those it then reads.
+
+    Where any written box is empty nothing of it is read. Every box must lie
+    inside its argument. `pointwise` are the pairs (written, read) of arguments
+    that may be one and the same memory (same address, strides and starts);
+    any other overlap of a written and a read argument needs a snapshot.
+    """
+
+    writes: tuple[Box, ...]
+    reads: tuple[Box, ...]
+    pointwise: tuple[tuple[int, int], ...] = ()
+
+
+@attrs.frozen
+class Plan:
+    """Everything the native core needs to call one compiled variant of a program."""
+
+    program: str
+    parameters: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    ints: tuple[Code, ...]
+    accesses: tuple[Access, ...]
+    workspace: Code = (Word("const"),)
+    backend: str = "cpu"
+    abi: int = ABI_VERSION

@@ -1,0 +1,1 @@
+"""Stencil programs written in Python, compiled to the speed of memory."""

@@ -1,0 +1,1 @@
+"""Pure steps from one artifact to the next."""

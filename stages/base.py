@@ -1,0 +1,65 @@
+"""What a stage is: a named, versioned, pure step between artifacts.
+
+An *artifact* is a frozen value that a person can read (`text`) and the store
+can keep (`files`, canonical bytes by name, no pickle). A *stage* is a frozen
+attrs class whose fields are exactly the options that change its result; it has
+named input and output ports, and the engine does everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+
+
+@runtime_checkable
+class Artifact(Protocol):
+    """A value between two stages."""
+
+    @property
+    def text(self) -> str:
+        """What a person reads."""
+
+    def files(self) -> Mapping[str, bytes]:
+        """Canonical bytes by file name: equal artifacts have equal files."""
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Self:
+        """Rebuild the artifact from what `files` gave."""
+
+
+class Stage:
+    """A pure step: `run` takes the artifacts of its `needs` and gives those of its `provides`.
+
+    Subclasses are `@attrs.frozen`. The key of a result is made of the stage's
+    name, version, code, options, `environment()` and the content of its inputs.
+
+    Attributes:
+        name: verb that names the stage in workflows, traces and keys.
+        version: bump it when the meaning changes and the code digest cannot tell.
+        needs: input ports; a port that no stage provides is an input of the workflow.
+        provides: output ports, each with the class of its artifact.
+        cache: where results are remembered: on disk, in this process, or nowhere.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]]
+    provides: ClassVar[Mapping[str, type[Artifact]]]
+    cache: ClassVar[Literal["disk", "memory", "never"]] = "disk"
+
+    def run(self, **inputs: Any) -> Mapping[str, Artifact]:
+        """Do the step; a pure function of options and inputs."""
+        raise NotImplementedError(f"Stage '{self.name}' does not say what it does.")
+
+    def environment(self) -> Mapping[str, str]:
+        """Labelled key parts beyond options and inputs, such as the compiler's identity."""
+        return {}
+
+    def components(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
+        """Labelled key parts of inputs that are not artifacts, such as a `Definition`."""
+        return {}
+
+    def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+        """Inputs on which this same stage must run first; results arrive as input `earlier`."""
+        return ()

@@ -1,0 +1,1 @@
+"""From dataflow IR to a schedule and to source text for one target."""

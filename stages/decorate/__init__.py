@@ -1,0 +1,1 @@
+"""From a plan and a library to something that can be called."""

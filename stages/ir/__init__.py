@@ -1,0 +1,1 @@
+"""The intermediate representations, their text forms and their rules."""

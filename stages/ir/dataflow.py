@@ -1,0 +1,151 @@
+"""Dataflow IR: what a program computes, without saying where or when.
+
+    program   ::= leaves, values, statements
+    value     ::= Input | Scalar | Literal
+                | Map(op, value...)       pointwise; dims are the canonical union of the operands'
+                | Shift(value, dim, n)    g(i) = f(i + n)
+    statement ::= store...                all values of a statement are read before it writes
+    store     ::= output[box] = value
+
+Values are rows of one table, each referring to earlier rows only; a reference
+is a row number, and equal rows are one row (hash-consing), so structural equality is
+identity. Tuples do not exist here: a leaf `pair.0.1` is an element of a parameter.
+`Input(u, version=n)` is field `u` as it stands after n statements have written it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal as OneOf, TypeAlias
+
+import attrs
+
+from ...runtime.dimension import Dimension
+from .bounds import Ranges
+
+Ref: TypeAlias = int
+
+ARITHMETIC: Final = ("add", "sub", "mul", "div", "floordiv", "mod", "pow", "fmod", "minimum", "maximum")
+COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+LOGIC: Final = ("and", "or", "xor", "not")
+UNARY: Final = ("neg", "abs")
+MATH: Final = (
+    "sqrt", "exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "gamma",
+    "floor", "ceil", "trunc",
+)  # fmt: skip
+PREDICATES: Final = ("isfinite", "isinf", "isnan")
+OPERATIONS: Final = (
+    *ARITHMETIC, *COMPARISONS, *LOGIC, *UNARY, *MATH, *PREDICATES,
+    "cast",  # to the value's own dtype
+    "select",  # (condition, then, otherwise)
+)  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Value:
+    """A row of the table: numbers of one dtype over dimensions in canonical order."""
+
+    dims: tuple[Dimension, ...]
+    dtype: str
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The rows that this one is made from."""
+        return ()
+
+
+@attrs.frozen(kw_only=True)
+class Input(Value):
+    """Read a field parameter; printed `input u` or `input u @1` after one write."""
+
+    name: str
+    version: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Scalar(Value):
+    """Read a scalar parameter; printed `scalar dt`."""
+
+    name: str
+
+
+@attrs.frozen(kw_only=True)
+class Literal(Value):
+    """A number in its canonical spelling; printed `literal 0.5`."""
+
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class Map(Value):
+    """Combine values point by point; printed `add %1 %2`."""
+
+    op: str
+    args: tuple[Ref, ...]
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The arguments."""
+        return self.args
+
+
+@attrs.frozen(kw_only=True)
+class Shift(Value):
+    """The value `offset` indices further along `dim`; printed `shift %1 I+1`."""
+
+    arg: Ref
+    dim: Dimension
+    offset: int
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value that is shifted."""
+        return (self.arg,)
+
+
+@attrs.frozen
+class Leaf:
+    """A field or scalar inside a parameter; `path` is the parameter's index and those inside it."""
+
+    name: str
+    path: tuple[int, ...]
+    kind: OneOf["field", "scalar"]
+    dtype: str
+    dims: tuple[Dimension, ...] = ()
+
+
+@attrs.frozen
+class Store:
+    """Write `value` to the box of a field leaf."""
+
+    target: str
+    box: Ranges
+    value: Ref
+
+
+@attrs.frozen
+class Statement:
+    """Stores that all read before any of them writes."""
+
+    stores: tuple[Store, ...]
+
+
+@attrs.frozen
+class Dataflow:
+    """A whole program; `parameters` are the names that a caller uses, in order."""
+
+    name: str
+    parameters: tuple[str, ...]
+    leaves: tuple[Leaf, ...]
+    values: tuple[Value, ...]
+    statements: tuple[Statement, ...]
+
+
+@attrs.frozen
+class Read:
+    """The box of a field leaf that a statement reads, and whether only point by point."""
+
+    statement: int
+    name: str
+    box: Ranges
+    pointwise: bool

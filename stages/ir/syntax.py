@@ -1,0 +1,218 @@
+"""What the user wrote, typed: one operator or program as a table of expressions and statements.
+
+    operator   ::= parameters, nodes, body of statements, result type
+    node       ::= Name | Literal | Operation | Select | TupleOf | Element
+                 | ShiftBy | Broadcast | Cast | CallOf
+    statement  ::= Assign | Unpack | If | Return
+    program    ::= parameters, nodes, statements: call, outputs, domains
+
+Expressions are rows of a table in the order of evaluation (operands before
+their users, statement after statement); a reference is a row number. Nothing
+that walks a table recurses on its depth. Row i was written at `spans[i]`; spans live
+outside the tree, so moving a function changes nothing here.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+
+from ...runtime.dimension import Dimension
+from ...runtime.types import DataType
+
+Ref: TypeAlias = int
+
+
+@attrs.frozen(kw_only=True)
+class Expression:
+    """A row of the table; `type` is what it evaluates to."""
+
+    type: DataType
+
+
+@attrs.frozen(kw_only=True)
+class Name(Expression):
+    """Read a parameter or the latest version of a local variable."""
+
+    id: str
+
+
+@attrs.frozen(kw_only=True)
+class Literal(Expression):
+    """A number; `text` is its canonical spelling: 'True', '3', '0.1', 'inf', 'nan'."""
+
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class Operation(Expression):
+    """A pointwise operation or math builtin on scalars and fields.
+
+    `op` is one of dataflow's operations (`add`, `lt`, `sqrt`, `minimum`, ...) but for `cast` and `select`.
+    """
+
+    op: str
+    args: tuple[Ref, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Select(Expression):
+    """`where` (mask a field) or a ternary (condition a scalar), element-wise on tuples."""
+
+    condition: Ref
+    then: Ref
+    otherwise: Ref
+
+
+@attrs.frozen(kw_only=True)
+class TupleOf(Expression):
+    """Make a tuple or a named collection."""
+
+    elements: tuple[Ref, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Element(Expression):
+    """Read one element of a tuple or of a named collection."""
+
+    of: Ref
+    index: int
+
+
+@attrs.frozen(kw_only=True)
+class ShiftBy(Expression):
+    """Apply a field to a Cartesian offset: g(i) = f(i + offset)."""
+
+    field: Ref
+    dim: Dimension
+    offset: int
+
+
+@attrs.frozen(kw_only=True)
+class Broadcast(Expression):
+    """Repeat a field or scalar over the dimensions of `type`."""
+
+    arg: Ref
+
+
+@attrs.frozen(kw_only=True)
+class Cast(Expression):
+    """Convert to the dtype of `type`, element-wise on tuples."""
+
+    arg: Ref
+
+
+@attrs.frozen(kw_only=True)
+class CallOf(Expression):
+    """Call another operator; `callee` is its key in `Parsed.operators`, arguments in its order."""
+
+    callee: str
+    args: tuple[Ref, ...]
+
+
+@attrs.frozen
+class Assign:
+    """Bind a new version of a local variable."""
+
+    target: str
+    value: Ref
+
+
+@attrs.frozen
+class Unpack:
+    """Bind several names to the elements of a tuple; `starred` is the index of `*rest` or -1."""
+
+    targets: tuple[str, ...]
+    starred: int
+    value: Ref
+
+
+@attrs.frozen
+class If:
+    """Choose by a scalar condition; names bound in both branches live on."""
+
+    condition: Ref
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@attrs.frozen
+class Return:
+    """Give the result."""
+
+    value: Ref
+
+
+Statement: TypeAlias = Assign | Unpack | If | Return
+
+
+@attrs.frozen
+class Parameter:
+    """A named argument."""
+
+    name: str
+    type: DataType
+
+
+@attrs.frozen
+class Operator:
+    """A field operator."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    nodes: tuple[Expression, ...]
+    body: tuple[Statement, ...]
+    result: DataType
+
+
+@attrs.frozen
+class DomainRange:
+    """A dimension of a `domain=`; `start` and `stop` are integer scalar expressions."""
+
+    dim: Dimension
+    start: Ref
+    stop: Ref
+
+
+@attrs.frozen
+class OutputSlice:
+    """One axis of `a[1:-1]`: bounds relative to the field, negative from its end, None if absent."""
+
+    start: int | None
+    stop: int | None
+
+
+@attrs.frozen
+class Output:
+    """Where one leaf of a result goes: a leaf of a parameter, whole, sliced, or on a domain.
+
+    `slices` and `domain` are empty where the whole field is written; never both are given.
+    """
+
+    parameter: str
+    path: tuple[int, ...]
+    slices: tuple[OutputSlice, ...] = ()
+    domain: tuple[DomainRange, ...] = ()
+
+
+@attrs.frozen
+class CallStatement:
+    """One statement of a program: call an operator and write the leaves of its result.
+
+    `outputs` stand in the order of `types.leaves(result)`.
+    """
+
+    callee: str
+    args: tuple[Ref, ...]
+    outputs: tuple[Output, ...]
+
+
+@attrs.frozen
+class Program:
+    """Operator calls in order."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    nodes: tuple[Expression, ...]
+    body: tuple[CallStatement, ...]

@@ -1,0 +1,1 @@
+"""From the syntax tree to dataflow IR, and the passes on it."""

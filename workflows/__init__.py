@@ -1,0 +1,1 @@
+"""What runs stages: graphs, the engine, recipes, the decorators, the command line."""
