@@ -1,0 +1,1 @@
+"""`fieldforge demo`: real terrain, read, smoothed, measured and drawn."""
