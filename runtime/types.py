@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
+import numpy as np
 
-from .dimension import Dimension
+from . import collection, structure
+from .dimension import Dimension, promote_dims
+from .errors import ArgumentError, DSLTypeError
 
 INTEGERS: Final = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS: Final = ("float32", "float64")
@@ -65,7 +69,7 @@ class CollectionType:
 
 @attrs.frozen
 class OffsetType:
-    """A `FieldOffset`: from `source` to `target` (two targets: all neighbours, the second local)."""
+    """A `FieldOffset`: from `source` to `target` (two targets: neighbours, the second local)."""
 
     name: str
     source: Dimension
@@ -104,3 +108,78 @@ def leaves(type_: Type, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int,
             yield from leaves(element, (*path, index))
     else:
         yield path, type_
+
+
+_INT32: Final = range(-(2**31), 2**31)
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def type_of_value(value: Any) -> DataType:
+    """Return the type of a Python value: a number, a tuple, a collection or a field.
+
+    An object with a `__gt_type__()` that is one of our types says it itself.
+
+    >>> str(type_of_value((1, 2**40, 1.0, np.float32(1), True)))
+    'tuple[int32, int64, float64, float32, bool]'
+    """
+    if isinstance(value, enum.Enum):
+        value = value.value
+    parts = structure.elements(value)
+    if parts is not None:
+        types = tuple(map(type_of_value, parts))
+        kind = type(value)
+        if collection.is_collection(kind):
+            return CollectionType(kind.__qualname__, collection.keys_of(kind), types, kind)
+        return TupleType(types)
+    if getattr(type(value), "__fieldforge_field__", False):
+        return FieldType(value.domain.dims, ScalarType(np.dtype(value.dtype.scalar_type).name))
+    offered = getattr(value, "__gt_type__", None)
+    if offered is not None and isinstance(found := offered(), DataType):
+        return found
+    return ScalarType(scalar_name(value))
+
+
+def scalar_name(value: Any) -> str:
+    """Return the dtype of a number: an int is int32 if it fits, else int64."""
+    if isinstance(value, np.generic) and value.dtype.name in SCALARS:
+        return value.dtype.name
+    match value:
+        case bool():
+            return "bool"
+        case int() if value in _INT32:
+            return "int32"
+        case int() if value in _INT64:
+            return "int64"
+        case int():
+            raise IntegerRangeError(f"The integer {value} does not fit in 64 bits.")
+        case float():
+            return "float64"
+    raise ArgumentError(
+        f"Expected a number, a field, or a tuple of them, got an object of type "
+        f"'{type(value).__name__}'."
+    )
+
+
+class IntegerRangeError(ArgumentError, ValueError):
+    """A Python integer that no integer type of the language can hold."""
+
+
+def promote(*types: ScalarType | FieldType) -> ScalarType | FieldType:
+    """Return the type of an operation on scalars and fields; their dtypes must be the same.
+
+    >>> I, J = Dimension("I"), Dimension("J")
+    >>> real = ScalarType("float64")
+    >>> str(promote(FieldType((J,), real), real, FieldType((I,), real)))
+    'Field[[I, J], float64]'
+    """
+    dtypes = [t.dtype if isinstance(t, FieldType) else t for t in types]
+    for type_, dtype in zip(types, dtypes, strict=True):
+        if dtype != dtypes[0]:
+            raise DSLTypeError(
+                None,
+                f"Could not promote '{types[0]}' and '{type_}' to common type.",
+                notes=["There are no implicit conversions between number types."],
+                hints=[f"Convert one of them, for example with 'astype(x, {dtypes[0]})'."],
+            )
+    fields = [t.dims for t in types if isinstance(t, FieldType)]
+    return FieldType(promote_dims(*fields), dtypes[0]) if fields else dtypes[0]

@@ -1,0 +1,280 @@
+"""Which version of the code made a result: the toolchain's own sources, and the user's.
+
+An installed wheel is known by its list of files and their digests, a working copy by its sources. A
+working copy can also be asked for just the modules that a stage reaches by its
+imports, so that work on one stage leaves the results of the others standing.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from types import FunctionType
+from typing import Any, Final
+
+import attrs
+
+from .files import publish, read_file, scratch_folder
+from .fingerprint import components_key, fingerprint
+from .functions import PACKAGE, home, is_ours
+from .sealed import seal, unseal
+
+FOLDERS: Final = ("cache", "runtime", "stages", "workflows")
+_SUFFIXES: Final = (".py", ".h", ".hpp", ".cpp")
+_ROOT: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_STARTED: Final = time.time_ns()
+_RACY: Final = 2 * 10**9  # ns; a file this young may change again under the same time stamp
+_KIND: Final = "fieldforge-sources-1"
+_LIMIT: Final = 64 << 20
+_IMPORT: Final = re.compile(
+    rf"^[ \t]*(?:from[ \t]+(\.+[\w.]*|{PACKAGE}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+    rf"|import[ \t]+({PACKAGE}[\w.]*))",
+    re.MULTILINE,
+)
+
+
+@attrs.frozen
+class Source:
+    """One file of the toolchain: its stamp, digest, and the modules that it names in imports."""
+
+    stamp: tuple[int, int, int]  # size, mtime_ns, inode
+    digest: str
+    imports: tuple[str, ...]
+
+
+def toolchain_digest(*modules: str, memo: str | os.PathLike[str] | None = None) -> str:
+    """Digest the toolchain's own code, or what `modules` can reach of it.
+
+    Module names may be given in full or from the package down, as `stages.lower`. Computed once per
+    process, because code that is loaded does not change. `memo` names a file, such as
+    `sources.json` in `Store.notes`, that remembers digests by size, time and inode.
+    """
+    names = tuple(sorted({name.removeprefix(f"{PACKAGE}.") for name in modules}))
+    return _toolchain_digest(names, os.fspath(memo) if memo is not None else None)
+
+
+def code_digest(value: Any, memo: str | os.PathLike[str] | None = None) -> str | None:
+    """Digest all code that takes part when `value`, a stage with its options, is run.
+
+    A stage of ours counts with the modules that its class, and every class and function among
+    its options, can reach. A stage of a user's counts with its source and the whole toolchain.
+    None means that the source cannot be had, so the result must not outlive the process.
+    """
+    kinds = [kind for kind in type(value).__mro__ if kind is not object]
+    foreign = [kind for kind in kinds if not _is_known(kind)]
+    if foreign:
+        texts = tuple(function_digest(kind) for kind in foreign)
+        return None if None in texts else fingerprint((texts, toolchain_digest(memo=memo)))
+    return toolchain_digest(*sorted(set(_modules(value))), memo=memo)
+
+
+def function_digest(function: Any) -> str | None:
+    """Digest a function or class of a user's: its text, its module, and what it closes over.
+
+    None if the text cannot be had, or it closes over something that has no digest.
+
+    >>> function_digest(len) == function_digest(print)
+    False
+    >>> function_digest(object().__str__) is None
+    True
+    """
+    try:
+        return fingerprint(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def read_sources(root: str, memo: str | None) -> dict[str, Source]:
+    """Return the files of the toolchain by their path below `root`."""
+    known = _recall(memo)
+    sources = {}
+    for name, stamp in _files(root):
+        old = known.get(name)
+        sources[name] = old if old and old.stamp == stamp else _read(root, name, stamp)
+    young = time.time_ns() - _RACY
+    settled = {name: source for name, source in sources.items() if source.stamp[1] < young}
+    if memo is not None and settled != known:
+        _remember(memo, settled)
+    return sources
+
+
+def reach(sources: dict[str, Source], modules: Iterable[str]) -> tuple[str, ...]:
+    """Return the files that `modules` import, directly or not, and the packages around them."""
+    waiting = [path for module in modules for path in _paths(sources, module)]
+    seen = set(waiting)
+    while waiting:
+        for module in sources[waiting.pop()].imports:
+            for path in _paths(sources, module):
+                if path not in seen:
+                    seen.add(path)
+                    waiting.append(path)
+    return tuple(sorted(seen))
+
+
+@functools.lru_cache(maxsize=256)
+def _toolchain_digest(modules: tuple[str, ...], memo: str | None) -> str:
+    record = _wheel_record()
+    if record is not None:
+        return fingerprint(("wheel", record))
+    sources = _sources(memo)
+    names = reach(sources, modules) if modules else tuple(sources)
+    if modules and not all(_paths(sources, module) for module in modules):
+        names = tuple(sources)  # a module that is no file of ours: believe nothing less than all
+    used = components_key({name: sources[name].digest for name in names})
+    return fingerprint(("sources", used, _loaded_code(sources, names)))
+
+
+@functools.lru_cache(maxsize=8)
+def _sources(memo: str | None) -> dict[str, Source]:
+    return read_sources(_ROOT, memo)
+
+
+def _loaded_code(sources: dict[str, Source], names: Iterable[str]) -> bytes:
+    """Return nothing, or a random salt when a file was edited after this process had started.
+
+    Then nobody can tell which version is loaded, and nothing this process makes may be
+    taken for the work of either.
+    """
+    now = time.time_ns()
+    edited = any(_STARTED < sources[name].stamp[1] <= now for name in names)
+    return _process_salt() if edited else b""
+
+
+@functools.lru_cache(maxsize=1)
+def _process_salt() -> bytes:
+    return os.urandom(16)
+
+
+@functools.lru_cache(maxsize=1)
+def _wheel_record() -> str | None:
+    """Digest the list of installed files; None in a working copy."""
+    parent = os.path.dirname(_ROOT)
+    try:
+        names = sorted(os.listdir(parent))
+    except OSError:
+        return None
+    for name in names:
+        if name.startswith(f"{PACKAGE}-") and name.endswith(".dist-info"):
+            try:
+                content = read_file(os.path.join(parent, name, "RECORD"), _LIMIT)
+            except (OSError, ValueError):
+                continue
+            if f"{PACKAGE}/cache/code.py,sha256=".encode() in content:
+                return hashlib.sha256(content).hexdigest()
+    return None
+
+
+def _files(root: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Yield the sources below the four folders with their stamps, sorted within a folder."""
+    waiting = list(reversed(FOLDERS))
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(os.path.join(root, folder)), key=lambda e: e.name)
+        except OSError:
+            continue
+        for entry in entries:
+            name = f"{folder}/{entry.name}"
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    waiting.append(name)
+            elif entry.name.endswith(_SUFFIXES):
+                found = entry.stat()
+                yield name, (found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _read(root: str, name: str, stamp: tuple[int, int, int]) -> Source:
+    with open(os.path.join(root, name), "rb") as stream:
+        content = stream.read()
+    text = content.decode(errors="replace") if name.endswith(".py") else ""
+    return Source(stamp, hashlib.sha256(content).hexdigest(), _imports(name, text))
+
+
+def _imports(name: str, text: str) -> tuple[str, ...]:
+    """List the modules of ours that a source may import; one too many does no harm."""
+    package = name.split("/")[:-1]
+    found = set()
+    for source, names, direct in _IMPORT.findall(text):
+        if direct:
+            found.add(direct.removeprefix(PACKAGE).lstrip("."))
+            continue
+        level = len(source) - len(source.lstrip("."))
+        stem = source.lstrip(".") if level else source.removeprefix(PACKAGE).lstrip(".")
+        around = package[: len(package) - level + 1] if level else []
+        module = ".".join([*around, *([stem] if stem else [])])
+        found.add(module)
+        found.update(f"{module}.{part}" for part in re.findall(r"\w+", names))
+    return tuple(sorted(found))
+
+
+def _paths(sources: dict[str, Source], module: str) -> list[str]:
+    """Return the file of `module` and the `__init__` of every package around it."""
+    path = module.replace(".", "/")
+    own = [found for found in (f"{path}.py", f"{path}/__init__.py") if found in sources]
+    if not own:
+        return []
+    steps = module.split(".")
+    around = ["/".join([*steps[:depth], "__init__.py"]) for depth in range(1, len(steps))]
+    return own + [found for found in around if found in sources]
+
+
+def _recall(memo: str | None) -> dict[str, Source]:
+    """Read the memo; a damaged one is as good as none."""
+    if memo is None:
+        return {}
+    try:
+        rows = json.loads(unseal(_KIND, read_file(memo, _LIMIT)))
+        return {
+            name: Source((size, mtime, inode), digest, tuple(imports))
+            for name, (size, mtime, inode, digest, imports) in rows.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _remember(memo: str, sources: dict[str, Source]) -> None:
+    """Write the memo if the store has been made; what cannot be remembered is read again."""
+    rows = {
+        name: [*source.stamp, source.digest, source.imports] for name, source in sources.items()
+    }
+    try:
+        with scratch_folder(os.path.join(os.path.dirname(memo), "tmp")) as scratch:
+            publish(scratch, memo, seal(_KIND, json.dumps(rows, sort_keys=True)))
+    except OSError:
+        return
+
+
+def _is_known(kind: type) -> bool:
+    return is_ours(kind.__module__) or kind.__module__ in ("builtins", "typing", "abc", "enum")
+
+
+def _modules(value: Any) -> Iterator[str]:
+    """Yield the modules of ours whose classes and functions stand inside `value`."""
+    waiting, seen = [value], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, FunctionType | type):
+            if is_ours(home(part)):
+                yield home(part)
+            continue
+        yield from (kind.__module__ for kind in type(part).__mro__ if is_ours(kind.__module__))
+        waiting += _inside(part)
+
+
+def _inside(part: Any) -> list[Any]:
+    if isinstance(part, tuple | list | frozenset | set):
+        return list(part)
+    if isinstance(part, dict):
+        return [*part.keys(), *part.values()]
+    if isinstance(part, functools.partial):
+        return [part.func, part.args, part.keywords]
+    fields = getattr(type(part), "__attrs_attrs__", ())
+    return [getattr(part, field.name) for field in fields]

@@ -1,0 +1,301 @@
+"""Remember results on disk: blobs by the digest of their content, records by key, records last.
+
+    <root>/v1/act/ab/<key>     what a stage gave, one record a result
+    <root>/v1/cas/ab/<sha256>  files too large for a record
+    <root>/v1/tmp bad lock log drafts, damaged files, locks between processes, logs
+
+Nothing is made before the first write, and nothing that is read is believed before
+its digest has been checked. Trouble with a read is a miss, trouble with a write an
+event: the disk never stops a program that it is only there to speed up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from typing import Final
+
+from . import root as layout
+from .faults import Faults
+from .files import publish, read_file, scratch_folder, set_aside, sweep
+from .fingerprint import artifact_digest
+from .locks import BuildLock
+from .record import File, Output, Record, is_content, is_key, parse_record
+from .store import Files, OnEvent, Stats, ignore, make_record
+
+_RECORD_LIMIT: Final = 16 << 20
+
+
+class Disk:
+    """A store in a private folder, shared by any number of processes."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        owners: tuple[int, ...] = (),
+        durable: bool = False,
+        on_event: OnEvent = ignore,
+    ) -> None:
+        """Open a store; one that others may write to is a `StorePermissionError`.
+
+        Args:
+            root: the folder; it is made at the first write.
+            read_only: never write, as for a store that a site offers; root may own it.
+            owners: users beside this one whose files are believed.
+            durable: flush files to the medium before they appear; slow, and
+                not needed for correctness.
+            on_event: told what went wrong, as a name and facts.
+
+        """
+        self._root = os.path.abspath(os.path.expanduser(os.fspath(root)))
+        self._base = os.path.join(self._root, layout.VERSION)
+        self._owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
+        self._read_only, self._durable = read_only, durable
+        self._faults = Faults(on_event)
+        self._checked = self._made = False
+        self._is_there()
+
+    @property
+    def path(self) -> Path:
+        """The folder of the store, which need not exist yet."""
+        return Path(self._root)
+
+    @property
+    def writable(self) -> bool:
+        """Whether `keep` tries to write."""
+        return not self._read_only
+
+    @property
+    def notes(self) -> Path | None:
+        """Where `code.py` and others remember digests of files; None before the first write."""
+        return Path(self._base) if self.writable and self._is_there() else None
+
+    def find(self, key: str) -> Record | None:
+        """Return the record under `key`; a damaged one is moved away and reported."""
+        found = self._load(key) if is_key(key) and self._is_there() else None
+        self._faults.count("misses" if found is None else "hits")
+        return found
+
+    def read(self, record: Record, port: str) -> Files | None:
+        """Return the files at `port`, verified; None when one is missing or damaged."""
+        output = record.output(port)
+        if output is None:
+            return None
+        files = {}
+        for file in output.files:
+            content = file.inline if file.inline is not None else self._content(file)
+            if content is None:
+                return None
+            files[file.name] = content
+        return files
+
+    def keep(
+        self,
+        key: str,
+        *,
+        stage: str,
+        program: str,
+        components: Mapping[str, str],
+        outputs: Mapping[str, Files],
+        seconds: float = 0.0,
+        meta: Mapping[str, str] | None = None,
+    ) -> Record:
+        """Write blobs, then the record that names them; a failed write is an event."""
+        record = make_record(
+            key,
+            stage=stage,
+            program=program,
+            components=components,
+            outputs=outputs,
+            seconds=seconds,
+            meta=meta,
+        )
+        if self.writable:
+            self._write(record, {port: outputs[port] for port in sorted(outputs)})
+        return record
+
+    def admit(self, record: Record, port: str, files: Files) -> None:
+        """Take in a verified output; the record follows once all that it names is here."""
+        output = record.output(port)
+        if self.writable and output is not None and output.digest == artifact_digest(files):
+            self._write(record, {port: files})
+
+    def blob(self, sha256: str) -> bytes | None:
+        """Return the verified content with this digest."""
+        if not is_key(sha256) or not self._is_there():
+            return None
+        try:
+            size = os.lstat(self._blob_path(sha256)).st_size
+        except OSError:
+            return None
+        return self._content(File("blob", sha256, size))
+
+    def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
+        """Yield the records of a stage and a program, sorted by key."""
+        if not self._is_there():
+            return
+        for key in self._names("act"):
+            record = self._load(key)
+            if record and stage in (None, record.stage) and program in (None, record.program):
+                yield record
+
+    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
+        """Hold the right to build `key` among the processes of this node."""
+        if not is_key(key) or self._read_only or not self._prepare():
+            return nullcontext(False)
+        path = os.path.join(self._base, "lock", key[:2], key)
+        return BuildLock(path, self._faults.on_event).acquire(limit, what=key[:8])
+
+    def stats(self) -> Stats:
+        """Count the files; walks the whole store."""
+        blobs, size = 0, 0
+        keys = list(self._names("act")) if self._is_there() else []
+        for path in [self._record_path(key) for key in keys]:
+            size += _size(path)
+        for name in self._names("cas") if self._is_there() else ():
+            blobs += 1
+            size += _size(self._blob_path(name))
+        return Stats(records=len(keys), blobs=blobs, size=size, **self._faults.counts)
+
+    # Reading.
+
+    def _is_there(self) -> bool:
+        """Tell whether there is a store, and check once that it may be believed."""
+        if not self._checked and layout.exists(self._root):
+            try:
+                layout.check(self._root, self._owners)
+            except OSError as error:
+                self._faults.unreadable(self._root, error)
+                return False
+            self._checked = True
+        return self._checked
+
+    def _load(self, key: str) -> Record | None:
+        path = self._record_path(key)
+        try:
+            return parse_record(read_file(path, _RECORD_LIMIT), key)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._faults.unreadable(path, error)
+        except ValueError as error:
+            self._quarantine(path, str(error))
+        return None
+
+    def _content(self, file: File) -> bytes | None:
+        path = self._blob_path(file.sha256)
+        try:
+            content = read_file(path, file.size)
+        except FileNotFoundError:
+            self._faults.on_event("store.blob_missing", path=path)
+            return None
+        except OSError as error:
+            self._faults.unreadable(path, error)
+            return None
+        except ValueError as error:
+            self._quarantine(path, str(error))
+            return None
+        if not is_content(file, content):
+            self._quarantine(path, "Its content does not have its digest.")
+            return None
+        return content
+
+    def _quarantine(self, path: str, reason: str) -> None:
+        """Move a damaged file out of the way, so that the next build can put a good one there."""
+        self._faults.corrupt(path, reason)
+        if self._read_only:
+            return
+        try:
+            set_aside(path, os.path.join(self._base, "bad"))
+        except OSError as error:
+            self._faults.unmovable(path, error)
+
+    # Writing.
+
+    def _prepare(self) -> bool:
+        """Make the folders before the first write and sweep what killed processes left."""
+        tmp = os.path.join(self._base, "tmp")
+        if self._made and os.path.isdir(tmp):
+            return True
+        try:
+            layout.make(self._root, self._owners)
+            swept = sweep(tmp)
+        except OSError as error:
+            self._faults.unwritable(self._root, error)
+            return False
+        if swept:
+            self._faults.on_event("store.swept", path=self._root, folders=swept)
+        self._checked = self._made = True
+        return True
+
+    def _write(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        if not self._prepare():
+            return
+        try:
+            with scratch_folder(os.path.join(self._base, "tmp")) as scratch:
+                for output in record.outputs:
+                    if output.port in outputs:
+                        self._write_blobs(scratch, output, outputs[output.port])
+                if len(outputs) < len(record.outputs) and not self._has_all(record):
+                    return
+                path = self._record_path(record.key)
+                publish(scratch, path, record.encode(), durable=self._durable)
+        except OSError as error:
+            self._faults.unwritable(self._record_path(record.key), error)
+            return
+        self._faults.count("kept")
+        self._faults.on_event(
+            "store.kept", key=record.key, stage=record.stage, program=record.program
+        )
+
+    def _write_blobs(self, scratch: str, output: Output, files: Files) -> None:
+        for file in output.files:
+            if file.inline is None:
+                path = self._blob_path(file.sha256)
+                if not _holds(path, file):
+                    publish(scratch, path, files[file.name], durable=self._durable)
+
+    def _has_all(self, record: Record) -> bool:
+        files = [file for output in record.outputs for file in output.files]
+        return all(
+            file.inline is not None or _size(self._blob_path(file.sha256)) == file.size
+            for file in files
+        )
+
+    # Names.
+
+    def _record_path(self, key: str) -> str:
+        return f"{self._base}/act/{key[:2]}/{key}"
+
+    def _blob_path(self, sha256: str) -> str:
+        return f"{self._base}/cas/{sha256[:2]}/{sha256}"
+
+    def _names(self, folder: str) -> Iterator[str]:
+        top = os.path.join(self._base, folder)
+        for part in _listed(top):
+            yield from (name for name in _listed(os.path.join(top, part)) if is_key(name))
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []
+
+
+def _size(path: str) -> int:
+    with suppress(OSError):
+        return os.lstat(path).st_size
+    return 0
+
+
+def _holds(path: str, file: File) -> bool:
+    """Tell whether a blob is there and sound; writing again is cheap beside building again."""
+    try:
+        return is_content(file, read_file(path, file.size))
+    except (OSError, ValueError):
+        return False

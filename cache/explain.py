@@ -1,0 +1,52 @@
+"""Say why a result was not found: what differs from the nearest one that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from .record import Record
+from .store import Store
+
+
+@attrs.frozen
+class Difference:
+    """A part of a key that changed; None where one side does not have it."""
+
+    label: str
+    old: str | None
+    new: str | None
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.old or 'absent'} -> {self.new or 'absent'}"
+
+
+def nearest(store: Store, stage: str, program: str, components: Mapping[str, str]) -> Record | None:
+    """Return the record of this stage and program that shares most parts; the latest of equals."""
+    best: tuple[int, int, int, str] | None = None
+    found = None
+    for record in store.records(stage, program):
+        old = dict(record.components)
+        shared = sum(old.get(label) == value for label, value in components.items())
+        rank = (shared, -len(old), record.created, record.key)
+        if best is None or rank > best:
+            best, found = rank, record
+    return found
+
+
+def differences(
+    old: Mapping[str, str] | Iterable[tuple[str, str]],
+    new: Mapping[str, str] | Iterable[tuple[str, str]],
+) -> tuple[Difference, ...]:
+    """Return the parts that differ, sorted by label.
+
+    >>> [str(found) for found in differences({"fuse": "True", "isa": "v3"}, {"fuse": "False"})]
+    ['fuse: True -> False', 'isa: v3 -> absent']
+    """
+    before, after = dict(old), dict(new)
+    return tuple(
+        Difference(label, before.get(label), after.get(label))
+        for label in sorted({*before, *after})
+        if before.get(label) != after.get(label)
+    )

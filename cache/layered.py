@@ -1,0 +1,120 @@
+"""Look through several stores in order, the fastest first, and remember upwards what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from .memory import Memory
+from .record import Record
+from .store import Files, Stats, Store, make_record
+
+
+class Layered:
+    """One store made of the memory of this process and stores below it.
+
+    Results are read from the first layer that has them, and written to the memory and to
+    the first layer below it that can be written to; that one also takes in what was
+    found further down, such as in a read-only store of the site.
+    """
+
+    def __init__(self, memory: Memory, *stores: Store) -> None:
+        self._memory = memory
+        self._stores = stores
+        self._layers: tuple[Store, ...] = (memory, *stores)
+        self._target = next((store for store in stores if store.writable), None)
+
+    @property
+    def layers(self) -> tuple[Store, ...]:
+        """The layers, the fastest first."""
+        return self._layers
+
+    @property
+    def path(self) -> Path | None:
+        """The folder that results are written to."""
+        return self._target.path if self._target else None
+
+    @property
+    def writable(self) -> bool:
+        """Whether `keep` remembers anything: the memory does."""
+        return True
+
+    @property
+    def notes(self) -> Path | None:
+        """The folder for memos of the layer that results are written to."""
+        return self._target.notes if self._target else None
+
+    def find(self, key: str) -> Record | None:
+        """Return the first record under `key`."""
+        for layer in self._layers:
+            found = layer.find(key)
+            if found is not None:
+                return found
+        return None
+
+    def read(self, record: Record, port: str) -> Files | None:
+        """Return the files at `port` from the first layer that has them whole."""
+        for depth, layer in enumerate(self._layers):
+            files = layer.read(record, port)
+            if files is not None:
+                self._promote(record, port, files, depth)
+                return files
+        return None
+
+    def keep(
+        self,
+        key: str,
+        *,
+        stage: str,
+        program: str,
+        components: Mapping[str, str],
+        outputs: Mapping[str, Files],
+        seconds: float = 0.0,
+        meta: Mapping[str, str] | None = None,
+    ) -> Record:
+        """Remember in this process and in the first layer that can be written to."""
+        keep = self._target.keep if self._target else make_record
+        record = keep(
+            key,
+            stage=stage,
+            program=program,
+            components=components,
+            outputs=outputs,
+            seconds=seconds,
+            meta=meta,
+        )
+        self._memory.take(record, outputs)
+        return record
+
+    def admit(self, record: Record, port: str, files: Files) -> None:
+        """Take in one output of a record that another store has verified."""
+        self._promote(record, port, files, len(self._layers))
+
+    def blob(self, sha256: str) -> bytes | None:
+        """Return the content with this digest from the first layer that has it."""
+        found = (layer.blob(sha256) for layer in self._layers)
+        return next((content for content in found if content is not None), None)
+
+    def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
+        """Yield the records of all layers, sorted by key, each key once."""
+        merged: dict[str, Record] = {}
+        for layer in self._layers:
+            for record in layer.records(stage, program):
+                merged.setdefault(record.key, record)
+        for key in sorted(merged):
+            yield merged[key]
+
+    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
+        """Hold the right to build `key` among the processes that share the written layer."""
+        return self._target.lock(key, limit) if self._target else nullcontext(False)
+
+    def stats(self) -> Stats:
+        """Count in the layer that results are written to; `layers` has the others."""
+        return (self._target or self._memory).stats()
+
+    def _promote(self, record: Record, port: str, files: Files, depth: int) -> None:
+        if depth > 0:
+            self._memory.admit(record, port, files)
+        if self._target is not None and depth > self._layers.index(self._target):
+            self._target.admit(record, port, files)

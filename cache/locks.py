@@ -1,0 +1,147 @@
+"""Let one process of a node build while the others wait; a lock saves work and proves nothing.
+
+`flock` on a file descriptor of our own, closed on exec: the kernel frees it when its holder dies.
+The file stays when the lock is given back, and whoever gets the lock checks that
+the file is still the one under that name, so that even deleting lock files breaks nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from .store import OnEvent, ignore
+
+_FIRST_PAUSE = 0.001
+_LONGEST_PAUSE = 0.025  # a killed holder is noticed within this time
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+@attrs.frozen
+class Owner:
+    """Who wrote itself into a lock file last."""
+
+    host: str
+    pid: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} ({self.what})"
+
+
+@attrs.frozen
+class BuildLock:
+    """The right to build one thing, among the processes of a node."""
+
+    path: str
+    on_event: OnEvent = ignore
+
+    @contextmanager
+    def acquire(self, limit: float = 120.0, what: str = "") -> Iterator[bool]:
+        """Wait up to `limit` seconds and give whether the lock is held; never fails.
+
+        Where it gives False, building privately is right: the wait was too long, or this
+        file system has no locks.
+        """
+        handle = self._obtain(limit, what)
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                _close(handle)
+
+    def owner(self) -> Owner | None:
+        """Return who holds the lock, or held it last; None if nobody wrote it down."""
+        try:
+            with open(self.path, encoding="utf-8") as stream:
+                facts = json.loads(stream.read(4096))
+            return Owner(str(facts["host"]), int(facts["pid"]), str(facts["what"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _obtain(self, limit: float, what: str) -> int | None:
+        started = time.monotonic()
+        pause, waits = _FIRST_PAUSE, False
+        while True:
+            try:
+                handle = self._try()
+            except OSError as error:
+                cause = errno.errorcode.get(error.errno or 0, "unknown")
+                self.on_event("lock.unavailable", path=self.path, cause=cause)
+                return None
+            waited = time.monotonic() - started
+            if handle is not None:
+                _sign(handle, what)
+                if waits:
+                    self.on_event("lock.obtained", path=self.path, seconds=waited)
+                return handle
+            if waited >= limit:
+                self._report("lock.timed_out", seconds=waited)
+                return None
+            if not waits:
+                waits = True
+                self._report("lock.awaited")
+            time.sleep(min(pause, max(limit - waited, 0.0)))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _report(self, name: str, **facts: Any) -> None:
+        self.on_event(name, path=self.path, owner=str(self.owner() or "unknown"), **facts)
+
+    def _try(self) -> int | None:
+        """Take the lock if it is free; a file that was deleted meanwhile is none."""
+        handle = _open(self.path)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_same_file(handle, self.path):
+                return handle
+        except BlockingIOError:
+            pass
+        except BaseException:
+            _close(handle)
+            raise
+        _close(handle)
+        return None
+
+
+def is_same_file(handle: int, path: str) -> bool:
+    """Tell whether `path` still names the file that `handle` has open."""
+    try:
+        named = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    opened = os.fstat(handle)
+    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, _FLAGS, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        return os.open(path, _FLAGS, 0o600)
+
+
+def _sign(handle: int, what: str) -> None:
+    """Write who holds the lock, for those who wait; not being able to is no reason not to build."""
+    facts = {"host": os.uname().nodename, "pid": os.getpid(), "what": what}
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(facts).encode(), 0)
+    except OSError:
+        return
+
+
+def _close(handle: int) -> None:
+    """Give the descriptor back; the kernel frees the lock even when closing reports a fault."""
+    try:
+        os.close(handle)
+    except OSError:
+        return

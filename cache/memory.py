@@ -1,0 +1,210 @@
+"""Remember results in this process: as bytes, and as live values that are built once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+from .fingerprint import artifact_digest
+from .record import Record, is_content
+from .store import Files, Stats, make_record
+
+V = TypeVar("V")
+
+
+class Memory:
+    """A store that ends with the process."""
+
+    path = None
+    notes = None
+    writable = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: dict[str, Record] = {}
+        self._outputs: dict[str, Files] = {}  # by the digest of the artifact
+        self._hits = self._misses = self._kept = 0
+
+    def find(self, key: str) -> Record | None:
+        """Return the record under `key`."""
+        found = self._records.get(key)
+        with self._lock:
+            if found is None:
+                self._misses += 1
+            else:
+                self._hits += 1
+        return found
+
+    def read(self, record: Record, port: str) -> Files | None:
+        """Return the files at `port`; the process's own memory is believed."""
+        output = record.output(port)
+        return None if output is None else self._outputs.get(output.digest)
+
+    def keep(
+        self,
+        key: str,
+        *,
+        stage: str,
+        program: str,
+        components: Mapping[str, str],
+        outputs: Mapping[str, Files],
+        seconds: float = 0.0,
+        meta: Mapping[str, str] | None = None,
+    ) -> Record:
+        """Remember what a stage gave."""
+        record = make_record(
+            key,
+            stage=stage,
+            program=program,
+            components=components,
+            outputs=outputs,
+            seconds=seconds,
+            meta=meta,
+        )
+        self.take(record, outputs)
+        return record
+
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        """Take in a record and all its outputs, which the caller has just described."""
+        with self._lock:
+            self._kept += 1
+            self._records[record.key] = record
+            for output in record.outputs:
+                self._outputs[output.digest] = MappingProxyType(dict(outputs[output.port]))
+
+    def admit(self, record: Record, port: str, files: Files) -> None:
+        """Take in one output; the others may follow or stay in the store that they are in."""
+        output = record.output(port)
+        if output is None or output.digest != artifact_digest(files):
+            return
+        with self._lock:
+            self._records[record.key] = record
+            self._outputs[output.digest] = MappingProxyType(dict(files))
+
+    def blob(self, sha256: str) -> bytes | None:
+        """Return the content with this digest."""
+        for record in tuple(self._records.values()):
+            for output in record.outputs:
+                for file in output.files:
+                    if file.sha256 == sha256 and output.digest in self._outputs:
+                        content = self._outputs[output.digest][file.name]
+                        return content if is_content(file, content) else None
+        return None
+
+    def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
+        """Yield the records of a stage and a program, sorted by key."""
+        for _, record in sorted(self._records.copy().items()):
+            if stage in (None, record.stage) and program in (None, record.program):
+                yield record
+
+    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:  # noqa: ARG002 - the protocol's names
+        """Hold the right to build; no other process shares this memory."""
+        return nullcontext(True)
+
+    def stats(self) -> Stats:
+        """Count records, outputs and bytes."""
+        with self._lock:
+            files = [content for output in self._outputs.values() for content in output.values()]
+            return Stats(
+                records=len(self._records),
+                blobs=len(files),
+                size=sum(map(len, files)),
+                hits=self._hits,
+                misses=self._misses,
+                kept=self._kept,
+            )
+
+
+class SingleFlight(Generic[V]):
+    """Live values by key, each built once however many threads ask.
+
+    >>> flight = SingleFlight[int]()
+    >>> flight.get_or_build("answer", lambda: 42), flight.get_or_build("answer", lambda: 0)
+    (42, 42)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._slots: dict[str, _Slot[V]] = {}
+
+    def get_or_build(self, key: str, build: Callable[[], V], limit: float | None = None) -> V:
+        """Return the value of `key`; the first asker builds it, the others wait.
+
+        The others get the same value or the same exception, and a failed build may be tried
+        again. Who has waited longer than `limit` seconds builds for itself.
+        """
+        while True:
+            slot, mine = self._claim(key)
+            if mine:
+                return self._build(key, slot, build)
+            if not slot.done() and slot.owner == threading.get_ident():
+                raise RuntimeError(f"Building '{key}' asks for '{key}' itself.")
+            try:
+                error = slot.exception(limit)
+            except TimeoutError:
+                return build()
+            if error is None:
+                return slot.result()
+            if not isinstance(error, _AbandonedError):
+                raise error
+
+    def get(self, key: str) -> V | None:
+        """Return the value of `key` if it has been built, None if not."""
+        slot = self._slots.get(key)
+        if slot is None or not slot.done() or slot.exception() is not None:
+            return None
+        return slot.result()
+
+    def forget(self, key: str) -> None:
+        """Drop the value of `key`, so that the next asker builds it."""
+        with self._lock:
+            slot = self._slots.get(key)
+            if slot is not None and slot.done():
+                del self._slots[key]
+
+    def clear(self) -> None:
+        """Drop every value; builds that are under way finish for those who wait."""
+        with self._lock:
+            self._slots = {key: slot for key, slot in self._slots.items() if not slot.done()}
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def _claim(self, key: str) -> tuple[_Slot[V], bool]:
+        slot = self._slots.get(key)  # no lock on a hit
+        if slot is not None:
+            return slot, False
+        with self._lock:
+            slot = self._slots.get(key)
+            if slot is not None:
+                return slot, False
+            slot = self._slots[key] = _Slot()
+            return slot, True
+
+    def _build(self, key: str, slot: _Slot[V], build: Callable[[], V]) -> V:
+        try:
+            value = build()
+        except BaseException as error:
+            with self._lock:
+                del self._slots[key]
+            shared = error if isinstance(error, Exception) else _AbandonedError()
+            slot.set_exception(shared)
+            raise
+        slot.set_result(value)
+        return value
+
+
+class _Slot(Future[V]):
+    """A value that may still be under way, and the thread that builds it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owner = threading.get_ident()
+
+
+class _AbandonedError(Exception):
+    """The builder was interrupted from outside; its waiters try again."""

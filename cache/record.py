@@ -1,0 +1,215 @@
+"""What one run of a stage gave: the key, the labelled parts it was made of, the outputs.
+
+A record is the commit mark of a result. It is written after everything that it
+names, as one checksum line and one line of canonical JSON, and it is never
+believed before both have been checked.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from .fingerprint import rows_digest, sha256
+from .sealed import seal, unseal
+
+INLINE: Final = 2048  # bytes; a smaller file travels inside the record and saves an inode
+_KIND: Final = "fieldforge-record-1"
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+def _is_digest(_: Any, field: attrs.Attribute[str], value: str) -> None:
+    if not is_key(value):
+        raise ValueError(f"'{field.name}' must be 64 hexadecimal digits, got {value!r}.")
+
+
+def _is_name(_: Any, field: attrs.Attribute[str], value: str) -> None:
+    if not isinstance(value, str) or not _NAME.fullmatch(value) or value in (".", ".."):
+        raise ValueError(
+            f"'{field.name}' must be 1 to 128 letters, digits, dots, dashes or underscores, "
+            f"got {value!r}."
+        )
+
+
+def _is_line(_: Any, field: attrs.Attribute[str], value: str) -> None:
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise ValueError(f"'{field.name}' must be one line of text, got {value!r}.")
+
+
+def _is_amount(_: Any, field: attrs.Attribute[Any], value: float) -> None:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"'{field.name}' must be a number that is not negative, got {value!r}.")
+
+
+def _are_pairs(_: Any, field: attrs.Attribute[Any], value: tuple[tuple[str, str], ...]) -> None:
+    labels = [label for label, _ in value]
+    if labels != sorted(set(labels)):
+        raise ValueError(f"The labels of '{field.name}' must be sorted and different.")
+    if not all(isinstance(text, str) for pair in value for text in pair):
+        raise ValueError(f"'{field.name}' must be text under text.")
+
+
+@attrs.frozen
+class File:
+    """One file of an output; a small one brings its content along."""
+
+    name: str = attrs.field(validator=_is_name)
+    sha256: str = attrs.field(validator=_is_digest)
+    size: int = attrs.field()
+    inline: bytes | None = attrs.field(default=None, repr=False)
+
+    @size.validator
+    def _fits(self, _: Any, value: int) -> None:
+        if type(value) is not int or value < 0:
+            raise ValueError(f"The size of file '{self.name}' must be a count, got {value!r}.")
+        if self.inline is not None and not is_content(self, self.inline):
+            raise ValueError(f"The content of file '{self.name}' does not have its digest.")
+
+
+@attrs.frozen
+class Output:
+    """What a stage gave at one port: the digest of the artifact, and its files by name."""
+
+    port: str = attrs.field(validator=_is_name)
+    digest: str = attrs.field(validator=_is_digest)
+    files: tuple[File, ...] = attrs.field()
+
+    @files.validator
+    def _fit(self, _: Any, files: tuple[File, ...]) -> None:
+        names = [file.name for file in files]
+        if names != sorted(set(names)):
+            raise ValueError(f"The files of output '{self.port}' must be sorted and different.")
+        if self.digest != rows_digest((file.name, file.sha256) for file in files):
+            raise ValueError(f"The files of output '{self.port}' do not have its digest.")
+
+
+@attrs.frozen
+class Record:
+    """One stored result of a stage.
+
+    `seconds` is how long the stage ran, `created` when, in whole seconds since 1970; `meta` has
+    whatever else a person may want to know. None of the three is in the key.
+    """
+
+    key: str = attrs.field(validator=_is_digest)
+    stage: str = attrs.field(validator=_is_name)
+    program: str = attrs.field(validator=_is_line)
+    components: tuple[tuple[str, str], ...] = attrs.field(validator=_are_pairs)
+    outputs: tuple[Output, ...] = attrs.field()
+    seconds: float = attrs.field(default=0.0, validator=_is_amount)
+    created: int = attrs.field(default=0, validator=_is_amount)
+    meta: tuple[tuple[str, str], ...] = attrs.field(default=(), validator=_are_pairs)
+
+    @outputs.validator
+    def _differ(self, _: Any, outputs: tuple[Output, ...]) -> None:
+        ports = [output.port for output in outputs]
+        if ports != sorted(set(ports)):
+            raise ValueError("The ports of a record must be sorted and different.")
+
+    def output(self, port: str) -> Output | None:
+        """Return the output at `port`, None if the stage has no such port."""
+        return next((output for output in self.outputs if output.port == port), None)
+
+    def encode(self) -> bytes:
+        """Write the record as a checksum line and canonical JSON."""
+        body = {
+            "components": dict(self.components),
+            "created": self.created,
+            "key": self.key,
+            "meta": dict(self.meta),
+            "outputs": [
+                [output.port, output.digest, [_file_row(file) for file in output.files]]
+                for output in self.outputs
+            ],
+            "program": self.program,
+            "seconds": self.seconds,
+            "stage": self.stage,
+        }
+        return seal(_KIND, json.dumps(body, sort_keys=True, separators=(",", ":")) + "\n")
+
+
+def is_key(value: Any) -> bool:
+    """Tell whether `value` may be part of a path as a key or digest."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def is_content(file: File, content: bytes) -> bool:
+    """Tell whether `content` is what was stored under `file`."""
+    return len(content) == file.size and sha256(content) == file.sha256
+
+
+def describe_outputs(outputs: Mapping[str, Mapping[str, bytes]]) -> tuple[Output, ...]:
+    """Digest the files of every port; small ones are taken in."""
+    return tuple(_output(port, outputs[port]) for port in sorted(outputs))
+
+
+def sorted_pairs(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return labelled parts in the order in which a record keeps them."""
+    return tuple(sorted(mapping.items()))
+
+
+def parse_record(content: bytes, key: str | None = None) -> Record:
+    """Read what `Record.encode` wrote; a fault, or another key than `key`, is a `ValueError`."""
+    body = unseal(_KIND, content)
+    try:
+        record = _record(json.loads(body))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"A record has the wrong shape: {error}.") from error
+    if key is not None and record.key != key:
+        raise ValueError(f"A record with key '{record.key}' was found under '{key}'.")
+    return record
+
+
+def _record(body: dict[str, Any]) -> Record:
+    return Record(
+        body["key"],
+        body["stage"],
+        body["program"],
+        sorted_pairs(body["components"]),
+        tuple(
+            Output(port, digest, tuple(_parse_file(*row) for row in rows))
+            for port, digest, rows in body["outputs"]
+        ),
+        body["seconds"],
+        body["created"],
+        sorted_pairs(body["meta"]),
+    )
+
+
+def _output(port: str, files: Mapping[str, bytes]) -> Output:
+    rows = tuple(_file(name, files[name]) for name in sorted(files))
+    return Output(port, rows_digest((row.name, row.sha256) for row in rows), rows)
+
+
+def _file(name: str, content: bytes) -> File:
+    inline = content if len(content) <= INLINE else None
+    return File(name, sha256(content), len(content), inline)
+
+
+def _file_row(file: File) -> list[Any]:
+    """Write content as text where it is text, so that a person can read it in the record."""
+    row: list[Any] = [file.name, file.sha256, file.size]
+    if file.inline is None:
+        return row
+    try:
+        return [*row, "text", file.inline.decode()]
+    except UnicodeDecodeError:
+        return [*row, "base64", base64.b64encode(file.inline).decode()]
+
+
+def _parse_file(name: str, digest: str, size: int, *content: str) -> File:
+    match content:
+        case ():
+            return File(name, digest, size)
+        case ("text", text):
+            return File(name, digest, size, text.encode())
+        case ("base64", text):
+            return File(name, digest, size, base64.b64decode(text, validate=True))
+    raise ValueError(f"File '{name}' of a record has its content in no known form.")

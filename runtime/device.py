@@ -1,0 +1,52 @@
+"""Devices: where memory lives."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import importlib.util
+from typing import Any, NamedTuple
+
+
+class DeviceType(enum.IntEnum):
+    """Kinds of devices, numbered as DLPack numbers them."""
+
+    CPU = 1
+    CUDA = 2
+    ROCM = 10
+
+
+class Device(NamedTuple):
+    """One device; unpacks and compares like the pair that `__dlpack_device__` gives.
+
+    >>> Device(DeviceType.CPU, 0) == (1, 0)
+    True
+    """
+
+    device_type: DeviceType
+    device_id: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.device_type.name}:{self.device_id}"
+
+
+CPU = Device(DeviceType.CPU)
+
+
+def cupy_device_type() -> DeviceType | None:
+    """Return the kind of device that CuPy works on, None where it is not installed."""
+    if importlib.util.find_spec("cupy") is None:
+        return None
+    try:
+        cupy: Any = importlib.import_module("cupy")
+    except ImportError:  # installed, but for another CUDA or ROCm than this machine has
+        return None
+    return DeviceType.ROCM if cupy.cuda.runtime.is_hip else DeviceType.CUDA
+
+
+def __getattr__(name: str) -> Any:
+    """Find `CUPY_DEVICE_TYPE` when somebody asks: importing CuPy takes a second."""
+    if name == "CUPY_DEVICE_TYPE":
+        globals()[name] = found = cupy_device_type()
+        return found
+    raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")

@@ -1,0 +1,307 @@
+"""Everything that can go wrong, said to the person who wrote the stencil.
+
+    FieldforgeError
+      DSLError                     something in the source of an operator or program; has a place
+      ArgumentError ... and so on  something in a call, in the settings, on the machine, on disk
+
+Each has one sentence as its `message`, and `hints` that say what to do. Errors
+survive pickling with all they hold, so that they can come from worker processes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from .excerpt import Related, excerpt, wrapped
+from .source import Span
+
+LAST_LINES = 20
+
+
+class FieldforgeError(Exception):
+    """Anything that fieldforge refuses or fails to do."""
+
+    def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hints = (*([hint] if hint else []), *hints)
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(wrapped("Hint", hint) for hint in self.hints)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__.copy())
+
+
+def _restore(
+    kind: type[FieldforgeError], args: tuple[Any, ...], state: Mapping[str, Any]
+) -> FieldforgeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is spelled most like `name`, if one is close.
+
+    >>> nearest("gtnf_cpu", ["gtfn_cpu", "gtfn_gpu"])
+    'gtfn_cpu'
+    """
+    found = difflib.get_close_matches(name, sorted(known), n=1)
+    return found[0] if found else None
+
+
+def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    found = nearest(name, known)
+    return (f"Did you mean '{found}'?",) if found else ()
+
+
+# --- the source of an operator or program -----------------------------------------------------
+
+
+class DSLError(FieldforgeError):
+    """Something in the source of an operator or program is wrong, at `location`."""
+
+    code: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        location: Span | None,
+        message: str,
+        *,
+        label: str | None = None,
+        related: Iterable[Related | tuple[Span, str | None]] = (),
+        notes: Iterable[str] = (),
+        hints: Iterable[str] = (),
+    ) -> None:
+        super().__init__(message, hints=hints)
+        self.location = location
+        self.label = label
+        self.related = tuple(r if isinstance(r, Related) else Related(*r) for r in related)
+        self.notes = tuple(notes)
+
+    def at(self, location: Span) -> Self:
+        """Say where the error is, unless that is known; returns the error itself."""
+        self.location = self.location or location
+        return self
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.location is not None:
+            lines.append(excerpt(self.location, self.label, self.related))
+        lines += [wrapped("Note", note) for note in self.notes]
+        lines += [wrapped("Hint", hint) for hint in self.hints]
+        return "\n".join(lines)
+
+
+class UnsupportedPythonFeatureError(DSLError):
+    """A piece of Python that the language does not have."""
+
+    code = "unsupported-syntax"
+
+    def __init__(self, location: Span | None, feature: str, **details: Any) -> None:
+        details.setdefault("notes", ("Only a subset of Python is valid inside GT4Py functions.",))
+        super().__init__(location, f"Unsupported Python syntax: '{feature}'.", **details)
+        self.feature = feature
+
+
+class UndefinedSymbolError(DSLError):
+    """A name that means nothing where it is used."""
+
+    code = "undefined-symbol"
+
+    def __init__(
+        self, location: Span | None, sym_name: str, candidates: Iterable[str] = (), **details: Any
+    ) -> None:
+        details["hints"] = (*_meant(sym_name, candidates), *details.get("hints", ()))
+        super().__init__(location, f"Undefined symbol '{sym_name}'.", **details)
+        self.sym_name = sym_name
+
+
+class MissingAttributeError(DSLError):
+    """An attribute that its object does not have."""
+
+    def __init__(
+        self,
+        location: Span | None,
+        attr_name: str,
+        *,
+        owner: str = "The object",
+        candidates: Iterable[str] = (),
+        **details: Any,
+    ) -> None:
+        details["hints"] = (*_meant(attr_name, candidates), *details.get("hints", ()))
+        super().__init__(location, f"{owner} has no attribute '{attr_name}'.", **details)
+        self.attr_name = attr_name
+
+
+class MissingArgumentError(DSLError):
+    """An argument that a call needs and does not give."""
+
+    def __init__(
+        self, location: Span | None, arg_name: str, is_kwarg: bool, **details: Any
+    ) -> None:
+        kind = "keyword-argument" if is_kwarg else "argument"
+        super().__init__(location, f"Expected {kind} '{arg_name}'.", **details)
+        self.arg_name = arg_name
+        self.is_kwarg = is_kwarg
+
+
+class DSLTypeError(DSLError):
+    """The types of an expression, argument or annotation do not fit."""
+
+
+class MissingParameterAnnotationError(DSLTypeError):
+    """A parameter without a type."""
+
+    def __init__(self, location: Span | None, param_name: str, **details: Any) -> None:
+        super().__init__(location, f"Parameter '{param_name}' has no type annotation.", **details)
+        self.param_name = param_name
+
+
+class InvalidAnnotationError(DSLTypeError):
+    """An annotation that is not a type of the language."""
+
+    code = "invalid-annotation"
+
+    def __init__(self, location: Span | None, annotation: str, **details: Any) -> None:
+        super().__init__(location, f"Invalid type annotation '{annotation}'.", **details)
+        self.annotation = annotation
+
+
+class InvalidParameterAnnotationError(DSLTypeError):
+    """A parameter whose type is none that an argument can have."""
+
+    def __init__(
+        self, location: Span | None, param_name: str, annotated_type: object, **details: Any
+    ) -> None:
+        super().__init__(
+            location,
+            f"Parameter '{param_name}' must be annotated with a scalar, a field or a tuple of "
+            f"them, got '{annotated_type}'.",
+            **details,
+        )
+        self.param_name = param_name
+
+
+# --- a call and its arguments -----------------------------------------------------------------
+
+
+class ArgumentError(FieldforgeError, TypeError):
+    """An argument of a call has the wrong type, dtype or dimensions, or is one too many."""
+
+
+class DomainError(FieldforgeError, ValueError, IndexError):
+    """A domain does not fit: an input too small, an output not covered, a dimension missing."""
+
+
+class ReadOnlyError(FieldforgeError, ValueError):
+    """Something was to be written that can only be read."""
+
+
+class OverlapError(FieldforgeError, ValueError):
+    """Two outputs of one call share memory."""
+
+
+class DeviceError(FieldforgeError):
+    """Memory lives on another device than the one that is needed, or there is no such device."""
+
+
+class EmbeddedExecutionError(FieldforgeError):
+    """An operation on fields that embedded execution cannot do."""
+
+
+class IndexOutOfBounds(EmbeddedExecutionError, DomainError):  # noqa: N818 - a name of the language
+    """An index outside the domain of a field; nothing is ever clipped."""
+
+
+class NonContiguousDomain(EmbeddedExecutionError, DomainError):  # noqa: N818 - the same
+    """A result that would live on a domain with holes."""
+
+
+# --- options, tools, files --------------------------------------------------------------------
+
+
+class OptionError(FieldforgeError, ValueError):
+    r"""An option, backend or setting that nobody knows, or a value it cannot have.
+
+    >>> str(OptionError("Unknown backend 'gup'.", name="gup", known=["cpu", "gpu"]))
+    "Unknown backend 'gup'.\nHint: Did you mean 'gpu'? Known are 'cpu', 'gpu'."
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        name: str = "",
+        known: Iterable[str] = (),
+        hints: Iterable[str] = (),
+    ) -> None:
+        known = sorted(known)
+        listing = f"Known are {', '.join(map(repr, known))}." if known else ""
+        hint = " ".join((*_meant(name, known), listing)).strip()
+        super().__init__(message, hints=(*([hint] if hint else []), *hints))
+
+
+class CompilerNotFoundError(FieldforgeError):
+    """No compiler is installed where one was looked for."""
+
+
+class CompilationError(FieldforgeError):
+    """A compiler was run and failed; holds its command, exit code and log."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        command: Sequence[str] = (),
+        exit_code: int | None = None,
+        log: str = "",
+        log_path: str | None = None,
+        hints: Iterable[str] = (),
+    ) -> None:
+        super().__init__(message, hints=hints)
+        self.command = tuple(command)
+        self.exit_code = exit_code
+        self.log = log
+        self.log_path = log_path
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.command:
+            lines.append(f"  Command: {' '.join(self.command)}")
+        if self.exit_code is not None:
+            lines.append(f"  Exit code: {self.exit_code}")
+        log = self.log.rstrip().splitlines()
+        if log:
+            cut = f" (last {LAST_LINES} of {len(log)} lines)" if len(log) > LAST_LINES else ""
+            lines += [f"  Log{cut}:", *(f"    {line}" for line in log[-LAST_LINES:])]
+        if self.log_path:
+            lines.append(f"  Full log: {self.log_path}")
+        return "\n".join([*lines, *(wrapped("Hint", hint) for hint in self.hints)])
+
+
+class StoreError(FieldforgeError):
+    """The store of stage results could not do its work."""
+
+
+class StoreReadError(StoreError):
+    """An entry of the store is damaged or cannot be read."""
+
+
+class StoreWriteError(StoreError):
+    """An entry could not be written: the disk is full, or the folder went away."""
+
+
+class StorePermissionError(StoreError):
+    """The folder of the store may not be read or written by this user."""
+
+
+class WorkflowError(FieldforgeError):
+    """Stages that do not fit together, or a stage that does not exist."""
+
+
+class InputDataError(FieldforgeError, ValueError):
+    """A file that a person gave as input does not hold what it should."""

@@ -1,0 +1,151 @@
+"""The settings of this process: the one place that reads the environment.
+
+Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; one that is unset or
+empty has its default.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .errors import OptionError
+
+PREFIX: Final = "FIELDFORGE_"
+MOST_JOBS: Final = 32
+LEVELS: Final = ("debug", "info", "warning", "error")
+_FLAGS: Final = {"0": False, "false": False, "off": False, "1": True, "true": True, "on": True}
+
+
+def _default_jobs() -> int:
+    """Return the number of processors that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return min(len(allowed(0)) if allowed else os.cpu_count() or 1, MOST_JOBS)
+
+
+def _default_cache_dir(environ: Mapping[str, str]) -> Path:
+    """Return the user's cache folder; XDG says that relative ones do not count."""
+    base = Path(environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "fieldforge"
+    home = Path(environ.get("HOME") or os.path.expanduser("~"))
+    if home.is_absolute():
+        return home / ".cache" / "fieldforge"
+    return Path(f"/tmp/fieldforge-{os.getuid()}")
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What a person can set for the whole process.
+
+    Attributes:
+        cache_dir: where stage results are kept.
+        jobs: how many builds run at once; 0 builds in the caller, one by one.
+        dump: stages whose results are written beside their store entries as text.
+        backend: name of the default backend; None runs embedded.
+        cxx: the C++ compiler; None takes the first one found.
+        enable_jit: whether a call compiles a variant that is missing.
+        verbose_exceptions: whether errors of the language show the Python that found them.
+        log: the lowest level of events to print; None prints nothing.
+
+    """
+
+    cache_dir: Path = attrs.field(factory=lambda: _default_cache_dir(os.environ))
+    jobs: int = attrs.field(factory=_default_jobs)
+    dump: tuple[str, ...] = ()
+    backend: str | None = None
+    cxx: str | None = None
+    enable_jit: bool = True
+    verbose_exceptions: bool = False
+    log: str | None = None
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read the environment; a value that means nothing is an `OptionError`.
+
+        >>> Settings.from_env({"FIELDFORGE_DUMP": "lower,codegen", "HOME": "/home/eva"}).dump
+        ('lower', 'codegen')
+        """
+        environ = os.environ if environ is None else environ
+        given: dict[str, Any] = {"cache_dir": _default_cache_dir(environ)}
+        for field, read in _READERS.items():
+            variable = PREFIX + field.upper()
+            text = environ.get(variable, "").strip()
+            if text:
+                given[field] = read(variable, text)
+        return cls(**given)
+
+
+def read_flag(variable: str, text: str) -> bool:
+    """Read 0, false, off or 1, true, on, in capitals or not."""
+    if text.lower() not in _FLAGS:
+        raise _refused(variable, text, "one of 0, false, off, 1, true, on")
+    return _FLAGS[text.lower()]
+
+
+def _read_count(variable: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise _refused(variable, text, "a number of jobs, 0 or more")
+    return int(text)
+
+
+def _read_words(variable: str, text: str) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not all(word.isidentifier() for word in words):
+        raise _refused(variable, text, "names of stages separated by commas, such as lower,codegen")
+    return words
+
+
+def _read_path(variable: str, text: str) -> Path:
+    path = Path(os.path.expanduser(text))
+    if "\0" in text or (path.exists() and not path.is_dir()):
+        raise _refused(variable, text, "a folder")
+    return Path(os.path.abspath(path))
+
+
+def _read_backend(_: str, text: str) -> str | None:
+    return None if text.lower() in ("none", "embedded") else text
+
+
+def _read_text(_: str, text: str) -> str:
+    return text
+
+
+def _read_level(variable: str, text: str) -> str:
+    if text.lower() not in LEVELS:
+        raise _refused(variable, text, f"one of {', '.join(LEVELS)}")
+    return text.lower()
+
+
+def _refused(variable: str, text: str, accepted: str) -> OptionError:
+    return OptionError(f"The environment variable '{variable}' must be {accepted}, got '{text}'.")
+
+
+_READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
+    "cache_dir": _read_path,
+    "jobs": _read_count,
+    "dump": _read_words,
+    "backend": _read_backend,
+    "cxx": _read_text,
+    "enable_jit": read_flag,
+    "verbose_exceptions": read_flag,
+    "log": _read_level,
+}
+
+_current: list[Settings] = []
+
+
+def current() -> Settings:
+    """Return the settings of the process, read from the environment at first use."""
+    if not _current:
+        _current[:] = [Settings.from_env()]
+    return _current[0]
+
+
+def set_current(settings: Settings | None) -> None:
+    """Replace the settings of the process; None reads the environment again at next use."""
+    _current[:] = [] if settings is None else [settings]

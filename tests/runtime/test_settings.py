@@ -1,0 +1,106 @@
+"""Section 11: settings come from the environment, and a wrong one says what is right."""
+
+from pathlib import Path
+
+import pytest
+
+from fieldforge.runtime import settings
+from fieldforge.runtime.errors import OptionError
+from fieldforge.runtime.settings import Settings
+
+
+@pytest.fixture
+def fresh():
+    settings.set_current(None)
+    yield
+    settings.set_current(None)
+
+
+def test_11_an_empty_environment_gives_the_defaults():
+    found = Settings.from_env(
+        {"HOME": "/home/eva", "FIELDFORGE_BACKEND": "", "FIELDFORGE_LOG": " "}
+    )
+
+    assert found.cache_dir == Path("/home/eva/.cache/fieldforge")
+    assert 1 <= found.jobs <= 32
+    assert (found.dump, found.backend, found.cxx, found.log) == ((), None, None, None)
+    assert (found.enable_jit, found.verbose_exceptions) == (True, False)
+
+
+def test_11_each_field_is_a_variable():
+    found = Settings.from_env(
+        {
+            "FIELDFORGE_CACHE_DIR": "/scratch/eva",
+            "FIELDFORGE_JOBS": "0",
+            "FIELDFORGE_DUMP": "lower, codegen,lower",
+            "FIELDFORGE_BACKEND": "cpu",
+            "FIELDFORGE_CXX": "clang++",
+            "FIELDFORGE_ENABLE_JIT": "off",
+            "FIELDFORGE_VERBOSE_EXCEPTIONS": "True",
+            "FIELDFORGE_LOG": "INFO",
+        }
+    )
+
+    assert found == Settings(
+        cache_dir=Path("/scratch/eva"),
+        jobs=0,
+        dump=("lower", "codegen"),
+        backend="cpu",
+        cxx="clang++",
+        enable_jit=False,
+        verbose_exceptions=True,
+        log="info",
+    )
+
+
+def test_11_the_cache_folder_follows_xdg():
+    assert Settings.from_env({"XDG_CACHE_HOME": "/xdg"}).cache_dir == Path("/xdg/fieldforge")
+    relative = Settings.from_env({"XDG_CACHE_HOME": "xdg", "HOME": "/home/eva"})
+    assert relative.cache_dir == Path("/home/eva/.cache/fieldforge")
+
+
+def test_11_a_backend_of_none_is_embedded():
+    assert Settings.from_env({"FIELDFORGE_BACKEND": "none"}).backend is None
+
+
+@pytest.mark.parametrize("text", ["0", "false", "OFF"])
+def test_11_flags_that_are_off(text):
+    assert Settings.from_env({"FIELDFORGE_ENABLE_JIT": text}).enable_jit is False
+
+
+@pytest.mark.parametrize("text", ["1", "True", "on"])
+def test_11_flags_that_are_on(text):
+    assert Settings.from_env({"FIELDFORGE_VERBOSE_EXCEPTIONS": text}).verbose_exceptions is True
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "accepted"),
+    [
+        ("FIELDFORGE_VERBOSE_EXCEPTIONS", "yes", "one of 0, false, off, 1, true, on"),
+        ("FIELDFORGE_JOBS", "-1", "a number of jobs, 0 or more"),
+        ("FIELDFORGE_JOBS", "²", "a number of jobs, 0 or more"),
+        ("FIELDFORGE_DUMP", "lower;codegen", "names of stages separated by commas"),
+        ("FIELDFORGE_LOG", "loud", "one of debug, info, warning, error"),
+        ("FIELDFORGE_CACHE_DIR", __file__, "a folder"),
+    ],
+)
+def test_11_a_wrong_value_names_the_variable_and_what_is_accepted(variable, text, accepted):
+    with pytest.raises(OptionError) as caught:
+        Settings.from_env({variable: text})
+
+    assert isinstance(caught.value, ValueError)
+    assert f"'{variable}' must be {accepted}" in caught.value.message
+    assert f"got '{text}'" in caught.value.message
+
+
+def test_11_the_environment_is_read_once(fresh, monkeypatch):
+    monkeypatch.setenv("FIELDFORGE_JOBS", "3")
+    assert settings.current().jobs == 3
+
+    monkeypatch.setenv("FIELDFORGE_JOBS", "4")
+
+    assert settings.current().jobs == 3
+    settings.set_current(Settings(jobs=7))
+    assert settings.current().jobs == 7
+    settings.set_current(None)
+    assert settings.current().jobs == 4
