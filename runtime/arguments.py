@@ -1,0 +1,121 @@
+"""Bring the arguments of an embedded call to the types that the operator declares."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .domain import Domain
+from .errors import ArgumentError, nearest
+from .field import Field, UnboundedField, make
+from .operations import literal
+from .structure import elements, rebuilt
+from .types import CollectionType, FieldType, ScalarType, TupleType, Type
+
+
+def bind(
+    name: str,
+    parameters: Sequence[tuple[str, Type]],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> list[Any]:
+    """Return one value for each parameter, numbers as NumPy scalars of the declared type."""
+    if len(args) > len(parameters):
+        raise ArgumentError(
+            f"Invalid call to '{name}': Function takes {len(parameters)} positional arguments, "
+            f"but {len(args)} were given."
+        )
+    names = [parameter for parameter, _ in parameters]
+    given = {**defaults, **dict(zip(names, args, strict=False))}
+    for keyword, value in kwargs.items():
+        if keyword not in names or keyword in names[: len(args)]:
+            _refuse_keyword(name, names, keyword)
+        given[keyword] = value
+    missing = [parameter for parameter in names if parameter not in given]
+    if missing:
+        raise ArgumentError(f"Invalid call to '{name}': Missing argument '{missing[0]}'.")
+    values, wrong = [], []
+    for parameter, type_ in parameters:
+        value = _converted(given[parameter], type_)
+        values.append(value)
+        if value is _MISFIT:
+            wrong.append(
+                f"Expected argument '{parameter}' to be of type '{type_}', "
+                f"got '{describe(given[parameter])}'."
+            )
+    if wrong:
+        raise ArgumentError("\n".join([f"Invalid argument types in call to '{name}'.", *wrong]))
+    return values
+
+
+def describe(value: Any) -> str:
+    """Return the type of a value as an annotation would spell it.
+
+    >>> describe((1, np.float32(2)))
+    'tuple[int32, float32]'
+    """
+    if isinstance(value, Field | UnboundedField):
+        dims = ", ".join(dim.value for dim in value.domain.dims)
+        return f"Field[[{dims}], {value.dtype}]"
+    parts = elements(value)
+    if parts is not None:
+        return f"tuple[{', '.join(map(describe, parts))}]"
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return "int"
+    number = literal(value)
+    return number.dtype.name if isinstance(number, np.generic) else type(value).__name__
+
+
+def _converted(value: Any, type_: Type) -> Any:
+    match type_:
+        case ScalarType():
+            return _number(value, type_)
+        case FieldType(dims, dtype):
+            if isinstance(value, Field | UnboundedField):
+                fits = value.domain.dims == dims and value.dtype == dtype.name
+                return value if fits else _MISFIT
+            number = _MISFIT if dims else _number(value, dtype)
+            return number if number is _MISFIT else make(number, Domain())
+        case TupleType(inner) | CollectionType(elements=inner):
+            parts = elements(value)
+            if parts is None or len(parts) != len(inner):
+                return _MISFIT
+            made = tuple(_converted(*pair) for pair in zip(parts, inner, strict=True))
+            if any(part is _MISFIT for part in made):
+                return _MISFIT
+            if isinstance(type_, CollectionType) and type_.python_class and type(value) is tuple:
+                return type_.python_class(*made)
+            return rebuilt(value, made)
+    return _MISFIT
+
+
+def _number(value: Any, type_: ScalarType) -> Any:
+    """Return a number in the declared type: it must be of it, an `int` of any size must fit."""
+    value = value.value if isinstance(value, enum.Enum) else value
+    target = np.dtype(type_.name)
+    if isinstance(value, int) and not isinstance(value, bool) and target.kind in "iu":
+        bounds = np.iinfo(target)
+        return target.type(value) if bounds.min <= value <= bounds.max else _MISFIT
+    if isinstance(value, bool | float | np.generic):
+        number = literal(value)
+        return number if number.dtype == target else _MISFIT
+    return _MISFIT
+
+
+def _refuse_keyword(name: str, names: list[str], keyword: str) -> None:
+    if keyword in names:
+        raise ArgumentError(
+            f"Invalid call to '{name}': Argument '{keyword}' is given by position and by keyword."
+        )
+    close = nearest(keyword, names)
+    raise ArgumentError(
+        f"Invalid call to '{name}': Got an unexpected keyword argument '{keyword}'.",
+        hints=[f"Did you mean '{close}'?"] if close else [],
+    )
+
+
+_MISFIT: Any = object()

@@ -1,0 +1,192 @@
+"""Write the result of an embedded operator: all is checked before any output changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from .alignment import view_on
+from .arguments import describe
+from .domain import Domain
+from .domain import domain as make_domain
+from .errors import (
+    ArgumentError,
+    DomainError,
+    IndexOutOfBounds,
+    MissingArgumentError,
+    OverlapError,
+    ReadOnlyError,
+)
+from .field import Field, UnboundedField, make, values_of
+from .operations import literal
+from .structure import elements, leaves_of
+
+
+@attrs.frozen(eq=False)
+class _Leaf:
+    """One output with the result and the domain that are meant for it."""
+
+    name: str
+    result: Any
+    out: Any
+    domain: Any
+
+
+@attrs.frozen(eq=False)
+class _Write:
+    """One leaf: `value` goes to the array `target`, elements with elements."""
+
+    name: str
+    target: Any
+    value: Any
+
+
+def write(operator: str, result: Any, out: Any, domain: Any, arguments: Mapping[str, Any]) -> None:
+    """Write `result` to `out`, both single or tuples alike, on `domain` or all of `out`.
+
+    `arguments` are what the operator was given, for the message where an input is too small.
+    """
+    if out is None:
+        raise MissingArgumentError(None, "out", True)
+    leaves = _leaves(operator, result, out, domain)
+    writes = [_prepared(operator, leaf, arguments) for leaf in leaves]
+    written = [write for write in writes if write is not None]
+    _check_overlap(operator, written)
+    targets = [write.target for write in written]
+    values = [
+        write.value.copy() if _shares(write.value, targets) else write.value for write in written
+    ]
+    for target, value in zip(targets, values, strict=True):
+        target[...] = value
+
+
+def _leaves(operator: str, result: Any, out: Any, domain: Any) -> list[_Leaf]:
+    outs = list(leaves_of(out))
+    results = dict(leaves_of(result))
+    if [path for path, _ in outs] != list(results):
+        raise ArgumentError(
+            f"Expected keyword argument 'out' of '{operator}' to be of type "
+            f"'{describe(result)}', got '{describe(out)}'."
+        )
+    found = []
+    for path, target in outs:
+        name = "out" + "".join(f"[{index}]" for index in path)
+        found.append(_Leaf(name, results[path], target, _domain_at(domain, path)))
+    return found
+
+
+def _domain_at(domain: Any, path: tuple[int, ...]) -> Any:
+    """Follow `path` into a tuple of domains; a single domain is that of every leaf."""
+    for index in path:
+        if not _is_tuple_of_domains(domain):
+            break
+        if index >= len(domain):
+            raise DomainError(f"Expected a domain for each element of 'out', got {len(domain)}.")
+        domain = domain[index]
+    if _is_tuple_of_domains(domain):
+        raise DomainError("Expected as many levels of tuples in 'domain' as in 'out', got more.")
+    return domain
+
+
+def _is_tuple_of_domains(domain: Any) -> bool:
+    parts = elements(domain) or ()
+    return bool(parts) and all(
+        isinstance(part, Domain | Mapping) or _is_tuple_of_domains(part) for part in parts
+    )
+
+
+def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Write | None:
+    name, out = leaf.name, leaf.out
+    value = _as_field(operator, name, leaf.result, out)
+    box = _box(name, out, leaf.domain)
+    if box.is_empty():
+        return None
+    _check_cover(operator, name, value, box, arguments)
+    if out.readonly:
+        raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")
+    source = view_on(values_of(value), value.domain, box)
+    return _Write(name, view_on(out.ndarray, out.domain, box), source)
+
+
+def _as_field(operator: str, name: str, value: Any, out: Any) -> Field | UnboundedField:
+    number = literal(value)
+    value = make(number, Domain()) if isinstance(number, np.generic) else value
+    same = (
+        isinstance(out, Field)
+        and isinstance(value, Field | UnboundedField)
+        and set(out.dims) == set(value.domain.dims)
+        and out.dtype == value.dtype
+    )
+    if not same:
+        raise ArgumentError(
+            f"Expected keyword argument '{name}' of '{operator}' to be of type "
+            f"'{describe(value)}', got '{describe(out)}'."
+        )
+    return value  # type: ignore[no-any-return]  # 'same' says that it is a field
+
+
+def _box(name: str, out: Field, domain: Any) -> Domain:
+    """Return what is written of `out`, with the dimensions in its order."""
+    if domain is None:
+        return out.domain
+    wanted = make_domain(domain)
+    if set(wanted.dims) != set(out.dims) or wanted.ndim == 0:
+        raise DomainError(
+            f"Dimensions in out field and field domain are not equivalent: '{name}' has "
+            f"'{_names(out.domain)}', the domain '{_names(wanted)}'."
+        )
+    box = Domain(*((dim, wanted[dim].unit_range) for dim in out.dims))
+    for dim, own in out.domain:
+        if not box.is_empty() and not box[dim].unit_range <= own:
+            raise IndexOutOfBounds(
+                f"The domain to write is too large for '{name}': needed along '{dim.value}' is "
+                f"{box[dim].unit_range}, given is {own}."
+            )
+    return box
+
+
+def _check_cover(
+    operator: str,
+    name: str,
+    value: Field | UnboundedField,
+    box: Domain,
+    arguments: Mapping[str, Any],
+) -> None:
+    for dim, needed in box:
+        given = value.domain[dim].unit_range
+        if needed <= given:
+            continue
+        inputs = [
+            f"'{parameter}{''.join(f'[{index}]' for index in path)}' {leaf.domain[dim].unit_range}"
+            for parameter, argument in arguments.items()
+            for path, leaf in leaves_of(argument)
+            if isinstance(leaf, Field) and dim in leaf.dims
+        ]
+        raise IndexOutOfBounds(
+            f"The result of '{operator}' does not cover '{name}': needed along '{dim.value}' is "
+            f"{needed}, given is {given}.",
+            hints=[
+                f"The inputs along '{dim.value}' are {', '.join(inputs) or 'none'}; give larger "
+                "ones, or write a smaller 'domain'."
+            ],
+        )
+
+
+def _check_overlap(operator: str, writes: list[_Write]) -> None:
+    for index, one in enumerate(writes):
+        for other in writes[:index]:
+            if np.shares_memory(one.target, other.target):
+                raise OverlapError(
+                    f"The outputs '{other.name}' and '{one.name}' of '{operator}' share memory."
+                )
+
+
+def _shares(value: Any, targets: list[Any]) -> bool:
+    return any(np.may_share_memory(value, target) for target in targets)
+
+
+def _names(domain: Domain) -> str:
+    return ", ".join(dim.value for dim in domain.dims)
