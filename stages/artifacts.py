@@ -156,6 +156,7 @@ class Generated:
         return cls(language, files["source.txt"].decode(), files["loops.txt"].decode(), flags)
 
 
+@codec.register
 @attrs.frozen
 class Stride:
     """The stride, in elements, of field leaf `name` along its axis `axis`."""

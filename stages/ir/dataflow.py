@@ -11,11 +11,15 @@ Values are rows of one table, each referring to earlier rows only; a reference
 is a row number, and equal rows are one row (hash-consing), so structural equality is
 identity. Tuples do not exist here: a leaf `pair.0.1` is an element of a parameter.
 `Input(u, version=n)` is field `u` as it stands after n statements have written it.
+There is no broadcast: a value is constant along the dimensions that it does not have,
+where it is combined with others and where it is stored.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal as OneOf, TypeAlias
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+from typing import Literal as OneOf
 
 import attrs
 
@@ -24,7 +28,18 @@ from .bounds import Ranges
 
 Ref: TypeAlias = int
 
-ARITHMETIC: Final = ("add", "sub", "mul", "div", "floordiv", "mod", "pow", "fmod", "minimum", "maximum")
+ARITHMETIC: Final = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floordiv",
+    "mod",
+    "pow",
+    "fmod",
+    "minimum",
+    "maximum",
+)
 COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 LOGIC: Final = ("and", "or", "xor", "not")
 UNARY: Final = ("neg", "abs")
@@ -149,3 +164,27 @@ class Read:
     name: str
     box: Ranges
     pointwise: bool
+
+
+def union_of(lists: Iterable[tuple[Dimension, ...]]) -> tuple[Dimension, ...]:
+    """Return the dimensions of all the lists in canonical order: by kind, then by name.
+
+    >>> I, K = Dimension("I"), Dimension("K", "vertical")
+    >>> [dim.value for dim in union_of([(K,), (I, K)])]
+    ['I', 'K']
+    """
+    longest: tuple[Dimension, ...] = ()
+    for dims in lists:
+        if dims != longest and not set(dims) <= set(longest):
+            longest = tuple(sorted({*longest, *dims}, key=_place)) if longest else dims
+    return longest
+
+
+def is_canonical(dims: tuple[Dimension, ...]) -> bool:
+    """Tell whether `dims` stand in canonical order, each once."""
+    return dims == tuple(sorted(dims, key=_place)) and len(set(dims)) == len(dims)
+
+
+def _place(dim: Dimension) -> tuple[str, str]:
+    # 'horizontal' < 'local' < 'vertical'; a staggered dimension stands where its base does
+    return dim.kind.value, dim.value.removeprefix("_Staggered")

@@ -1,0 +1,109 @@
+"""One line of a listing, read from left to right; what does not fit is a `ValueError`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn, TypeVar
+
+T = TypeVar("T")
+
+NAME: Final = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+NUMBER: Final = re.compile(r"[\w.+-]+", re.ASCII)
+STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+ROW: Final = re.compile(r"%[0-9]+")
+PATH: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+SPACE: Final = re.compile(r" *")
+
+
+class Line:
+    """One line, read from left to right."""
+
+    def __init__(self, text: str, number: int) -> None:
+        self._text = text
+        self._number = number
+        self._at = 0
+
+    def opens(self, keyword: str) -> bool:
+        """Take the word that the line begins with, if it is `keyword`."""
+        if self._text.partition(" ")[0] != keyword:
+            return False
+        self._at = len(keyword)
+        return True
+
+    def is_indented(self) -> bool:
+        """Tell whether the line belongs to the one above."""
+        return self._text.startswith("  ")
+
+    def fail(self, expected: str) -> NoReturn:
+        """Refuse the line."""
+        got = self._text[self._at : self._at + 20]
+        raise ValueError(f"Line {self._number}: expected {expected}, got '{got}'.")
+
+    def match(self, pattern: re.Pattern[str]) -> str | None:
+        """Take what `pattern` matches after spaces, if it does."""
+        start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
+        found = pattern.match(self._text, start)
+        if found is None:
+            return None
+        self._at = found.end()
+        return found.group()
+
+    def accept(self, symbol: str) -> bool:
+        """Take `symbol` if it comes next."""
+        start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
+        if not self._text.startswith(symbol, start):
+            return False
+        self._at = start + len(symbol)
+        return True
+
+    def comes(self, symbol: str) -> bool:
+        """Tell whether `symbol` comes next."""
+        here = self._at
+        found = self.accept(symbol)
+        self._at = here
+        return found
+
+    def expect(self, symbol: str) -> None:
+        """Take `symbol`."""
+        if not self.accept(symbol):
+            self.fail(f"'{symbol}'")
+
+    def end(self) -> None:
+        """Make sure that nothing is left."""
+        if self._at != len(self._text):
+            self.fail("the end of the line")
+
+    def name(self) -> str:
+        """Take a name, plain or in quotes."""
+        quoted = self.match(STRING)
+        if quoted is not None:
+            return str(json.loads(quoted))
+        return self.match(NAME) or self.fail("a name")
+
+    def text(self) -> str:
+        """Take the spelling of a number, in quotes if it is none."""
+        quoted = self.match(STRING)
+        if quoted is not None:
+            return str(json.loads(quoted))
+        return self.match(NUMBER) or self.fail("a number")
+
+    def integer(self) -> int:
+        """Take an integer with or without a sign."""
+        return int(self.match(INTEGER) or self.fail("an integer"))
+
+    def row(self, count: int) -> int:
+        """Take a reference to one of the first `count` rows."""
+        ref = int((self.match(ROW) or self.fail("a row")).removeprefix("%"))
+        return ref if ref < count else self.fail(f"a row before %{count}")
+
+    def several(self, close: str, item: Callable[[], T]) -> Iterator[T]:
+        """Take items with commas between them, up to `close`."""
+        if self.accept(close):
+            return
+        yield item()
+        while self.accept(","):
+            yield item()
+        self.expect(close)

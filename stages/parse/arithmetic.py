@@ -1,0 +1,279 @@
+"""Operators of Python on values: `+`, `<`, `&`, `-x`; and `I + 1`, which is an offset."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+import numpy as np
+
+from ...runtime.types import ScalarType
+from ..ir import syntax
+from .closure import number_text
+from .meanings import Axis, Displacement, Meaning, Number, OffsetTag, Row
+from .promotion import (
+    BOOL,
+    Numeric,
+    dtype_of,
+    is_arithmetic,
+    is_floating,
+    is_integral,
+    is_logical,
+    numeric,
+    over_all_dims,
+    promote,
+    with_dtype,
+)
+from .scope import Scope
+from .unsupported import not_yet, unsupported
+
+ARITHMETIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.Add: ("+", "add"),
+    ast.Sub: ("-", "sub"),
+    ast.Mult: ("*", "mul"),
+    ast.Div: ("/", "div"),
+    ast.FloorDiv: ("//", "floordiv"),
+    ast.Mod: ("%", "mod"),
+    ast.Pow: ("**", "pow"),
+}
+MAX_SHOWN: Final = 4
+MAX_HINTED: Final = 2**31  # larger numbers may not fit into the type that they should have
+LOGIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.BitAnd: ("&", "and"),
+    ast.BitOr: ("|", "or"),
+    ast.BitXor: ("^", "xor"),
+}
+COMPARISONS: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.Eq: ("==", "eq"),
+    ast.NotEq: ("!=", "ne"),
+    ast.Lt: ("<", "lt"),
+    ast.LtE: ("<=", "le"),
+    ast.Gt: (">", "gt"),
+    ast.GtE: (">=", "ge"),
+}
+
+
+def binary(scope: Scope, node: ast.BinOp) -> Meaning:
+    """Read `left op right`."""
+    left = scope.meanings[node.left]
+    if isinstance(left, Axis) and isinstance(node.op, ast.Add | ast.Sub):
+        return _displacement(scope, node, left)
+    kind = type(node.op)
+    if kind in LOGIC:
+        symbol, op = LOGIC[kind]
+        rows = [scope.value(node.left), scope.value(node.right)]
+        for row, at in zip(rows, (node.left, node.right), strict=True):
+            if not is_logical(row.type):
+                raise scope.type_error(
+                    at, f"Operator '{symbol}' expects truth values, got '{row.type}'."
+                )
+        return combine(scope, node, op, symbol, rows)
+    if kind not in ARITHMETIC:
+        raise unsupported(scope.source.span(node), node.op)
+    symbol, op = ARITHMETIC[kind]
+    if op == "pow":
+        return _power(scope, node)
+    rows = [
+        expect_number(scope, node.left, scope.value(node.left), symbol),
+        expect_number(scope, node.right, scope.value(node.right), symbol),
+    ]
+    if op == "mod" and not is_integral(rows[1].type):
+        raise scope.type_error(
+            node.right,
+            f"Operator '%' expects integers on the right, got '{rows[1].type}'.",
+            hints=["For floating point numbers use 'fmod', which has the sign of the dividend."],
+        )
+    return combine(scope, node, op, symbol, rows)
+
+
+def unary(scope: Scope, node: ast.UnaryOp) -> Meaning:
+    """Read `-x`, `+x`, `~x` and `not x`."""
+    meaning = scope.meanings[node.operand]
+    if isinstance(node.op, ast.USub | ast.UAdd):
+        symbol = "-" if isinstance(node.op, ast.USub) else "+"
+        folded = _signed(meaning, symbol)
+        if folded is not None:
+            return folded
+        row = expect_number(scope, node.operand, scope.value(node.operand), symbol)
+        if symbol == "+":
+            return row
+        return scope.add(syntax.Operation(op="neg", args=(row.ref,), type=row.type), node)
+    row = scope.value(node.operand)
+    symbol = "~" if isinstance(node.op, ast.Invert) else "not"
+    if not is_logical(row.type):
+        raise scope.type_error(
+            node.operand, f"Operator '{symbol}' expects a truth value, got '{row.type}'."
+        )
+    if symbol == "not" and not isinstance(row.type, ScalarType):
+        raise scope.type_error(
+            node.operand,
+            f"Operator 'not' expects a scalar, got '{row.type}'.",
+            hints=["On fields write '~'."],
+        )
+    return scope.add(syntax.Operation(op="not", args=(row.ref,), type=row.type), node)
+
+
+def compare(scope: Scope, node: ast.Compare) -> Meaning:
+    """Read one comparison; a chain is refused."""
+    operands = [node.left, *node.comparators]
+    for op in node.ops:
+        if type(op) not in COMPARISONS:
+            raise unsupported(scope.source.span(node), op)
+    if len(node.ops) > 1:
+        raise _chain(scope, node)
+    if any(isinstance(scope.meanings[each], Axis) for each in operands):
+        raise not_yet(scope.source.span(node), "Comparisons with a dimension are")
+    symbol, op_name = COMPARISONS[type(node.ops[0])]
+    rows = [expect_number(scope, each, scope.value(each), symbol) for each in operands]
+    return combine(scope, node, op_name, symbol, rows, result=BOOL)
+
+
+def expect_number(scope: Scope, node: ast.expr, row: Row, symbol: str) -> Row:
+    """Return the row if one can calculate with it."""
+    if is_arithmetic(row.type):
+        return row
+    hints = ["For truth values use '&', '|', '^' and '~'."] if is_logical(row.type) else []
+    raise scope.type_error(
+        node, f"Operator '{symbol}' expects numbers, got '{row.type}'.", hints=hints
+    )
+
+
+def combine(
+    scope: Scope,
+    node: ast.expr,
+    op: str,
+    symbol: str,
+    rows: list[Row],
+    *,
+    result: ScalarType | None = None,
+) -> Row:
+    """Append an operation on operands of equal dtypes."""
+    type_ = common_type(scope, node, symbol, [numeric(row.type) for row in rows])
+    if result is not None:
+        type_ = with_dtype(type_, result)
+    return scope.add(syntax.Operation(op=op, args=tuple(row.ref for row in rows), type=type_), node)
+
+
+def common_type(scope: Scope, node: ast.expr, symbol: str, types: list[Numeric]) -> Numeric:
+    """Return the type that operands have in common, or say why there is none."""
+    found = promote(types)
+    if found is not None:
+        return found
+    first = types[0]
+    second = next((each for each in types[1:] if promote([first, each]) is None), types[-1])
+    dtypes = dtype_of(first).name, dtype_of(second).name
+    if dtypes[0] != dtypes[1]:
+        notes = [f"Numbers are never converted silently: '{dtypes[0]}' is not '{dtypes[1]}'."]
+        hints = [_conversion_hint(scope, node, *dtypes)]
+    else:
+        notes = ["No field can have the dimensions of both."]
+        hints = []
+    raise scope.type_error(
+        node,
+        f"Could not promote '{first}' and '{second}' to common type in call to '{symbol}'.",
+        notes=notes,
+        hints=hints,
+    )
+
+
+def _conversion_hint(scope: Scope, node: ast.expr, left: str, right: str) -> str:
+    if isinstance(node, ast.BinOp):
+        for side, wanted in ((node.right, left), (node.left, right)):
+            meaning = scope.meanings[side]
+            if isinstance(meaning, Number) and meaning.written and abs(meaning.value) < MAX_HINTED:
+                return f"Write '{wanted}({number_text(meaning.value)})'."
+    return f"Convert one of them, as in 'astype(x, {left})'."
+
+
+def _power(scope: Scope, node: ast.BinOp) -> Row:
+    """Read `left ** right`: the result has the dtype of the base, operands of the row are equal."""
+    base = expect_number(scope, node.left, scope.value(node.left), "**")
+    exponent = scope.meanings[node.right]
+    dtype = dtype_of(numeric(base.type))
+    if isinstance(exponent, Number) and isinstance(exponent.value, int) and is_floating(dtype):
+        with np.errstate(all="ignore"):
+            if not isinstance(exponent.value, bool):
+                scope.number_type(exponent.value, node.right)
+                exponent = Number(np.dtype(dtype.name).type(exponent.value))
+    power = expect_number(scope, node.right, scope.row(exponent, node.right), "**")
+    work = dtype
+    if is_integral(base.type) and is_floating(power.type):
+        work = dtype_of(numeric(power.type))
+    rows = [_cast(scope, row, work, node) for row in (base, power)]
+    whole = over_all_dims([numeric(row.type) for row in rows], work)
+    if whole is None:
+        raise scope.type_error(
+            node,
+            f"Could not promote '{base.type}' and '{power.type}' to common type in call to '**'.",
+        )
+    args = tuple(row.ref for row in rows)
+    return _cast(
+        scope, scope.add(syntax.Operation(op="pow", args=args, type=whole), node), dtype, node
+    )
+
+
+def _cast(scope: Scope, row: Row, dtype: ScalarType, node: ast.expr) -> Row:
+    type_ = numeric(row.type)
+    if dtype_of(type_) == dtype:
+        return row
+    return scope.add(syntax.Cast(arg=row.ref, type=with_dtype(type_, dtype)), node)
+
+
+def _signed(meaning: Meaning, symbol: str) -> Number | None:
+    """Fold the sign of a literal; a NumPy integer wraps and is left to the backends."""
+    if not isinstance(meaning, Number) or isinstance(meaning.value, bool | np.bool_):
+        return None
+    if isinstance(meaning.value, np.integer):
+        small = (
+            isinstance(meaning.value, np.signedinteger)
+            and meaning.value != np.iinfo(meaning.value).min
+        )
+        if not small:
+            return None
+    return Number(-meaning.value if symbol == "-" else meaning.value, meaning.written)
+
+
+def _chain(scope: Scope, node: ast.Compare) -> Exception:
+    operands = [node.left, *node.comparators][: MAX_SHOWN + 1]
+    parts = [
+        f"({_text(scope, left)} {COMPARISONS[type(op)][0]} {_text(scope, right)})"
+        for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
+    ]
+    return scope.error(
+        node,
+        "Comparison chains are not supported.",
+        hints=[f"Write '{' & '.join(parts)}' instead."],
+    )
+
+
+def _text(scope: Scope, node: ast.expr) -> str:
+    """Return what was written, or dots where it is long."""
+    found = ast.get_source_segment(scope.source.text.text, node)
+    return found if found is not None and len(found) <= 40 and "\n" not in found else "..."
+
+
+def _displacement(scope: Scope, node: ast.BinOp, left: Axis) -> Displacement:
+    right = scope.meanings[node.right]
+    span = scope.source.span(node.right)
+    if not isinstance(right, Number) or isinstance(right.value, bool | np.bool_):
+        raise scope.error(
+            node.right, "Cartesian offsets are only supported with a literal right-hand side."
+        )
+    amount = -right.value if isinstance(node.op, ast.Sub) else right.value
+    if isinstance(amount, int | np.integer):
+        scope.number_type(int(amount), node.right)
+        return Displacement(left.dim, int(amount))
+    if (2 * float(amount)) % 2 == 1:
+        raise not_yet(span, "Shifts to a staggered dimension are")
+    raise scope.error(node.right, f"Invalid offset '{amount}' for a Cartesian shift.")
+
+
+def offset_element(scope: Scope, node: ast.Subscript, tag: OffsetTag) -> Displacement:
+    """Read `Off[k]`; only offsets along one dimension for now."""
+    index = scope.meanings[node.slice]
+    if len(tag.type.target) != 1 or tag.type.target[0] is not tag.type.source:
+        raise not_yet(scope.source.span(node), "Neighbour offsets are")
+    if not isinstance(index, Number) or type(index.value) is not int:
+        raise scope.error(node.slice, f"Offset '{tag.type.name}' expects a literal integer.")
+    scope.number_type(index.value, node.slice)
+    return Displacement(tag.type.source, index.value)

@@ -1,0 +1,202 @@
+"""Calls: operators, shifts of fields, type constructors, collections, builtins."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...runtime.types import CollectionType, DataType, FieldType
+from ..artifacts import Parsed
+from ..ir import syntax
+from .builtin_typing import call_builtin
+from .meanings import (
+    Axis,
+    Builtin,
+    CollectionName,
+    Displacement,
+    Meaning,
+    Number,
+    OffsetTag,
+    OperatorName,
+    Row,
+    ScalarName,
+    Text,
+    describe,
+)
+from .promotion import dims_of
+from .scope import Scope
+from .source import Located
+from .unsupported import not_yet, unsupported
+
+
+def call(scope: Scope, node: ast.Call) -> Meaning:
+    """Read a call, whatever it is that is called."""
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            raise unsupported(scope.source.span(argument), argument)
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise scope.error(keyword, "Keyword arguments are written one by one, without '**'.")
+    called = scope.meanings[node.func]
+    match called:
+        case Builtin():
+            return call_builtin(scope, node, called)
+        case OperatorName():
+            return _operator(scope, node, called)
+        case ScalarName():
+            return _constructor(scope, node, called)
+        case CollectionName():
+            return _collection(scope, node, called.type)
+        case Row(type=FieldType()):
+            return _shift(scope, node, called)
+    raise scope.type_error(
+        node.func, f"Expected something that can be called, got {describe(called)}."
+    )
+
+
+def callee(scope: Scope, node: ast.expr, called: OperatorName) -> tuple[str, Parsed]:
+    """Return the key and the tree of an operator that is called."""
+    definition = called.definition
+    if definition.kind == "scan_operator":
+        raise not_yet(scope.source.span(node), "Scan operators are")
+    if definition.kind == "program":
+        raise scope.error(
+            node,
+            f"Program '{definition.name}' can not be called in another definition.",
+            hints=["Call its operators."],
+        )
+    found = scope.operators.get(id(definition))
+    if found is None:
+        raise scope.error(node, f"Operator '{called.path}' calls itself; there is no recursion.")
+    key, parsed = found
+    if key not in scope.reached and isinstance(parsed.root, syntax.Operator):
+        scope.reached[key] = parsed.root
+        scope.reached.update(parsed.operators)
+    return found
+
+
+def arguments(
+    scope: Scope,
+    node: ast.Call,
+    name: str,
+    parameters: Sequence[tuple[str, DataType]],
+    ignored: tuple[str, ...] = (),
+) -> tuple[int, ...]:
+    """Match arguments with parameters and return their rows in the order of the parameters."""
+    names = [parameter for parameter, _ in parameters]
+    given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    problems: list[tuple[Located, str]] = []
+    if len(node.args) > len(names):
+        count = (
+            f"Function takes {len(names)} positional arguments, but {len(node.args)} were given."
+        )
+        problems.append((node, count))
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg in ignored:
+            continue
+        if keyword.arg not in names:
+            problems.append((keyword, f"Got an unexpected keyword argument '{keyword.arg}'."))
+        elif keyword.arg in given:
+            problems.append((keyword, f"Got multiple values for argument '{keyword.arg}'."))
+        else:
+            given[keyword.arg] = keyword.value
+    missing = [f"'{each}'" for each in names if each not in given]
+    if missing:
+        problems.append((node, f"Missing {len(missing)} required arguments: {', '.join(missing)}."))
+    rows = {each: scope.value(at) for each, at in given.items()}
+    references = []
+    for parameter, type_ in parameters:
+        if parameter not in given:
+            continue
+        row = _as_parameter(scope, rows[parameter], type_, given[parameter])
+        if row.type != type_:
+            text = f"Expected argument '{parameter}' to be of type '{type_}', got '{row.type}'."
+            problems.append((given[parameter], text))
+        references.append(row.ref)
+    if problems:
+        at = problems[0][0] if len(problems) == 1 else node
+        raise scope.type_error(
+            at, f"Invalid call to '{name}'.", notes=[text for _, text in problems]
+        )
+    return tuple(references)
+
+
+def _as_parameter(scope: Scope, row: Row, type_: DataType, node: ast.expr) -> Row:
+    """Make a 0-d field of a scalar where the parameter is one; the only implicit step of a call."""
+    if isinstance(type_, FieldType) and not type_.dims and row.type == type_.dtype:
+        return scope.add(syntax.Broadcast(arg=row.ref, type=type_), node)
+    return row
+
+
+def _operator(scope: Scope, node: ast.Call, called: OperatorName) -> Row:
+    key, parsed = callee(scope, node.func, called)
+    root = parsed.root
+    if not isinstance(root, syntax.Operator):
+        raise scope.error(node.func, f"'{called.path}' is not an operator.")
+    parameters = [(each.name, each.type) for each in root.parameters]
+    references = arguments(scope, node, called.path, parameters)
+    return scope.add(syntax.CallOf(callee=key, args=references, type=root.result), node)
+
+
+def _collection(scope: Scope, node: ast.Call, type_: CollectionType) -> Row:
+    parameters: list[tuple[str, DataType]] = []
+    for name, element in zip(type_.keys, type_.elements, strict=True):
+        parameters.append((name, element))  # type: ignore[arg-type]  # the elements of data are data
+    references = arguments(scope, node, type_.name, parameters)
+    rows = (Row(reference, scope.nodes[reference].type) for reference in references)
+    return scope.make_tuple(rows, node, type_)
+
+
+def _constructor(scope: Scope, node: ast.Call, called: ScalarName) -> Number:
+    """Read `float32(0.1)`: the number is converted now, from a literal."""
+    given = scope.meanings[node.args[0]] if len(node.args) == 1 and not node.keywords else None
+    if not isinstance(given, Number | Text):
+        raise scope.type_error(
+            node.args[0] if given is not None else node,
+            f"'{called.name}()' only takes literal arguments.",
+            hints=[f"To convert a value write 'astype(x, {called.name})'."],
+        )
+    value = given.value
+    try:
+        with np.errstate(all="ignore"):
+            for step in called.constructor:
+                value = step(value)
+    except (ValueError, OverflowError, TypeError):
+        raise scope.type_error(
+            node.args[0], f"'{called.name}()' can not represent {given.value!r}."
+        ) from None
+    return Number(value, written=True)
+
+
+def _shift(scope: Scope, node: ast.Call, field: Row) -> Row:
+    """Read `f(I + 1, J - 1)`: one shift after the other, left to right."""
+    if node.keywords:
+        raise scope.type_error(node.keywords[0], "A shift takes no keyword arguments.")
+    if not node.args:
+        raise scope.type_error(node, "A shift takes at least one offset, as in 'f(I + 1)'.")
+    row = field
+    for argument in node.args:
+        meaning = scope.meanings[argument]
+        if isinstance(meaning, OffsetTag):
+            raise not_yet(scope.source.span(argument), "Neighbour offsets are")
+        if not isinstance(meaning, Displacement):
+            hints = [f"Write '{meaning.dim.value} + 1'."] if isinstance(meaning, Axis) else []
+            raise scope.type_error(
+                argument, f"Expected an offset, got {describe(meaning)}.", hints=hints
+            )
+        row = _shift_by(scope, node, argument, row, meaning)
+    return row
+
+
+def _shift_by(scope: Scope, node: ast.Call, argument: ast.expr, row: Row, by: Displacement) -> Row:
+    type_ = row.type
+    if not isinstance(type_, FieldType) or by.dim not in type_.dims:
+        names = ", ".join(dim.value for dim in dims_of(type_))  # type: ignore[arg-type]
+        raise scope.type_error(
+            argument,
+            f"Incompatible offset can not shift field defined on {names or 'no dimensions'} from "
+            f"{by.dim.value} to target dim(s): {by.dim.value}.",
+        )
+    return scope.add(syntax.ShiftBy(field=row.ref, dim=by.dim, offset=by.offset, type=type_), node)

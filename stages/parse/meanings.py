@@ -1,0 +1,155 @@
+"""What an expression can mean while a definition is read: rows of the table, and static things."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, TypeAlias
+
+import attrs
+
+from ...runtime.definition import Definition
+from ...runtime.dimension import Dimension
+from ...runtime.types import CollectionType, DataType, OffsetType, ScalarType
+
+
+@attrs.frozen
+class Row:
+    """A value at run time: row `ref` of the table."""
+
+    ref: int
+    type: DataType
+
+
+@attrs.frozen
+class Number:
+    """A number that is known now; it becomes a literal row where somebody uses it.
+
+    `written` says that it stands in the text of the function.
+    """
+
+    value: Any
+    written: bool = False
+
+
+@attrs.frozen
+class Pack:
+    """A tuple that is known element by element; `nodes` say where each was written."""
+
+    elements: tuple[Meaning, ...]
+    nodes: tuple[ast.expr, ...]
+
+
+@attrs.frozen
+class Text:
+    """A string literal."""
+
+    value: str
+
+
+@attrs.frozen
+class Axis:
+    """A dimension."""
+
+    dim: Dimension
+
+
+@attrs.frozen
+class Displacement:
+    """A Cartesian offset, `I + 1`."""
+
+    dim: Dimension
+    offset: int
+
+
+@attrs.frozen
+class OffsetTag:
+    """A `FieldOffset`."""
+
+    type: OffsetType
+
+
+@attrs.frozen
+class ScalarName:
+    """A type constructor: a NumPy scalar type, `float`, `int` or `bool`."""
+
+    name: str
+    type: ScalarType
+    constructor: Any = attrs.field(repr=False)
+
+
+@attrs.frozen
+class CollectionName:
+    """The class of a named collection."""
+
+    type: CollectionType
+
+
+@attrs.frozen
+class Builtin:
+    """A function of the language, such as `where`."""
+
+    name: str
+
+
+@attrs.frozen(eq=False)
+class OperatorName:
+    """A decorated function; `path` is how the closure reaches it."""
+
+    path: str
+    definition: Definition
+
+
+@attrs.frozen(eq=False)
+class Namespace:
+    """A module, an enum class or a namespace of constants; `path` is how the closure reaches it."""
+
+    path: str
+    members: Any
+
+
+Meaning: TypeAlias = (
+    Row
+    | Number
+    | Pack
+    | Text
+    | Axis
+    | Displacement
+    | OffsetTag
+    | ScalarName
+    | CollectionName
+    | Builtin
+    | OperatorName
+    | Namespace
+)
+
+
+def describe(meaning: Meaning) -> str:
+    """Name a meaning for an error message.
+
+    >>> describe(Builtin("where"))
+    "builtin 'where'"
+    """
+    match meaning:
+        case Row():
+            return f"a value of type '{meaning.type}'"
+        case Number():
+            return f"the number '{meaning.value}'"
+        case Pack():
+            return "a tuple"
+        case Text():
+            return "a string"
+        case Axis() | Displacement():
+            kind = "dimension" if isinstance(meaning, Axis) else "an offset along"
+            return f"{kind} '{meaning.dim.value}'"
+        case OffsetTag():
+            return f"offset '{meaning.type.name}'"
+        case ScalarName():
+            return f"type '{meaning.name}'"
+        case CollectionName():
+            return f"class '{meaning.type.name}'"
+        case Builtin():
+            return f"builtin '{meaning.name}'"
+        case OperatorName():
+            return f"{meaning.definition.kind.replace('_', ' ')} '{meaning.definition.name}'"
+        case Namespace():
+            return f"namespace '{meaning.path}'"

@@ -1,0 +1,169 @@
+"""Programs: a sequence of operator calls, each with an output and perhaps a domain."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+from ...runtime.errors import MissingArgumentError
+from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
+from ..ir import syntax
+from .calls import arguments, callee
+from .domains import Domain, leaf_domains
+from .expressions import understand
+from .meanings import Builtin, Namespace, OperatorName, describe
+from .outputs import read_target
+from .scope import Scope
+from .unsupported import unsupported
+
+ONLY_CALLS: Final = "A program is a sequence of operator calls 'op(a, b, out=c)'."
+_CALCULATE: Final = "Calculate in a field operator."
+_ARITHMETIC: Final = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
+    ast.BitAnd, ast.BitOr, ast.BitXor,
+)  # fmt: skip
+_SCALAR_CALLS: Final = ("minimum", "maximum")
+
+
+def read_calls(scope: Scope, statements: list[ast.stmt]) -> tuple[syntax.CallStatement, ...]:
+    """Read the body of a program."""
+    body = statements[1:] if _is_docstring(statements[0]) else statements
+    if not body:
+        raise scope.error(
+            statements[0], "A program needs at least one operator call.", hints=[ONLY_CALLS]
+        )
+    return tuple(_statement(scope, each) for each in body)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
+    if not isinstance(statement, ast.Expr):
+        raise unsupported(scope.source.span(statement), statement)
+    node = statement.value
+    if not isinstance(node, ast.Call):
+        raise scope.error(node, "Expected an operator call.", hints=[ONLY_CALLS])
+    called = understand(scope, node.func)
+    if not isinstance(called, OperatorName):
+        raise scope.type_error(
+            node.func, f"Expected an operator to call, got {describe(called)}.", hints=[ONLY_CALLS]
+        )
+    key, parsed = callee(scope, node.func, called)
+    root = parsed.root
+    if not isinstance(root, syntax.Operator):
+        raise scope.error(node.func, f"'{called.path}' is not an operator.")
+    out, domain = _keyword(node, "out"), _keyword(node, "domain")
+    if out is None:
+        raise MissingArgumentError(
+            scope.source.span(node), "out", True, notes=["Missing required keyword argument 'out'."]
+        )
+    references = _arguments(scope, node, called.path, root)
+    outputs = _outputs(scope, out, domain, root.result)
+    return syntax.CallStatement(key, references, outputs)
+
+
+def _keyword(node: ast.Call, name: str) -> ast.expr | None:
+    return next((each.value for each in node.keywords if each.arg == name), None)
+
+
+def _arguments(
+    scope: Scope, node: ast.Call, name: str, operator: syntax.Operator
+) -> tuple[int, ...]:
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            raise unsupported(scope.source.span(argument), argument)
+        read_argument(scope, argument)
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise scope.error(keyword, "Keyword arguments are written one by one, without '**'.")
+        if keyword.arg not in ("out", "domain"):
+            read_argument(scope, keyword.value)
+    parameters = [(each.name, each.type) for each in operator.parameters]
+    return arguments(scope, node, name, parameters, ignored=("out", "domain"))
+
+
+def read_argument(scope: Scope, node: ast.expr) -> None:
+    """Read an argument: a parameter, a tuple, a literal, or an expression of scalars."""
+    first = len(scope.nodes)
+    for each in ast.walk(node):
+        if isinstance(each, ast.expr) and not _is_allowed(scope, each):
+            raise _not_for_programs(scope, each)
+    understand(scope, node)
+    for expression in scope.nodes[first:]:
+        if isinstance(expression, syntax.ShiftBy):
+            raise _not_for_programs(scope, node)
+        if isinstance(expression, syntax.Operation) and isinstance(expression.type, FieldType):
+            raise scope.error(
+                node,
+                f"Arithmetic in a program is for scalars only, got '{expression.type}'.",
+                hints=[_CALCULATE],
+            )
+
+
+def _not_for_programs(scope: Scope, node: ast.expr) -> Exception:
+    return scope.error(
+        node,
+        "Only parameters, tuples, literals and arithmetic on scalars can be passed in a program.",
+        hints=[_CALCULATE],
+    )
+
+
+def _is_allowed(scope: Scope, node: ast.expr) -> bool:
+    """Tell whether a node may stand in a program; names and types are looked at later."""
+    match node:
+        case ast.BinOp():
+            return isinstance(node.op, _ARITHMETIC)
+        case ast.UnaryOp():
+            return isinstance(node.op, ast.USub | ast.UAdd)
+        case ast.Call():
+            meaning = _static_name(scope, node.func)
+            is_builtin = isinstance(meaning, Builtin) and meaning.name not in _SCALAR_CALLS
+            return not is_builtin and not isinstance(meaning, OperatorName)
+    return isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.Tuple)
+
+
+def _static_name(scope: Scope, node: ast.expr) -> Any:
+    """Return what a name or an attribute of a module means, None for other expressions."""
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    if not isinstance(inner, ast.Name) or inner.id in scope.variables:
+        return None
+    found = understand(scope, node)
+    return None if isinstance(found, Namespace) else found
+
+
+def _as_field(result: DataType) -> DataType:
+    """Return what a result is written to: a lone scalar goes to a field without dimensions."""
+    return FieldType((), result) if isinstance(result, ScalarType) else result
+
+
+def _outputs(
+    scope: Scope, out: ast.expr, domain: ast.expr | None, result: DataType
+) -> tuple[syntax.Output, ...]:
+    target = read_target(scope, out)
+    found, expected = target.type, _as_field(result)
+    if isinstance(out, ast.Tuple | ast.List) and isinstance(result, CollectionType):
+        expected = TupleType(result.elements)
+    if found != expected:
+        raise scope.type_error(
+            out, f"Expected keyword argument 'out' to be of type '{expected}', got '{found}'."
+        )
+    for _, leaf in leaves(found):
+        if not isinstance(leaf, FieldType):
+            raise scope.type_error(out, f"Only fields can be written, got '{leaf}'.")
+    if domain is None:
+        return target.outputs
+    if any(output.slices for output in target.outputs):
+        raise scope.error(domain, "Either only domain or slicing allowed.")
+    domains: tuple[Domain, ...] = leaf_domains(scope, domain, found, read_argument)
+    return tuple(
+        syntax.Output(output.parameter, output.path, domain=ranges)
+        for output, ranges in zip(target.outputs, domains, strict=True)
+    )

@@ -1,0 +1,119 @@
+"""What is known while one function is read: its rows so far, and the names in sight."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.errors import DSLError, DSLTypeError
+from ...runtime.source import Span
+from ...runtime.types import CollectionType, DataType, ScalarType, TupleType
+from ..artifacts import Parsed
+from ..ir import syntax
+from .closure import number_text, number_type
+from .meanings import Meaning, Number, Pack, Row, describe
+from .source import Located, Source
+
+MAX_LEAVES: Final = 4096
+MAX_NESTING: Final = 32
+
+
+@attrs.frozen
+class Variable:
+    """A local name: its type, and where it was bound last."""
+
+    type: DataType
+    node: Located
+
+
+@attrs.define(eq=False)
+class Scope:
+    """The state of reading one function.
+
+    `operators` are the parsed callees by the identity of their `Definition`; `assigned` are the
+    names that Python takes for local because something binds them; `meanings`
+    holds what each expression read so far means.
+    """
+
+    source: Source
+    closure: Mapping[str, Any]
+    operators: Mapping[int, tuple[str, Parsed]]
+    assigned: frozenset[str]
+    variables: dict[str, Variable]
+    result: DataType | None = None
+    annotated: DataType | None = None
+    nodes: list[syntax.Expression] = attrs.Factory(list)
+    spans: list[Span] = attrs.Factory(list)
+    meanings: dict[ast.expr, Meaning] = attrs.Factory(dict)
+    reached: dict[str, syntax.Operator] = attrs.Factory(dict)
+
+    def add(self, expression: syntax.Expression, node: Located) -> Row:
+        """Append a row that was written at `node`."""
+        self.nodes.append(expression)
+        self.spans.append(self.source.span(node))
+        return Row(len(self.nodes) - 1, expression.type)
+
+    def value(self, node: ast.expr) -> Row:
+        """Return the row of an expression that has been read; static things are refused."""
+        return self.row(self.meanings[node], node)
+
+    def row(self, meaning: Meaning, node: ast.expr) -> Row:
+        """Turn a meaning into a row: numbers become literals, tuples are made."""
+        if isinstance(meaning, Row):
+            return meaning
+        if isinstance(meaning, Number):
+            return self._literal(meaning.value, node)
+        if isinstance(meaning, Pack):
+            pairs = zip(meaning.elements, meaning.nodes, strict=True)
+            return self.make_tuple([self.row(each, at) for each, at in pairs], node)
+        raise self.type_error(node, f"Expected a value, got {describe(meaning)}.")
+
+    def make_tuple(
+        self, rows: Iterable[Row], node: Located, type_: CollectionType | None = None
+    ) -> Row:
+        """Append the row that makes a tuple or collection of `rows`."""
+        elements = tuple(rows)
+        made = type_ or TupleType(tuple(each.type for each in elements))
+        if not _is_small(made):
+            raise self.type_error(
+                node, f"A tuple holds at most {MAX_LEAVES} values, nested {MAX_NESTING} deep."
+            )
+        return self.add(
+            syntax.TupleOf(elements=tuple(each.ref for each in elements), type=made), node
+        )
+
+    def error(self, node: Located, message: str, **details: Any) -> DSLError:
+        """Return a located error."""
+        return DSLError(self.source.span(node), message, **details)
+
+    def type_error(self, node: Located, message: str, **details: Any) -> DSLTypeError:
+        """Return a located error about types."""
+        return DSLTypeError(self.source.span(node), message, **details)
+
+    def number_type(self, value: Any, node: ast.expr) -> ScalarType:
+        """Return the type of a number; integers beyond 64 bits are refused."""
+        found = number_type(value)
+        if found is None:
+            raise self.type_error(node, "Integers beyond 64 bits are not supported.")
+        return found
+
+    def _literal(self, value: Any, node: ast.expr) -> Row:
+        type_ = self.number_type(value, node)
+        return self.add(syntax.Literal(text=number_text(value), type=type_), node)
+
+
+def _is_small(type_: DataType) -> bool:
+    """Tell whether a type has few leaves and little depth; stops where it has not."""
+    stack: list[tuple[Any, int]] = [(type_, 0)]
+    count = 0
+    while stack:
+        part, depth = stack.pop()
+        count += 1
+        if count > MAX_LEAVES or depth > MAX_NESTING:
+            return False
+        if isinstance(part, TupleType | CollectionType):
+            stack += [(each, depth + 1) for each in part.elements]
+    return True

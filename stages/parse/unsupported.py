@@ -1,0 +1,62 @@
+"""Python that the language does not have: the name of each construct and what to write instead."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from ...runtime.errors import DSLError, UnsupportedPythonFeatureError
+from ...runtime.source import Span
+
+_NO_LOOP: Final = "There are no loops; to walk along the vertical axis write a 'scan_operator'."
+_NO_ELEMENTS: Final = "Write the elements of a tuple one by one; there are no comprehensions."
+_NO_FUNCTION: Final = "Write a field operator of its own and call it."
+_NO_EXCEPTION: Final = "Nothing raises inside an operator; use 'where' to choose between values."
+
+_NAMED: Final = {
+    "For": ("for", _NO_LOOP),
+    "AsyncFor": ("async for", _NO_LOOP),
+    "While": ("while", _NO_LOOP),
+    "ListComp": ("list comprehension", _NO_ELEMENTS),
+    "SetComp": ("set comprehension", _NO_ELEMENTS),
+    "DictComp": ("dict comprehension", _NO_ELEMENTS),
+    "GeneratorExp": ("generator expression", _NO_ELEMENTS),
+    "Lambda": ("lambda", _NO_FUNCTION),
+    "FunctionDef": ("FunctionDef", _NO_FUNCTION),
+    "Try": ("try", _NO_EXCEPTION),
+    "TryStar": ("try*", _NO_EXCEPTION),
+    "Raise": ("raise", _NO_EXCEPTION),
+    "With": ("with", "Enter the context around the call of the operator."),
+    "Assert": ("assert", "Check the arguments before the call."),
+    "ClassDef": ("class", "Define the class outside of the function."),
+    "JoinedStr": (
+        "f-string",
+        "Strings stand only in a type constructor, as in 'float32(\"0.1\")'.",
+    ),
+    "TemplateStr": (
+        "t-string",
+        "Strings stand only in a type constructor, as in 'float32(\"0.1\")'.",
+    ),
+    "Match": ("match", "Use 'if' and 'elif'."),
+    "And": ("and", "Use '&' and put the operands in parentheses."),
+    "Or": ("or", "Use '|' and put the operands in parentheses."),
+    "AugAssign": ("AugAssign", "Write 'x = x + y' instead of 'x += y'."),
+    "Slice": ("Slice", "Elements of a tuple are read one by one, as in 't[0]'."),
+    "List": ("List", "Use a tuple."),
+    "Expr": ("Expr", "Bind the value to a name or return it."),
+    "Pass": ("Pass", "'pass' stands only inside the branches of 'if'."),
+}
+
+
+def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
+    """Return the error for a construct; an unlisted one is called by its `ast` class."""
+    if isinstance(node, ast.BoolOp):
+        node = node.op
+    name = type(node).__name__
+    feature, hint = _NAMED.get(name, (name, None))
+    return UnsupportedPythonFeatureError(span, feature, hints=[] if hint is None else [hint])
+
+
+def not_yet(span: Span, what: str) -> DSLError:
+    """Return the error for a part of the language that is still missing."""
+    return DSLError(span, f"{what} not supported yet.")

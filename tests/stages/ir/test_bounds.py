@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fieldforge.runtime.dimension import Dimension
+from fieldforge.stages.ir import bounds
+from fieldforge.stages.ir.bounds import Apply, Const, DomainSymbol, Range, ScalarSymbol
+
+I, J = Dimension("I"), Dimension("J")
+n, m = ScalarSymbol("n"), ScalarSymbol("m")
+START = DomainSymbol("start", "u", I)
+
+
+def test_a_sum_collects_terms_and_keeps_one_constant():
+    total = bounds.add(bounds.add(bounds.add(n, 3), m), bounds.add(n, -1))
+
+    assert str(total) == "m + mul(n, 2) + 2"
+
+
+def test_a_difference_cancels():
+    assert bounds.subtract(bounds.add(n, m), bounds.add(m, n)) == Const(0)
+    assert bounds.difference(bounds.add(n, 5), bounds.add(n, 2)) == 3
+    assert bounds.difference(n, m) is None
+
+
+def test_extremes_of_bounds_a_constant_apart_are_decided():
+    assert bounds.minimum(bounds.add(n, 1), n) == n
+    assert bounds.maximum(bounds.add(n, 1), n) == bounds.add(n, 1)
+    assert str(bounds.minimum(n, Const(3))) == "min(3, n)"
+
+
+def test_extremes_take_up_an_added_constant_so_that_hulls_do_not_grow():
+    low = bounds.minimum(n, m)
+    for _ in range(50):
+        low = bounds.minimum(bounds.add(low, 1), bounds.add(low, -1))
+
+    assert str(low) == "min(m + -50, n + -50)"
+
+
+def test_many_bounds_have_one_extreme():
+    many = [bounds.add(ScalarSymbol(f"s{i % 3}"), i) for i in range(300)]
+
+    assert str(bounds.least(many)) == "min(s0, s1 + 1, s2 + 2)"
+    assert str(bounds.greatest(many)) == "max(s0 + 297, s1 + 298, s2 + 299)"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"), [(7, 2, 3), (-7, 2, -3), (7, -2, -3), (-7, -2, 3), (5, 0, 0)]
+)
+def test_division_that_truncates_rounds_toward_zero(left, right, expected):
+    symbolic = bounds.truncate_divide(n, m)
+
+    assert bounds.truncate_divide(Const(left), Const(right)) == Const(expected)
+    assert bounds.evaluate(symbolic, {n: left, m: right}.__getitem__) == expected
+
+
+@pytest.mark.parametrize("divisor", [-3, -1, 0, 1, 4])
+def test_floor_and_remainder_are_those_of_python_and_zero_for_a_zero_divisor(divisor):
+    floor, rest = bounds.floor_divide(n, Const(divisor)), bounds.modulo(n, Const(divisor))
+
+    for value in (-7, 0, 7):
+        at = {n: value}.__getitem__
+        assert bounds.evaluate(floor, at) == (value // divisor if divisor else 0)
+        assert bounds.evaluate(rest, at) == (value % divisor if divisor else 0)
+
+
+def test_a_hull_covers_both_boxes_and_translation_moves_one_dimension():
+    left = (Range(I, START, n), Range(J, Const(0), Const(4)))
+    right = bounds.translate(bounds.translate(left, I, 2), J, -1)
+
+    hull = bounds.hull(left, right)
+
+    assert ", ".join(map(str, hull)) == "I: start(u, I) .. n + 2, J: -1 .. 4"
+
+
+MAKERS = [
+    *(bounds.add, bounds.subtract, bounds.multiply, bounds.minimum, bounds.maximum),
+    *(bounds.floor_divide, bounds.modulo),
+]
+BOUNDS = st.recursive(
+    st.integers(-9, 9).map(Const) | st.sampled_from([n, m, START]),
+    lambda inner: st.builds(
+        lambda make, left, right: make(left, right),
+        st.sampled_from(MAKERS),
+        inner,
+        inner,
+    ),
+    max_leaves=8,
+)
+
+
+@given(BOUNDS, BOUNDS, st.lists(st.integers(-20, 20), min_size=3, max_size=3))
+def test_the_normal_form_means_the_same_number(left, right, numbers):
+    at = dict(zip((n, m, START), numbers, strict=True)).__getitem__
+    ours, theirs = bounds.evaluate(left, at), bounds.evaluate(right, at)
+
+    for make, meaning in (
+        (bounds.add, ours + theirs),
+        (bounds.subtract, ours - theirs),
+        (bounds.multiply, ours * theirs),
+        (bounds.minimum, min(ours, theirs)),
+        (bounds.maximum, max(ours, theirs)),
+    ):
+        assert bounds.evaluate(make(left, right), at) == meaning
+    apart = bounds.difference(left, right)
+    assert apart is None or apart == ours - theirs
+
+
+@given(BOUNDS, BOUNDS)
+def test_the_order_of_operands_does_not_matter(left, right):
+    for make in (bounds.add, bounds.multiply, bounds.minimum, bounds.maximum):
+        assert make(left, right) == make(right, left)
+
+
+def test_a_deep_bound_is_evaluated_without_recursion():
+    deep: bounds.Bound = n
+    for _ in range(5000):
+        deep = Apply("floordiv", (deep, Const(1)))
+
+    assert bounds.evaluate(deep, {n: 3}.__getitem__) == 3

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.types import SCALARS
+from fieldforge.stages.artifacts import Lowered
+from fieldforge.stages.ir import bounds, dataflow
+from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
+from fieldforge.stages.ir.dataflow_text import parse, show
+
+I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
+
+LISTING = """\
+program shifted(u, pair)
+dimension I horizontal
+dimension K vertical
+field u: [I, K] float64
+field pair.0: [I, K] float64
+scalar pair.1: int32
+%0 = input u : [I, K] float64      on I: 1 .. pair.1 + 1, K: start(u, K) .. stop(u, K)
+%1 = shift %0 I+1 : [I, K] float64  on I: 0 .. pair.1, K: start(u, K) .. stop(u, K)
+%2 = literal -0.5 : float64        on ()
+%3 = mul %1 %2 : [I, K] float64    on I: 0 .. pair.1, K: start(u, K) .. stop(u, K)
+statement
+  pair.0[I: 0 .. pair.1, K: start(u, K) .. stop(u, K)] = %3
+read 0 u[I: 1 .. pair.1 + 1, K: start(u, K) .. stop(u, K)]
+"""
+
+MAKERS = [
+    *(bounds.add, bounds.multiply, bounds.minimum, bounds.maximum),
+    *(bounds.floor_divide, bounds.modulo),
+]
+names = st.one_of(
+    st.sampled_from(["u", "out", "start", "min", "on", "pointwise", "at", "statement", "größe"]),
+    st.text(max_size=6),
+)
+dimensions = st.builds(
+    Dimension,
+    st.sampled_from(["I", "K", "my dim", "a[b]", "_StaggeredI"]) | st.text(max_size=3),
+    st.sampled_from(list(DimensionKind)),
+)
+boxes = st.lists(
+    st.builds(
+        Range,
+        dimensions,
+        *[
+            st.recursive(
+                st.builds(Const, st.integers(-(2**63), 2**63))
+                | st.builds(ScalarSymbol, names)
+                | st.builds(DomainSymbol, st.sampled_from(["start", "stop"]), names, dimensions),
+                lambda inner: st.builds(
+                    lambda make, left, right: make(left, right),
+                    st.sampled_from(MAKERS),
+                    inner,
+                    inner,
+                ),
+                max_leaves=5,
+            )
+        ]
+        * 2,
+    ),
+    max_size=3,
+).map(tuple)
+
+
+@st.composite
+def programs(draw):
+    dims = st.lists(dimensions, max_size=3).map(tuple)
+    common = {"dims": dims, "dtype": st.sampled_from(SCALARS)}
+    values = []
+    for row in range(draw(st.integers(1, 6))):
+        kinds = [
+            st.builds(dataflow.Input, name=names, version=st.integers(0, 3), **common),
+            st.builds(dataflow.Scalar, name=names, **common),
+            st.builds(
+                dataflow.Literal, text=st.sampled_from(["1", "-0.5", "nan", "1e+20", "?"]), **common
+            ),
+        ]
+        if row:
+            refs = st.integers(0, row - 1)
+            args = st.lists(refs, min_size=1, max_size=3).map(tuple)
+            ops = st.sampled_from(dataflow.OPERATIONS)
+            offset = st.integers(-3, 3)
+            kinds += [
+                st.builds(dataflow.Map, op=ops, args=args, **common),
+                st.builds(dataflow.Shift, arg=refs, dim=dimensions, offset=offset, **common),
+            ]
+        values.append(draw(st.one_of(kinds)))
+    stores = st.builds(dataflow.Store, names, boxes, st.integers(0, len(values) - 1))
+    statements = st.builds(dataflow.Statement, st.lists(stores, min_size=1, max_size=2).map(tuple))
+    paths = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
+    leaves = st.builds(
+        dataflow.Leaf, names, paths, st.sampled_from(["field", "scalar"]), common["dtype"], dims
+    )
+    written = draw(st.lists(statements, min_size=1, max_size=2).map(tuple))
+    program = dataflow.Dataflow(
+        draw(names),
+        draw(st.lists(names, max_size=3).map(tuple)),
+        draw(st.lists(leaves, max_size=3).map(tuple)),
+        tuple(values),
+        written,
+    )
+    reads = st.builds(dataflow.Read, st.integers(0, len(written) - 1), names, boxes, st.booleans())
+    per_value = st.lists(boxes, min_size=len(values), max_size=len(values)).map(tuple)
+    return Lowered(
+        program, draw(st.just(()) | per_value), draw(st.lists(reads, max_size=2).map(tuple))
+    )
+
+
+@given(programs())
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_shown_parses_back_to_the_same(lowered):
+    again = Lowered(*parse(show(lowered)))
+
+    assert again == lowered
+    assert show(again) == show(lowered)
+
+
+def test_the_listing_is_read_as_it_is_written():
+    program, boxes, reads = parse(LISTING)
+
+    assert program.values[1].dim is I
+    assert program.leaves[1].path == (1, 0)
+    assert program.values[0].dims[1].kind is DimensionKind.VERTICAL
+    assert boxes[0][0] == Range(I, Const(1), bounds.add(ScalarSymbol("pair.1"), 1))
+    assert not reads[0].pointwise
+    assert Lowered.from_files({"dataflow.txt": LISTING.encode()}).program == program
+
+
+def test_columns_stand_under_each_other():
+    shown = Lowered(*parse(LISTING)).text
+
+    assert len({line.index("  on ") for line in shown.splitlines() if line.startswith("%")}) == 1
+
+
+def test_dimensions_of_one_name_are_told_apart_by_their_kinds():
+    program, _, _ = parse(LISTING)
+    level = Dimension("I", DimensionKind.VERTICAL)
+    leaf = attrs.evolve(program.leaves[0], dims=(I, level))
+    lowered = Lowered(attrs.evolve(program, leaves=(leaf, *program.leaves[1:])))
+
+    shown = show(lowered)
+
+    assert "field u: [I[horizontal], I[vertical]] float64" in shown
+    assert Lowered(*parse(shown)) == lowered
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_damaged_text_is_a_value_error_and_nothing_else(data):
+    start = data.draw(st.integers(0, len(LISTING)))
+    stop = data.draw(st.integers(start, len(LISTING)))
+    text = LISTING[:start] + data.draw(st.text(max_size=4)) + LISTING[stop:]
+
+    try:
+        lowered = Lowered(*parse(text))
+    except ValueError:
+        return
+    assert Lowered(*parse(show(lowered))) == lowered
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("program", "programme"),
+        ("dimension K vertical", "dimension K upward"),
+        ("field u: [I, K]", "field u: [I, L]"),
+        ("mul %1 %2", "mul %1 %3"),
+        ("mul %1 %2", "mull %1 %2"),
+        ("] = %3", "] = %4"),
+        ("stop(u, K)] = ", "end(u, K)] = "),
+        ("on ()", ""),
+        ("read 0", "read 1"),
+        (": [I, K] float64  on I: 0", ": [I, K] float128  on I: 0"),
+    ],
+)
+def test_damage_that_leaves_words_in_place_is_refused(old, new):
+    assert old in LISTING
+
+    with pytest.raises(ValueError, match=r"."):
+        parse(LISTING.replace(old, new))
+
+
+def test_brackets_without_end_are_refused_without_recursion():
+    text = LISTING.replace("I: 0 .. pair.1", "I: 0 .. " + "min(" * 100_000)
+
+    with pytest.raises(ValueError, match="Line"):
+        parse(text)

@@ -1,0 +1,345 @@
+"""Operators that are right: the rows and statements that their text becomes."""
+
+# ruff: noqa: E501 - a row of a table is one function
+from __future__ import annotations
+
+import enum
+import math
+import types
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.connectivity import FieldOffset
+from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.field import Field
+
+I = Dimension("I")
+HEADER = "def f(x: F, y: FJ, s: F32, m: N, b: B, n: int32, c: bool, t: tuple[F, float]):\n"
+
+
+class Wind(NamedTuple):
+    u: Field[[I], np.float64]
+    v: Field[[I], np.float64]
+
+
+@dataclass
+class Pair:
+    a: Field[[I], np.float64]
+    k: float
+
+
+class Const(enum.Enum):
+    PI = 3.5
+    TWO = np.float32(2.0)
+
+
+class Whole(enum.IntEnum):
+    THREE = 3
+
+
+def lines(parsed):
+    """The rows and statements of the first definition, without its head."""
+    return [line.strip() for line in parsed["parsed"].text.split("\n\n")[0].split("\n")[1:]]
+
+
+def last(parsed):
+    return parsed["parsed"].root.nodes[-1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "row"),
+    [
+        ("x + x", "add %0 %1 : Field[[I], float64]"),
+        ("x - y", "sub %0 %1 : Field[[I, J], float64]"),
+        ("x * 2.0", "mul %0 %1 : Field[[I], float64]"),
+        ("s / float32(2.0)", "div %0 %1 : Field[[I], float32]"),
+        ("m // n", "floordiv %0 %1 : Field[[I], int32]"),
+        ("m % n", "mod %0 %1 : Field[[I], int32]"),
+        ("x == y", "eq %0 %1 : Field[[I, J], bool]"),
+        ("n != 1", "ne %0 %1 : bool"),
+        ("x <= x", "le %0 %1 : Field[[I], bool]"),
+        ("n > 1", "gt %0 %1 : bool"),
+        ("b & c", "and %0 %1 : Field[[I], bool]"),
+        ("b | b", "or %0 %1 : Field[[I], bool]"),
+        ("c ^ c", "xor %0 %1 : bool"),
+        ("~b", "not %0 : Field[[I], bool]"),
+        ("not c", "not %0 : bool"),
+        ("-x", "neg %0 : Field[[I], float64]"),
+        ("abs(m)", "abs %0 : Field[[I], int32]"),
+        ("neg(n)", "neg %0 : int32"),
+        ("sqrt(s)", "sqrt %0 : Field[[I], float32]"),
+        ("isnan(x)", "isnan %0 : Field[[I], bool]"),
+        ("minimum(x, y)", "minimum %0 %1 : Field[[I, J], float64]"),
+        ("power(x, x)", "pow %0 %1 : Field[[I], float64]"),
+        ("fmod(m, n)", "fmod %0 %1 : Field[[I], int32]"),
+        ("astype(x, int32)", "cast %0 : Field[[I], int32]"),
+        ("astype(n, float)", "cast %0 : float64"),
+        ("astype(t, float32)", "cast %0 : tuple[Field[[I], float32], float32]"),
+        ("broadcast(x, (I, J, K))", "broadcast %0 : Field[[I, J, K], float64]"),
+        ("broadcast(n, (I,))", "broadcast %0 : Field[[I], int32]"),
+        ("where(b, x, y)", "select %0 %1 %2 : Field[[I, J], float64]"),
+        ("where(b, 1.0, 2.0)", "select %0 %1 %2 : Field[[I], float64]"),
+        (
+            "where(b, (x, n), (y, n))",
+            "select %0 %5 %6 : tuple[Field[[I, J], float64], Field[[I], int32]]",
+        ),
+        ("x if c else x", "select %0 %1 %2 : Field[[I], float64]"),
+        ("x(I - 2)", "shift %0 I-2 : Field[[I], float64]"),
+        ("t[-1]", "element %0[1] : float64"),
+        ("(x, n)", "tuple %0 %1 : tuple[Field[[I], float64], int32]"),
+        ("(x,)", "tuple %0 : tuple[Field[[I], float64]]"),
+        ("()", "tuple : tuple[]"),
+    ],
+)
+def test_an_expression_becomes_its_row(expression, row, parse):
+    found = lines(parse(f"{HEADER}    return {expression}"))
+
+    number = len(found) - 2
+    assert found[-2:] == [f"%{number}  {row}", f"return %{number}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "type_"),
+    [
+        ("1", "1", "int32"),
+        ("-1", "-1", "int32"),
+        ("2147483648", "2147483648", "int64"),
+        ("-2147483648", "-2147483648", "int32"),
+        ("0.1", "0.1", "float64"),
+        ("1e400", "inf", "float64"),
+        ("-1e400", "-inf", "float64"),
+        ("True", "True", "bool"),
+        ("float32(0.1)", "0.1", "float32"),
+        ("float32('0.1')", "0.1", "float32"),
+        ("-float32(0.1)", "-0.1", "float32"),
+        ("int64(3)", "3", "int64"),
+        ("int32(3.7)", "3", "int32"),
+        ("float64('nan')", "nan", "float64"),
+        ("int(3)", "3", "int64"),
+        ("float(-1)", "-1.0", "float64"),
+        ("bool(1)", "True", "bool"),
+        ("np.float32(2)", "2.0", "float32"),
+        ("alias(2)", "2.0", "float32"),
+        ("C", "2.5", "float64"),
+        ("CS[1][0]", "3", "int64"),
+        ("Const.PI", "3.5", "float64"),
+        ("Const.PI.value", "3.5", "float64"),
+        ("Const.TWO", "2.0", "float32"),
+        ("Whole.THREE", "3", "int32"),
+        ("math.pi", "3.141592653589793", "float64"),
+        ("ns.inner.C", "7", "int32"),
+        ("(1, 2.0)[1]", "2.0", "float64"),
+        ("float32(C)", "2.5", "float32"),
+    ],
+)
+def test_a_number_becomes_a_literal_in_its_canonical_spelling(written, text, type_, parse):
+    inner = types.ModuleType("inner")
+    inner.C = 7
+    outer = types.ModuleType("ns")
+    outer.inner = inner
+
+    parsed = parse(
+        f"def f():\n    return {written}",
+        C=2.5, CS=(1, (np.int64(3),)), Const=Const, Whole=Whole, math=math, ns=outer, alias=np.float32,
+    )  # fmt: skip
+
+    (node,) = parsed["parsed"].root.nodes
+    assert (node.text, str(node.type)) == (text, type_)
+
+
+def test_the_exponent_of_a_power_takes_the_dtype_of_the_base(parse):
+    assert lines(parse("def f(x: F):\n    return x ** 2")) == [
+        "%0  x : Field[[I], float64]",
+        "%1  literal 2.0 : float64",
+        "%2  pow %0 %1 : Field[[I], float64]",
+        "return %2",
+    ]
+    assert lines(parse("def f(x: F, n: int32):\n    return x ** n"))[2:] == [
+        "%2  cast %1 : float64",
+        "%3  pow %0 %2 : Field[[I], float64]",
+        "return %3",
+    ]
+    assert lines(parse("def f(n: int32, m: N):\n    return n ** m"))[2:] == [
+        "%2  pow %0 %1 : Field[[I], int32]",
+        "return %2",
+    ]
+
+
+def test_several_offsets_are_applied_from_left_to_right(parse):
+    found = lines(parse("def f(x: IJ):\n    return x(I + 1, J - 1, I + 1)"))
+
+    assert [row.split(" : ")[0] for row in found[1:4]] == [
+        "%1  shift %0 I+1", "%2  shift %1 J-1", "%3  shift %2 I+1",
+    ]  # fmt: skip
+
+
+def test_a_cartesian_field_offset_is_a_shift(parse):
+    found = lines(parse("def f(x: F):\n    return x(Ioff[-1])", Ioff=FieldOffset("Ioff", I, (I,))))
+
+    assert found[1] == "%1  shift %0 I-1 : Field[[I], float64]"
+
+
+def test_a_plus_sign_adds_no_row(parse):
+    assert lines(parse("def f(x: F):\n    return +x")) == [
+        "%0  x : Field[[I], float64]",
+        "return %0",
+    ]
+
+
+def test_assignments_unpacking_and_branches_become_statements(parse):
+    found = lines(
+        parse(
+            """
+            def f(x: F, n: int32) -> F:
+                "What it is for."
+                a = b = x
+                a, *rest, c = (a, b, n, x)
+                (d,) = (x,)
+                z: float = 1.0
+                if n > 1:
+                    pass
+                elif n > 0:
+                    d = c
+                    only_here = n
+                else:
+                    return rest[0]
+                return d
+            """
+        )
+    )
+
+    assert [line for line in found if not line.startswith("%")] == [
+        "a = %0", "b = %0", "a, *rest, c = %5", "d, = %7", "z = %8",
+        "if %11:", "else:",
+        "if %14:", "d = %15", "only_here = %16", "else:", "return %18",
+        "return %19",
+    ]  # fmt: skip
+
+
+def test_a_branch_that_returns_takes_no_part_in_the_names_afterwards(parse):
+    text = (
+        "def f(x: F, c: bool):\n    if c:\n        return x\n    else:\n        z = x\n    return z"
+    )
+
+    assert last(parse(text)).id == "z"
+
+
+def test_what_stands_behind_a_full_return_is_left_out(parse):
+    found = lines(parse("def f(x: F):\n    return x\n    y = 1\n    return x"))
+
+    assert [line for line in found if not line.startswith("%")] == ["return %0"]
+
+
+def test_the_type_of_a_name_may_change(parse):
+    assert str(parse("def f(x: F):\n    x = 1\n    return x")["parsed"].root.result) == "int32"
+
+
+def test_operators_take_positional_and_keyword_arguments_in_any_order(parse, operator):
+    g = operator("def g(a: F, k: float, n: int32):\n    return a * k")
+
+    parsed = parse("def f(x: F):\n    return g(x, n=1, k=2.0)", g=g)
+
+    call = last(parsed)
+    names = [parsed["parsed"].root.nodes[row] for row in call.args]
+    assert [getattr(node, "id", getattr(node, "text", None)) for node in names] == ["x", "2.0", "1"]
+
+
+def test_operators_are_found_under_an_alias_and_inside_modules(parse, operator):
+    g = operator("def g(a: F):\n    return a")
+    module = types.ModuleType("library")
+    module.parts = types.ModuleType("library.parts")
+    module.parts.inner = g
+    module.parts.library = module
+
+    parsed = parse("def f(x: F):\n    return lib.parts.inner(other(x))", lib=module, other=g)[
+        "parsed"
+    ]
+
+    ((key, callee),) = parsed.operators
+    assert callee.name == "g"
+    assert [node.callee for node in parsed.root.nodes if hasattr(node, "callee")] == [key, key]
+
+
+def test_two_operators_of_one_name_do_not_meet(parse, operator):
+    first = operator("def g(a: F):\n    return a + a")
+    second = operator("def g(a: F):\n    return a * C", C=3.0)
+
+    parsed = parse("def f(x: F):\n    return one(x) + two(x)", one=first, two=second, C=5.0)[
+        "parsed"
+    ]
+
+    keys = [key for key, _ in parsed.operators]
+    assert len(set(keys)) == 2
+    assert all(key.startswith("g:") for key in keys)
+
+
+def test_all_operators_that_are_reached_come_along_once(parse, operator):
+    a = operator("def a(x: F):\n    return x")
+    b = operator("def b(x: F):\n    return a(x)", a=a)
+    c = operator("def c(x: F):\n    return a(x) + b(x)", a=a, b=b)
+    unused = operator("def unused(x: F):\n    return x")
+
+    parsed = parse("def f(x: F):\n    unused = x\n    return c(unused)", c=c, unused=unused)[
+        "parsed"
+    ]
+
+    assert [key.partition(":")[0] for key, _ in parsed.operators] == ["a", "b", "c"]
+
+
+def test_a_scalar_becomes_a_field_without_dimensions_where_one_is_expected(parse, operator):
+    g = operator("def g(a: Zero, x: F):\n    return a * x")
+
+    found = lines(parse("def f(x: F):\n    return g(1.0, x)", g=g))
+
+    assert "%2  broadcast %1 : Field[[], float64]" in found
+
+
+def test_collections_are_made_and_read_by_name(parse):
+    found = lines(
+        parse(
+            "def f(w: Wind, p: Pair):\n    q = Pair(k=p.k, a=w.v)\n    return Wind(q.a, v=w.u)",
+            Wind=Wind, Pair=Pair,
+        )
+    )  # fmt: skip
+
+    wind = "Wind(u: Field[[I], float64], v: Field[[I], float64])"
+    pair = "Pair(a: Field[[I], float64], k: float64)"
+    field = "Field[[I], float64]"
+    assert found == [
+        f"%0  p : {pair}", "%1  element %0[1] : float64",
+        f"%2  w : {wind}", f"%3  element %2[1] : {field}",
+        f"%4  tuple %3 %1 : {pair}",
+        f"%5  q : {pair}", f"%6  element %5[0] : {field}",
+        f"%7  w : {wind}", f"%8  element %7[0] : {field}",
+        f"%9  tuple %6 %8 : {wind}",
+        "q = %4",
+        "return %9",
+    ]  # fmt: skip
+
+
+def test_a_function_may_have_no_parameters(parse):
+    assert str(parse("def f():\n    return 1.0")["parsed"].root.result) == "float64"
+
+
+def test_spans_stand_row_by_row(parse):
+    outputs = parse("def f(x: F):\n    return x(I + 1) * 2.0")
+
+    columns = [(span.column, span.end_column) for span in outputs["spans"].nodes]
+    assert columns == [(12, 13), (12, 20), (23, 26), (12, 26)]
+    assert outputs["spans"].definition.line == 1
+
+
+def test_two_thousand_terms_and_branches_are_nothing_special(parse):
+    terms = parse("def f(x: F):\n    return " + " + ".join(["x"] * 2000))
+    branches = "".join(f"    elif n == {i}:\n        z = {i}\n" for i in range(900))
+    chain = parse(
+        f"def f(n: int32):\n    if n < 0:\n        z = 1\n{branches}"
+        "    else:\n        z = 0\n    return z"
+    )
+
+    assert len(terms["parsed"].root.nodes) == 3999
+    assert chain["parsed"].text.count("else:") == 901
+    assert type(chain["parsed"]).from_files(chain["parsed"].files()).text == chain["parsed"].text
