@@ -1,0 +1,179 @@
+"""From the typed tree to dataflow: inline every operator, and say what each statement writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from ...runtime.errors import DSLError, OptionError
+from ...runtime.types import FieldType, ScalarType, Type, leaves
+from ..artifacts import Parsed, Variant
+from ..ir import syntax
+from ..ir.bounds import Bound, Ranges
+from ..ir.dataflow import Dataflow, Leaf, Statement, Store
+from .domains import bound_of, box_of, domain_given, domain_scalar, whole
+from .graph import Graph
+from .inline import Frame, Inliner, Leaves
+
+OUT: Final = "out"
+
+
+def build(parsed: Parsed, variant: Variant) -> Dataflow:
+    """Return the dataflow of a program, or of an operator as a program of one statement."""
+    if isinstance(parsed.root, syntax.Operator):
+        return _from_operator(parsed.root, parsed.operators, variant)
+    return _from_program(parsed.root, parsed.operators, variant)
+
+
+@attrs.define
+class _Builder:
+    """What grows while statements are built: the graph, and how often each leaf was written."""
+
+    leaves: dict[str, Leaf]
+    static: Mapping[str, str]
+    inliner: Inliner
+    graph: Graph
+    written: Counter[str] = attrs.field(factory=Counter)
+    statements: list[Statement] = attrs.field(factory=list)
+
+    def arguments(self, parameters: Iterable[syntax.Parameter]) -> dict[str, Leaves]:
+        """Return the rows of parameters as they stand after the statements so far."""
+        return {
+            parameter.name: tuple(
+                self._read(self.leaves[leaf_name(parameter.name, path)])
+                for path, _ in leaves(parameter.type)
+            )
+            for parameter in parameters
+        }
+
+    def store(self, targets: Iterable[tuple[Leaf, Ranges]], values: Leaves) -> None:
+        """Add a statement that writes `values`."""
+        stores = tuple(
+            Store(leaf.name, box, value) for (leaf, box), value in zip(targets, values, strict=True)
+        )
+        self.statements.append(Statement(stores))
+        self.written.update({store.target for store in stores})
+
+    def _read(self, leaf: Leaf) -> int:
+        if leaf.kind == "field":
+            return self.graph.input(leaf.name, leaf.dims, leaf.dtype, self.written[leaf.name])
+        if leaf.name in self.static:
+            return self.graph.literal(leaf.dtype, self.static[leaf.name])
+        return self.graph.scalar(leaf.name, leaf.dtype)
+
+    def finish(self, name: str, parameters: Iterable[str]) -> Dataflow:
+        """Return the program."""
+        return Dataflow(
+            name=name,
+            parameters=tuple(parameters),
+            leaves=tuple(self.leaves.values()),
+            values=tuple(self.graph.values),
+            statements=tuple(self.statements),
+        )
+
+
+def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
+    """Return the name of one leaf of a parameter.
+
+    >>> leaf_name("pair", (0, 1))
+    'pair.0.1'
+    """
+    return ".".join([parameter, *map(str, path)])
+
+
+def _from_operator(
+    operator: syntax.Operator, operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
+) -> Dataflow:
+    given = [(parameter.name, parameter.type) for parameter in operator.parameters]
+    if any(name == OUT for name, _ in given):
+        raise DSLError(
+            None,
+            f"Operator '{operator.name}' has a parameter '{OUT}', "
+            "so it cannot be called with 'out='.",
+            hints=("Rename the parameter, or call the operator from another one.",),
+        )
+    outputs = list(_leaves_of(len(given), OUT, _as_fields(operator.result)))
+    parameters: list[tuple[str, Type]] = [*given, (OUT, operator.result)]
+    scalars = [
+        domain_scalar(leaf, dim, end)
+        for leaf in outputs
+        for dim in leaf.dims
+        for end in ("start", "stop")
+    ] * variant.domain
+    builder = _start(
+        [
+            *_all_leaves(given),
+            *outputs,
+            *_all_leaves([(name, ScalarType("int64")) for name in scalars], len(parameters)),
+        ],
+        operators,
+        variant,
+    )
+    values = builder.inliner.call(operator, list(builder.arguments(operator.parameters).values()))
+    boxes = (domain_given(leaf) if variant.domain else whole(leaf) for leaf in outputs)
+    builder.store(zip(outputs, boxes, strict=True), values)
+    return builder.finish(operator.name, [*(name for name, _ in parameters), *scalars])
+
+
+def _from_program(
+    program: syntax.Program, operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
+) -> Dataflow:
+    given = [(parameter.name, parameter.type) for parameter in program.parameters]
+    builder = _start(_all_leaves(given), operators, variant)
+    callees, parameters = dict(operators), {each.name: each for each in program.parameters}
+    arguments = builder.arguments(program.parameters)
+    for call in program.body:
+        frame = Frame(program.nodes, arguments)
+        args = [builder.inliner.expression(frame, arg) for arg in call.args]
+        values = builder.inliner.call(callees[call.callee], args)
+
+        def bound(root: syntax.Ref, frame: Frame = frame) -> Bound:
+            return bound_of(builder.graph, builder.inliner.expression(frame, root)[0])
+
+        targets = [builder.leaves[leaf_name(out.parameter, out.path)] for out in call.outputs]
+        boxes = [box_of(leaf, out, bound) for leaf, out in zip(targets, call.outputs, strict=True)]
+        builder.store(zip(targets, boxes, strict=True), values)
+        written = dict.fromkeys(out.parameter for out in call.outputs)
+        arguments.update(builder.arguments(parameters[name] for name in written))
+    return builder.finish(program.name, [name for name, _ in given])
+
+
+def _start(
+    found: Iterable[Leaf], operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
+) -> _Builder:
+    by_name = {leaf.name: leaf for leaf in found}
+    scalars = [leaf.name for leaf in by_name.values() if leaf.kind == "scalar"]
+    for name, _ in variant.static:
+        if name not in scalars:
+            raise OptionError(
+                f"Static argument '{name}' is not a scalar parameter.", name=name, known=scalars
+            )
+    graph = Graph()
+    return _Builder(by_name, dict(variant.static), Inliner(graph, dict(operators)), graph)
+
+
+def _all_leaves(parameters: Iterable[tuple[str, Type]], first: int = 0) -> Iterator[Leaf]:
+    for index, (name, type_) in enumerate(parameters, first):
+        yield from _leaves_of(index, name, leaves(type_))
+
+
+def _leaves_of(
+    index: int, name: str, found: Iterable[tuple[tuple[int, ...], Type]]
+) -> Iterator[Leaf]:
+    for path, leaf in found:
+        full = leaf_name(name, path)
+        if isinstance(leaf, FieldType):
+            yield Leaf(full, (index, *path), "field", leaf.dtype.name, leaf.dims)
+        elif isinstance(leaf, ScalarType):
+            yield Leaf(full, (index, *path), "scalar", leaf.name)
+        else:
+            raise DSLError(None, f"A value of type '{leaf}' cannot be an argument of a program.")
+
+
+def _as_fields(result: Type) -> Iterator[tuple[tuple[int, ...], Type]]:
+    """Yield the leaves of a result; where it is a scalar, a field without dimensions takes it."""
+    for path, leaf in leaves(result):
+        yield path, FieldType((), leaf) if isinstance(leaf, ScalarType) else leaf

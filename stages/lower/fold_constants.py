@@ -1,0 +1,140 @@
+"""Compute what is known before the program runs, where the result is the same bit for bit.
+
+Folded are operations on literals whose result every library agrees on (no `exp`, no
+float `pow`, no NaN, whose bits differ between machines), conditions that are known, operations
+that change nothing (`x * 1`, `x - 0`, `--x`, a cast to the same type), a cast of a cast that
+keeps every value, and `x ** 1`, `x ** 2`. Not folded is what looks alike but is not:
+`x + 0.0` (the sign of zero), `x * 0.0`, `x - x`, any change of order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...runtime import operations
+from ...runtime.types import FLOATS
+from ..ir.dataflow import Dataflow, Literal, Map, Ref
+from ..ir.literal import number, spell
+from .graph import Graph
+from .rewrite import with_operands, with_values
+
+INEXACT: Final = frozenset(
+    ("exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+     "arcsinh", "arccosh", "arctanh", "cbrt", "gamma")
+)  # fmt: skip
+
+
+def fold_constants(program: Dataflow) -> Dataflow:
+    """Replace what is known by literals, and what changes nothing by its operand."""
+    graph = Graph()
+    rows: list[Ref] = []
+    for value in program.values:
+        moved = with_operands(value, rows.__getitem__)
+        rows.append(_fold(graph, moved) if isinstance(moved, Map) else graph.add(moved))
+    return with_values(program, graph, rows.__getitem__)
+
+
+def _fold(graph: Graph, value: Map) -> Ref:
+    numbers = [_known(graph, arg) for arg in value.args]
+    known = None
+    if all(each is not None for each in numbers):
+        known = _computed(graph, value, numbers)
+    if known is None:
+        known = _simplified(graph, value, numbers)
+    return graph.map(value.op, value.args, value.dtype) if known is None else known
+
+
+def _known(graph: Graph, ref: Ref) -> Any:
+    value = graph[ref]
+    return number(value.text, value.dtype) if isinstance(value, Literal) else None
+
+
+def _computed(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
+    if value.op in INEXACT or (value.op == "pow" and value.dtype in FLOATS):
+        return None
+    dtype = value.dtype if value.op == "cast" else None
+    result = np.dtype(value.dtype).type(operations.apply(value.op, *numbers, dtype=dtype))
+    if result != result:  # noqa: PLR0124 - a NaN
+        return None
+    return graph.literal(value.dtype, spell(result))
+
+
+def _simplified(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
+    """Return the row of an equal, simpler value, if there is one."""
+    args = value.args
+    match value.op:
+        case "cast":
+            return _cast(graph, value)
+        case "select":
+            if args[1] == args[2]:
+                return args[1]
+            return None if numbers[0] is None else args[1] if numbers[0] else args[2]
+        case "neg" | "not":
+            inner = graph[args[0]]
+            return inner.args[0] if isinstance(inner, Map) and inner.op == value.op else None
+        case "and" | "or":
+            return _logic(value, numbers)
+        case "add" | "sub" | "mul" | "div" | "floordiv" | "pow":
+            return _arithmetic(graph, value, numbers)
+    return None
+
+
+def _cast(graph: Graph, value: Map) -> Ref | None:
+    (arg,) = value.args
+    inner = graph[arg]
+    if inner.dtype == value.dtype:
+        return arg
+    if isinstance(inner, Map) and inner.op == "cast":
+        source = graph[inner.args[0]].dtype
+        if keeps_values(source, inner.dtype):
+            if source == value.dtype:
+                return inner.args[0]
+            return graph.map("cast", inner.args, value.dtype)
+    return None
+
+
+def keeps_values(source: str, target: str) -> bool:
+    """Tell whether a cast keeps every number, so that a second cast cannot tell.
+
+    >>> keeps_values("int32", "float64"), keeps_values("int64", "float64")
+    (True, False)
+    """
+    return bool(np.can_cast(source, target, "safe")) and (source, target) not in (
+        ("int64", "float64"),
+        ("uint64", "float64"),
+    )
+
+
+def _logic(value: Map, numbers: list[Any]) -> Ref | None:
+    left, right = value.args
+    if left == right:
+        return left
+    for known, here, other in ((numbers[0], left, right), (numbers[1], right, left)):
+        if known is not None:
+            return other if bool(known) == (value.op == "and") else here
+    return None
+
+
+def _arithmetic(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
+    left, right = value.args
+    op, (ours, theirs) = value.op, numbers
+    integral = value.dtype not in FLOATS
+    if theirs is not None:
+        # x - 0.0 is x even for x = -0.0; x + 0.0 is not
+        if op == "sub" and theirs == 0 and (integral or not np.signbit(theirs)):
+            return left
+        if op == "add" and integral and theirs == 0:
+            return left
+        if op in ("mul", "div", "pow") and theirs == 1:
+            return left
+        if op == "floordiv" and integral and theirs == 1:
+            return left
+        if op == "pow" and theirs == 2:
+            return graph.map("mul", (left, left))
+    if ours is not None and (
+        (op == "mul" and ours == 1) or (op == "add" and integral and ours == 0)
+    ):
+        return right
+    return None

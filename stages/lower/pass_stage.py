@@ -1,0 +1,62 @@
+"""A user's own pass as a stage: it runs after `lower`, and boxes are inferred again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import attrs
+
+from ...runtime.errors import OptionError
+from ..artifacts import Lowered
+from ..base import Artifact, Stage
+from ..ir.dataflow import Dataflow
+from ..ir.verify import verify
+from .infer_boxes import infer_boxes
+from .stage import Pass
+
+
+def _check_function(_: PassStage, __: object, function: Pass) -> None:
+    name = getattr(function, "__name__", "<lambda>")
+    if not callable(function) or name == "<lambda>":
+        raise OptionError(
+            f"A pass is a named function from 'Dataflow' to 'Dataflow', got {function!r}.",
+            hints=("Write 'def my_pass(program): ...'.",),
+        )
+
+
+@attrs.frozen
+class PassStage(Stage):
+    """Run a function `Dataflow -> Dataflow` on what `lower` made.
+
+    The stage has the name of the function, whose source text and qualified name are in
+    the key; the engine keeps the result of a function without source in memory only.
+
+    >>> def keep(program):
+    ...     return program
+    >>> PassStage(keep).name
+    'keep'
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("lowered",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
+
+    function: Pass = attrs.field(validator=_check_function)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # each function makes a stage of its own name
+        """Return the name of the function."""
+        return self.function.__name__
+
+    def environment(self) -> Mapping[str, str]:
+        """Where the function is defined; the engine adds a digest of its source."""
+        return {"pass": f"{self.function.__module__}.{self.function.__qualname__}"}
+
+    def run(self, **inputs: Any) -> Mapping[str, Artifact]:
+        """Apply the pass; the result keeps every rule of the IR, or it is an error."""
+        result = self.function(inputs["lowered"].program)
+        if not isinstance(result, Dataflow):
+            raise OptionError(
+                f"Pass '{self.name}' returned a '{type(result).__name__}', expected a 'Dataflow'."
+            )
+        return {"lowered": verify(infer_boxes(verify(Lowered(result)).program))}

@@ -1,0 +1,17 @@
+"""Drop the values that no store is made from."""
+
+from __future__ import annotations
+
+from ..ir.dataflow import Dataflow, Ref
+from .graph import Graph
+from .rewrite import reachable, with_operands, with_values
+
+
+def remove_dead(program: Dataflow) -> Dataflow:
+    """Keep only what the stores need, in the order in which it stood."""
+    roots = (store.value for statement in program.statements for store in statement.stores)
+    graph = Graph()
+    rows: dict[Ref, Ref] = {}
+    for row in reachable(program.values, roots):
+        rows[row] = graph.add(with_operands(program.values[row], rows.__getitem__))
+    return with_values(program, graph, rows.__getitem__)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from fieldforge.runtime.dimension import Dimension
+from fieldforge.stages.ir.bounds import Const, Range
+from fieldforge.stages.ir.loops import (
+    Buffer,
+    Compute,
+    Constant,
+    Instruction,
+    Kernel,
+    Load,
+    Loop,
+    Nest,
+    Store,
+    show,
+    verify,
+)
+
+I = Dimension("I")
+BOX = (Range(I, Const(0), Const(8)),)
+U = Buffer("u", "field", "float64", (I,), I)
+OUT = Buffer("out", "field", "float64", (I,))
+ARRAY = Buffer("@0", "arena", "float64", (I,), I, BOX, (I,), 0, "asked for")
+
+
+def load(buffer: str, offset: int = 0, level: int = 1) -> Load:
+    return Load(dtype="float64", level=level, buffer=buffer, dims=(I,), offsets=(offset,))
+
+
+def store(buffer: str, value: int) -> Store:
+    return Store(dtype="float64", level=1, buffer=buffer, value=value)
+
+
+def kernel(*bodies: tuple[Instruction, ...]) -> Kernel:
+    nests = [Nest(0, (Loop("vector", BOX[0]),), body, BOX, "tests") for body in bodies]
+    return Kernel(
+        "small", (("dt", "float64"),), (U, OUT, ARRAY), tuple(nests), (Const(64),), Const(64)
+    )
+
+
+def test_a_kernel_prints_buffers_loops_and_reasons() -> None:
+    two = Constant(dtype="float64", text="2.0")
+    product = Compute(dtype="float64", level=1, op="mul", args=(0, 1))
+    text = show(kernel((two, load("u", -1), product, store("out", 2))))
+    assert text == (
+        "kernel small\n"
+        "  scalar dt float64\n"
+        "  field u float64 [I] unit I\n"
+        "  field out float64 [I]\n"
+        "  arena @0 float64 [I] unit I box (I: 0 .. 8) slot 0  # asked for\n"
+        "  slot 0: 64 bytes\n"
+        "nest 0 of statement 0  # tests\n"
+        "  %0 float64 = constant 2.0\n"
+        "  vector I: 0 .. 8\n"
+        "    %1 float64 = load u[-1]\n"
+        "    %2 float64 = mul %0 %1\n"
+        "    store out = %2\n"
+    )
+
+
+def test_a_sound_kernel_is_returned_as_it_is() -> None:
+    sound = kernel((load("u"), store("@0", 0)), (load("@0"), store("out", 0)))
+    assert verify(sound) is sound
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ((store("out", 0),), "refers to row %0, which does not stand earlier"),
+        ((load("w"), store("out", 0)), "unknown buffer 'w'"),
+        ((load("u", level=0), store("out", 0)), "stands outside a loop that buffer 'u' needs"),
+        ((load("u", level=2),), "level 2 is not one of 1 loops"),
+        ((load("@0"), store("out", 0)), "reads '@0' before a nest has written it"),
+        (
+            (attrs.evolve(load("u"), offsets=(0, 0)), store("out", 0)),
+            "dimensions or offsets are not those of 'u'",
+        ),
+        (
+            (load("u"), Compute(dtype="float64", op="neg", args=(0,)), store("out", 1)),
+            "stands outside a loop that its operand %0 needs",
+        ),
+        (
+            (load("u"), Compute(dtype="float64", level=1, op="twice", args=(0,))),
+            "unknown operation 'twice'",
+        ),
+    ],
+)
+def test_a_kernel_that_is_not_sound_is_refused(body: tuple[Instruction, ...], problem: str) -> None:
+    with pytest.raises(ValueError, match=r"Nest 0 of kernel 'small'") as caught:
+        verify(kernel(body))
+    assert problem in str(caught.value)

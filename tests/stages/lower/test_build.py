@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.runtime.errors import DSLError, OptionError
+from fieldforge.runtime.types import FieldType
+from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages.ir import syntax
+from fieldforge.stages.ir.verify import verify
+from fieldforge.stages.lower.build import build
+
+from .trees import COLUMN, FLOAT64, INT32, LINE, I, Tree, copied, difference, key, parsed, program
+
+PLAIN = Variant()
+
+
+def text(tree, variant=PLAIN):
+    return verify(Lowered(build(tree, variant))).text
+
+
+def stores(tree, variant=PLAIN):
+    return [
+        f"{store.target}[{', '.join(map(str, store.box))}]"
+        for statement in build(tree, variant).statements
+        for store in statement.stores
+    ]
+
+
+def test_an_operator_becomes_a_program_of_one_statement():
+    assert (
+        text(parsed(difference()))
+        == """\
+program difference(u, out)
+dimension I horizontal
+field u: [I] float64
+field out: [I] float64
+%0 = input u : [I] float64
+%1 = shift %0 I+1 : [I] float64
+%2 = sub %1 %0 : [I] float64
+statement
+  out[I: start(out, I) .. stop(out, I)] = %2
+"""
+    )
+
+
+def test_an_operator_with_a_domain_takes_its_bounds_as_scalars():
+    lowered = build(parsed(copied()), Variant(domain=True))
+
+    assert lowered.parameters == ("u", "out", "domain.out.I.start", "domain.out.I.stop")
+    assert [(leaf.name, leaf.path, leaf.dtype) for leaf in lowered.leaves[2:]] == [
+        ("domain.out.I.start", (2,), "int64"),
+        ("domain.out.I.stop", (3,), "int64"),
+    ]
+    assert stores(parsed(copied()), Variant(domain=True)) == [
+        "out[I: domain.out.I.start .. domain.out.I.stop]"
+    ]
+
+
+def test_the_leaves_of_a_tuple_result_are_written_each_on_its_own_domain():
+    tree = Tree()
+    pair = tree.tuple(tree.name("u", LINE), tree.tuple(tree.name("a", COLUMN)))
+    operator = tree.operator("pair", {"u": LINE, "a": COLUMN}, syntax.Return(pair))
+
+    lowered = build(parsed(operator), PLAIN)
+
+    assert [(leaf.name, leaf.path) for leaf in lowered.leaves[2:]] == [
+        ("out.0", (2, 0)),
+        ("out.1.0", (2, 1, 0)),
+    ]
+    assert stores(parsed(operator)) == [
+        "out.0[I: start(out.0, I) .. stop(out.0, I)]",
+        "out.1.0[K: start(out.1.0, K) .. stop(out.1.0, K)]",
+    ]
+
+
+def test_a_parameter_named_out_is_refused_for_a_direct_call():
+    tree = Tree()
+    operator = tree.operator("op", {"out": LINE}, syntax.Return(tree.name("out", LINE)))
+
+    with pytest.raises(DSLError, match="Operator 'op' has a parameter 'out'"):
+        build(parsed(operator), PLAIN)
+
+
+def test_a_later_statement_reads_what_an_earlier_one_wrote():
+    operator = copied()
+    calls = [
+        (operator, ["u"], [syntax.Output("v", ())]),
+        (operator, ["v"], [syntax.Output("u", ())]),
+        (operator, ["u"], [syntax.Output("v", ())]),
+    ]
+
+    shown = text(parsed(program({"u": LINE, "v": LINE}, *calls), operator))
+
+    assert [line for line in shown.splitlines() if line.startswith("%")] == [
+        "%0 = input u : [I] float64",
+        "%1 = input v : [I] float64",
+        "%2 = input v @1 : [I] float64",
+        "%3 = input u @1 : [I] float64",
+        "%4 = input v @2 : [I] float64",
+    ]
+    assert [line for line in shown.splitlines() if line.endswith(("= %0", "= %2", "= %3"))]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((1, -1), "start(v, I) + 1 .. stop(v, I) + -1"),
+        ((None, None), "start(v, I) .. stop(v, I)"),
+        ((-3, 5), "stop(v, I) + -3 .. start(v, I) + 5"),
+        ((0, None), "start(v, I) .. stop(v, I)"),
+    ],
+)
+def test_slices_of_outputs_count_from_the_start_or_the_end(given, expected):
+    output = syntax.Output("v", (), slices=(syntax.OutputSlice(*given),))
+    root = program({"u": LINE, "v": LINE}, (copied(), ["u"], [output]))
+
+    assert stores(parsed(root, copied())) == [f"v[I: {expected}]"]
+
+
+def with_domain(make):
+    """A program that copies u to v on the domain whose bounds `make` adds to the tree."""
+    tree = Tree()
+    u = tree.name("u", LINE)
+    start, stop = make(tree)
+    output = syntax.Output("v", (), domain=(syntax.DomainRange(I, start, stop),))
+    call = syntax.CallStatement(key(copied()), (u,), (output,))
+    types = {"u": LINE, "v": LINE, "n": INT32, "m": INT32, "x": FLOAT64}
+    given = tuple(syntax.Parameter(*each) for each in types.items())
+    return parsed(syntax.Program("run", given, tuple(tree.nodes), (call,)), copied())
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        ("add", "m + n + 2"),
+        ("sub", "m + mul(n, -1) + -2"),
+        ("mul", "mul(m, n + 2)"),
+        ("floordiv", "floordiv(m, n + 2)"),
+        ("mod", "mod(m, n + 2)"),
+        ("minimum", "min(m, n + 2)"),
+        ("maximum", "max(m, n + 2)"),
+    ],
+)
+def test_bounds_of_a_domain_are_scalar_expressions(op, expected):
+    def make(tree):
+        right = tree.op("add", tree.name("n", INT32), tree.literal("2", INT32))
+        return tree.literal("0", INT32), tree.op(op, tree.name("m", INT32), right)
+
+    assert stores(with_domain(make)) == [f"v[I: 0 .. {expected}]"]
+
+
+def test_a_power_in_a_bound_is_a_product():
+    def make(tree):
+        n = tree.name("n", INT32)
+        return tree.op("neg", n), tree.op("pow", n, tree.literal("2", INT32))
+
+    assert stores(with_domain(make)) == ["v[I: mul(n, -1) .. mul(n, n)]"]
+
+
+def test_a_bound_that_is_no_integer_expression_is_refused():
+    def make(tree):
+        return tree.literal("0", INT32), tree.name("x", FLOAT64)
+
+    with pytest.raises(DSLError, match="bound of a domain cannot be made with 'float64'"):
+        build(with_domain(make), PLAIN)
+
+
+def test_a_static_scalar_is_a_literal_in_values_and_in_bounds():
+    def make(tree):
+        return tree.literal("0", INT32), tree.op(
+            "add", tree.name("n", INT32), tree.name("m", INT32)
+        )
+
+    lowered = build(with_domain(make), Variant(static=(("n", "7"),)))
+
+    assert stores(with_domain(make), Variant(static=(("n", "7"),))) == ["v[I: 0 .. m + 7]"]
+    assert [leaf.name for leaf in lowered.leaves] == ["u", "v", "n", "m", "x"]
+    assert not any(getattr(value, "name", "") == "n" for value in lowered.values)
+
+
+def test_an_unknown_static_scalar_is_refused_with_the_nearest_name():
+    tree = Tree()
+    operator = tree.operator(
+        "op", {"speed": FLOAT64, "u": LINE}, syntax.Return(tree.name("u", LINE))
+    )
+
+    with pytest.raises(OptionError, match="Did you mean 'speed'"):
+        build(parsed(operator), Variant(static=(("sped", "1.0"),)))
+
+
+def test_a_scalar_for_a_field_without_dimensions_is_a_value():
+    zero = FieldType((), FLOAT64)
+    inner = copied(zero)
+    tree = Tree()
+    call = tree.call(inner, tree.name("x", FLOAT64))
+    operator = tree.operator("outer", {"x": FLOAT64}, syntax.Return(call))
+
+    shown = text(parsed(operator, inner))
+
+    assert "%0 = scalar x : float64" in shown
+    assert "field out: float64" in shown
+    assert "  out[()] = %0" in shown
+
+
+def test_a_program_of_many_statements_reads_parameters_once_each():
+    operator = copied()
+    types = {f"f{index}": LINE for index in range(400)}
+    calls = [
+        (operator, [f"f{index}"], [syntax.Output(f"f{index + 1}", ())]) for index in range(399)
+    ]
+
+    lowered = build(parsed(program(types, *calls), operator), PLAIN)
+
+    assert len(lowered.values) == 400 + 399

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.runtime.errors import WorkflowError
+from fieldforge.stages.ir import syntax
+from fieldforge.stages.ir.dataflow import Map
+from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.lower.inline import Inliner
+
+from .trees import BOOL, FLOAT32, FLOAT64, INT32, Tree, key
+
+
+def run(operator, graph, args, *others):
+    return Inliner(graph, {key(each): each for each in others}).call(operator, args)
+
+
+def shown(graph, ref):
+    """A value as an expression, for small graphs."""
+    value = graph[ref]
+    if isinstance(value, Map):
+        return f"{value.op}({', '.join(shown(graph, arg) for arg in value.args)})"
+    return getattr(value, "name", None) or value.text
+
+
+def scalars(graph, **dtypes):
+    return [(graph.scalar(name, dtype),) for name, dtype in dtypes.items()]
+
+
+def test_a_variable_has_versions():
+    tree = Tree()
+    first = tree.op("neg", tree.name("x", FLOAT64))
+    second = tree.op("sqrt", tree.name("x", FLOAT64))
+    operator = tree.operator(
+        "op",
+        {"x": FLOAT64},
+        syntax.Assign("x", first),
+        syntax.Assign("x", second),
+        syntax.Return(tree.name("x", FLOAT64)),
+    )
+    graph = Graph()
+
+    (result,) = run(operator, graph, scalars(graph, x="float64"))
+
+    assert shown(graph, result) == "sqrt(neg(x))"
+
+
+def test_tuples_are_dissolved_to_their_leaves():
+    tree = Tree()
+    x, y = tree.name("x", FLOAT64), tree.name("y", INT32)
+    nested = tree.tuple(x, tree.tuple(y, x))
+    inner = tree.element(tree.element(nested, 1), 0)
+    operator = tree.operator(
+        "op", {"x": FLOAT64, "y": INT32}, syntax.Return(tree.tuple(inner, nested))
+    )
+    graph = Graph()
+
+    result = run(operator, graph, scalars(graph, x="float64", y="int32"))
+
+    assert [shown(graph, leaf) for leaf in result] == ["y", "x", "y", "x"]
+
+
+@pytest.mark.parametrize(
+    ("starred", "expected"),
+    [(0, ["ab", "c", "d"]), (1, ["a", "bc", "d"]), (2, ["a", "b", "cd"])],
+)
+def test_unpacking_gives_the_rest_to_the_star(starred, expected):
+    tree = Tree()
+    whole = tree.tuple(*(tree.name(name, FLOAT64) for name in "abcd"))
+    target = ("p", "q", "r")
+    types = [FLOAT64] * 3
+    types[starred] = tree.nodes[tree.tuple(0, 1)].type
+    results = [tree.name(name, type_) for name, type_ in zip(target, types, strict=True)]
+    operator = tree.operator(
+        "op",
+        dict.fromkeys("abcd", FLOAT64),
+        syntax.Unpack(target, starred, whole),
+        syntax.Return(tree.tuple(*results)),
+    )
+    graph = Graph()
+
+    result = run(operator, graph, scalars(graph, **dict.fromkeys("abcd", "float64")))
+
+    assert [shown(graph, leaf) for leaf in result] == list("".join(expected))
+
+
+def test_unpacking_without_a_star_takes_elements_that_are_tuples():
+    tree = Tree()
+    a, b, c = (tree.name(name, FLOAT64) for name in "abc")
+    pair = tree.tuple(a, b)
+    whole = tree.tuple(pair, c)
+    operator = tree.operator(
+        "op",
+        dict.fromkeys("abc", FLOAT64),
+        syntax.Unpack(("p", "q"), -1, whole),
+        syntax.Return(tree.tuple(tree.name("q", FLOAT64), tree.name("p", tree.nodes[pair].type))),
+    )
+    graph = Graph()
+
+    result = run(operator, graph, scalars(graph, **dict.fromkeys("abc", "float64")))
+
+    assert [shown(graph, leaf) for leaf in result] == ["c", "a", "b"]
+
+
+def test_an_if_selects_every_variable_that_a_branch_changed():
+    tree = Tree()
+    condition = tree.name("c", BOOL)
+    negative = tree.op("neg", tree.name("x", FLOAT64))
+    root = tree.op("sqrt", tree.name("x", FLOAT64))
+    body = (
+        syntax.If(
+            condition,
+            (syntax.Assign("x", negative), syntax.Assign("y", negative)),
+            (syntax.Assign("y", root),),
+        ),
+        syntax.Return(tree.tuple(tree.name("x", FLOAT64), tree.name("y", FLOAT64))),
+    )
+    operator = tree.operator("op", {"c": BOOL, "x": FLOAT64}, *body)
+    graph = Graph()
+
+    result = run(operator, graph, scalars(graph, c="bool", x="float64"))
+
+    assert [shown(graph, leaf) for leaf in result] == [
+        "select(c, neg(x), x)",
+        "select(c, neg(x), sqrt(x))",
+    ]
+
+
+def test_a_name_of_one_branch_is_undefined_afterwards():
+    tree = Tree()
+    condition, x = tree.name("c", BOOL), tree.name("x", FLOAT64)
+    operator = tree.operator(
+        "op",
+        {"c": BOOL, "x": FLOAT64},
+        syntax.If(condition, (syntax.Assign("y", x),), ()),
+        syntax.Return(tree.name("y", FLOAT64)),
+    )
+    graph = Graph()
+
+    with pytest.raises(WorkflowError, match="'y' is read before it is bound"):
+        run(operator, graph, scalars(graph, c="bool", x="float64"))
+
+
+def returns(tree, name):
+    return syntax.Return(tree.name(name, FLOAT64))
+
+
+@pytest.mark.parametrize("then", ["return", "fall", "nested"])
+@pytest.mark.parametrize("otherwise", ["return", "fall", "nested"])
+@pytest.mark.parametrize("values", [(c, d) for c in (0, 1) for d in (0, 1)])
+def test_returns_of_branches_are_those_of_python(then, otherwise, values):
+    tree = Tree()
+
+    def branch(kind, name):
+        if kind == "return":
+            return (returns(tree, name),)
+        if kind == "fall":
+            return (syntax.Assign("x", tree.op("neg", tree.name("x", FLOAT64))),)
+        return (syntax.If(tree.name("d", BOOL), (returns(tree, name),), ()),)
+
+    body = (
+        syntax.If(tree.name("c", BOOL), branch(then, "a"), branch(otherwise, "b")),
+        *([] if then == otherwise == "return" else [returns(tree, "x")]),
+    )
+    operator = tree.operator(
+        "op", {"c": BOOL, "d": BOOL, "a": FLOAT64, "b": FLOAT64, "x": FLOAT64}, *body
+    )
+    graph = Graph()
+    args = scalars(graph, c="bool", d="bool", a="float64", b="float64", x="float64")
+
+    (result,) = run(operator, graph, args)
+
+    kind, name = (then, "a") if values[0] else (otherwise, "b")
+    taken = kind == "return" or (kind == "nested" and values[1])
+    expected = name if taken else "neg(x)" if kind == "fall" else "x"
+    assert chosen(graph, result, dict(zip("cd", values, strict=True))) == expected
+
+
+def chosen(graph, ref, conditions):
+    """Follow selects whose conditions are known."""
+    value = graph[ref]
+    if isinstance(value, Map) and value.op == "select":
+        taken = value.args[1] if truth(graph, value.args[0], conditions) else value.args[2]
+        return chosen(graph, taken, conditions)
+    return shown(graph, ref)
+
+
+def truth(graph, ref, conditions):
+    value = graph[ref]
+    if not isinstance(value, Map):
+        return conditions[value.name] if hasattr(value, "name") else value.text == "True"
+    args = [truth(graph, arg, conditions) for arg in value.args]
+    match value.op:
+        case "not":
+            return not args[0]
+        case "and":
+            return args[0] and args[1]
+        case "or":
+            return args[0] or args[1]
+    return args[1] if args[0] else args[2]
+
+
+def test_casts_and_selects_reach_every_element_of_a_tuple():
+    tree = Tree()
+    x, c = tree.name("x", FLOAT64), tree.name("c", BOOL)
+    pair = tree.tuple(x, tree.tuple(x))
+    single = type(tree.nodes[pair].type)
+    type_ = single((FLOAT32, single((FLOAT32,))))
+    cast = tree.add(syntax.Cast(arg=pair, type=type_))
+    other = tree.tuple(tree.literal("1", FLOAT32), tree.tuple(tree.literal("2", FLOAT32)))
+    select = tree.add(syntax.Select(condition=c, then=cast, otherwise=other, type=type_))
+    operator = tree.operator("op", {"x": FLOAT64, "c": BOOL}, syntax.Return(select))
+    graph = Graph()
+
+    result = run(operator, graph, scalars(graph, x="float64", c="bool"))
+
+    assert [shown(graph, leaf) for leaf in result] == [
+        "select(c, cast(x), 1.0)",
+        "select(c, cast(x), 2.0)",
+    ]
+
+
+def test_calling_twice_with_the_same_arguments_inlines_once():
+    inner = Tree()
+    operator = inner.operator(
+        "step0", {"x": FLOAT64}, syntax.Return(inner.op("neg", inner.name("x", FLOAT64)))
+    )
+    operators = [operator]
+    for index in range(1, 60):  # 2**60 calls if each were inlined
+        tree = Tree()
+        args = tree.name("x", FLOAT64)
+        total = tree.op("add", tree.call(operators[-1], args), tree.call(operators[-1], args))
+        operators.append(tree.operator(f"step{index}", {"x": FLOAT64}, syntax.Return(total)))
+    graph = Graph()
+
+    run(operators[-1], graph, scalars(graph, x="float64"), *operators)
+
+    assert len(graph.values) == 61
+
+
+def test_an_elif_chain_as_long_as_it_likes_is_read_without_recursion():
+    tree = Tree()
+    body = (syntax.Return(tree.name("x", FLOAT64)),)
+    for _ in range(3000):
+        body = (syntax.If(tree.name("c", BOOL), (returns(tree, "x"),), body),)
+    operator = tree.operator("op", {"c": BOOL, "x": FLOAT64}, *body)
+    operator = syntax.Operator(
+        operator.name, operator.parameters, operator.nodes, operator.body, FLOAT64
+    )
+    graph = Graph()
+
+    (result,) = run(operator, graph, scalars(graph, c="bool", x="float64"))
+
+    assert shown(graph, result) == "x"
