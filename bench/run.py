@@ -1,6 +1,6 @@
 """Measure what fieldforge promises, each as a ratio or a share in one run, and keep the results.
 
-    python bench/run.py [startup] [kernels] [calls]
+    python bench/run.py [startup] [throughput]
 
 Writes `bench/results/<part>.json`, with the machine described, and prints a table.
 """
@@ -15,17 +15,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import calls
-import kernels
+
+
 import startup
+import throughput
 from rich.console import Console
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[[Console], list[dict[str, Any]]]] = {
     "startup": startup.measure,
-    "kernels": kernels.measure,
-    "calls": calls.measure,
+    "throughput": throughput.measure,
 }
 
 

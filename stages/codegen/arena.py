@@ -1,0 +1,102 @@
+"""Plan the arena: arrays whose lives do not overlap share a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum
+from ..ir.loops import Buffer, Kernel, Load, Nest, Store
+from .costs import ITEMSIZES
+
+ALIGNMENT = 64
+
+
+def plan_arena(kernel: Kernel) -> Kernel:
+    """Give every array of the kernel a slot; the workspace is the sum of the slots."""
+    lives = _lives(kernel.nests)
+    slots: list[_Slot] = []
+    buffers: list[Buffer] = []
+    for buffer in kernel.buffers:
+        if buffer.memory == "arena":
+            first, last = lives[buffer.name]
+            place = _find_slot(slots, buffer, first, last)
+            buffers.append(attrs.evolve(buffer, slot=place))
+        else:
+            buffers.append(buffer)
+    sizes = tuple(slot.size for slot in slots)
+    workspace: Bound = Const(0)
+    for size in sizes:
+        workspace = add(workspace, size)
+    return attrs.evolve(kernel, buffers=tuple(buffers), slots=sizes, workspace=workspace)
+
+
+def extent(range_: Range) -> Bound:
+    """Return how many indices a range has; negative where it is empty."""
+    return add(range_.stop, negative(range_.start))
+
+
+def negative(bound: Bound) -> Bound:
+    """Return the bound with the other sign, a sum term by term."""
+    if isinstance(bound, Const):
+        return Const(-bound.value)
+    if isinstance(bound, Apply) and bound.op == "add":
+        result: Bound = Const(0)
+        for term in bound.args:
+            result = add(result, negative(term))
+        return result
+    if isinstance(bound, Apply) and bound.op == "mul" and bound.args[0] == Const(-1):
+        return bound.args[1]
+    return Apply("mul", (Const(-1), bound))
+
+
+@attrs.define
+class _Slot:
+    itemsize: int
+    extents: list[Bound]
+    free_from: int
+
+    @property
+    def size(self) -> Bound:
+        """The bytes of the slot, rounded up to the alignment."""
+        known = self.itemsize
+        factors: list[Bound] = []
+        for count in self.extents:
+            clamped = maximum(Const(0), count)
+            if isinstance(clamped, Const):
+                known *= clamped.value
+            else:
+                factors.append(clamped)
+        if not factors:
+            return Const(-(-known // ALIGNMENT) * ALIGNMENT)
+        total = add(Apply("mul", (Const(known), *factors)), ALIGNMENT - 1)
+        blocks = Apply("floordiv", (total, Const(ALIGNMENT)))
+        return Apply("mul", (Const(ALIGNMENT), blocks))
+
+
+def _lives(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
+    """Return for each buffer the first and the last nest that touch it."""
+    lives: dict[str, tuple[int, int]] = {}
+    for index, nest in enumerate(nests):
+        for access in nest.body:
+            if isinstance(access, Load | Store):
+                first, _ = lives.get(access.buffer, (index, index))
+                lives[access.buffer] = (first, index)
+    return lives
+
+
+def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:
+    """Return a slot that is free and whose sides differ from the array's by known numbers."""
+    itemsize = ITEMSIZES[buffer.dtype]
+    extents = [extent(range_) for range_ in buffer.box]
+    for place, slot in enumerate(slots):
+        fits = slot.itemsize == itemsize and len(slot.extents) == len(extents)
+        if fits and slot.free_from <= first:
+            pairs = list(zip(slot.extents, extents, strict=True))
+            if all(difference(old, new) is not None for old, new in pairs):
+                slot.extents = [maximum(old, new) for old, new in pairs]
+                slot.free_from = last + 1
+                return place
+    slots.append(_Slot(itemsize, extents, last + 1))
+    return len(slots) - 1

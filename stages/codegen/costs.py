@@ -1,0 +1,53 @@
+"""What operations cost, in units of one addition of a vectorised loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..ir import dataflow
+from .points import Node, Offsets
+
+ITEMSIZES: Final[Mapping[str, int]] = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
+    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
+}  # fmt: skip
+_DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 60}
+_CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
+_TRANSCENDENTAL: Final = 25
+
+
+def operations(op: str) -> int:
+    """Return the cost of one operation.
+
+    >>> operations("add"), operations("div"), operations("exp")
+    (1, 6, 25)
+    """
+    if op in _DIVISIONS:
+        return _DIVISIONS[op]
+    return _TRANSCENDENTAL if op in dataflow.MATH and op not in _CHEAP else 1
+
+
+def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float]:
+    """Return for each node what one point of it costs, operands at the same point included.
+
+    An operand that several nodes share is shared among them; one that a node reads at
+    other points too is a stage of its own. `needed` is ascending and closed under operands.
+    """
+    users: dict[int, int] = dict.fromkeys(needed, 0)
+    for index in needed:
+        for operand in dict.fromkeys(operand for operand, _ in nodes[index].operands):
+            users[operand] += 1
+    costs: dict[int, float] = {}
+    for index in needed:
+        node = nodes[index]
+        costs[index] = 0.0
+        # what has no dimensions is computed once, outside all loops
+        if isinstance(node.value, dataflow.Map) and node.dims:
+            places: dict[int, set[Offsets]] = {}
+            for operand, offsets in node.operands:
+                places.setdefault(operand, set()).add(offsets)
+            here = [o for o, at in places.items() if len(at) == 1 and not any(min(at))]
+            shared = sum(costs[operand] / users[operand] for operand in here)
+            costs[index] = operations(node.value.op) + shared
+    return costs

@@ -1,0 +1,62 @@
+"""The integers that generated code is given at a call: strides, bounds, sizes of slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..artifacts import Stride
+from ..ir.bounds import Apply, Bound, Const
+from ..ir.loops import Kernel, Load, Nest, Store
+
+
+def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
+    """Return what each integer of the entry point is, in order, each once.
+
+    Constants stand in the source; bounds that differ by a constant are one integer.
+    """
+    found: dict[Bound | Stride, None] = {}
+    touched = {name for nest in kernel.nests for name in buffers_of(nest)}
+    for buffer in kernel.buffers:
+        if buffer.memory == "field" and buffer.name in touched:
+            for axis, dim in enumerate(buffer.dims):
+                if dim is not buffer.unit:
+                    found[Stride(buffer.name, axis)] = None
+    for bound in _bounds(kernel):
+        symbol, _ = split(bound)
+        if symbol is not None:
+            found[symbol] = None
+    return tuple(found)
+
+
+def split(bound: Bound) -> tuple[Bound | None, int]:
+    """Split a bound into what is known at the call (None if nothing) and a constant.
+
+    >>> from ..ir.bounds import ScalarSymbol, add
+    >>> symbol, constant = split(add(ScalarSymbol("n"), 2))
+    >>> str(symbol), constant
+    ('n', 2)
+    """
+    if isinstance(bound, Const):
+        return None, bound.value
+    if isinstance(bound, Apply) and bound.op == "add" and isinstance(bound.args[-1], Const):
+        rest = bound.args[:-1]
+        return (rest[0] if len(rest) == 1 else Apply("add", rest)), bound.args[-1].value
+    return bound, 0
+
+
+def buffers_of(nest: Nest) -> list[str]:
+    """Return the buffers that a nest touches, each once, in order."""
+    accesses = (row for row in nest.body if isinstance(row, Load | Store))
+    return list(dict.fromkeys(access.buffer for access in accesses))
+
+
+def _bounds(kernel: Kernel) -> Iterator[Bound]:
+    for nest in kernel.nests:
+        for range_ in (*nest.guard, *nest.box):
+            yield range_.start
+            yield range_.stop
+    for buffer in kernel.buffers:
+        for range_ in buffer.box:
+            yield range_.start
+            yield range_.stop
+    yield from kernel.slots

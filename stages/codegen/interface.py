@@ -1,0 +1,85 @@
+"""What the generated code expects of a call, as an `Interface`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from ..artifacts import Interface
+from ..ir import dataflow
+from ..ir.bounds import Ranges, hull
+from ..ir.dataflow import Read, Statement, Store
+from ..ir.loops import Kernel, Nest
+from .hazards import is_pointwise, loads, read_box
+from .integers import integers
+from .schedule import Group
+
+
+def describe(
+    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], backend: str
+) -> Interface:
+    """Return the interface of a kernel: its statements are the groups of stores of one box.
+
+    A statement with several groups is listed once more as a whole, so that what one
+    group reads is compared with what the others write.
+    """
+    statements, reads = _accesses(kernel, groups)
+    return Interface(
+        program=program.name,
+        parameters=program.parameters,
+        leaves=program.leaves,
+        fields=tuple(leaf.name for leaf in program.leaves if leaf.kind == "field"),
+        scalars=tuple(leaf.name for leaf in program.leaves if leaf.kind == "scalar"),
+        ints=integers(kernel),
+        unit=tuple(
+            (buffer.name, buffer.unit.value)
+            for buffer in kernel.buffers
+            if buffer.memory == "field" and buffer.unit is not None
+        ),
+        statements=tuple(statements),
+        reads=tuple(reads),
+        workspace=kernel.workspace,
+        backend=backend,
+    )
+
+
+def _accesses(kernel: Kernel, groups: Sequence[Group]) -> tuple[list[Statement], list[Read]]:
+    nests: list[list[Nest]] = [[] for _ in groups]
+    for nest in kernel.nests:
+        nests[nest.statement].append(nest)
+    statements: list[Statement] = []
+    reads: list[Read] = []
+    for _, together in groupby(range(len(groups)), key=lambda i: groups[i].statement):
+        members = list(together)
+        stores = tuple(store for index in members for store in groups[index].stores)
+        found: list[Read] = []
+        for place, index in enumerate(members):
+            earlier = [groups[other].box for other in members[:place]]
+            found += _reads(kernel, nests[index], stores, earlier, len(statements))
+            statements.append(Statement(groups[index].stores))
+        reads += found
+        if len(members) > 1:
+            reads += [Read(len(statements), read.name, read.box, read.pointwise) for read in found]
+            statements.append(Statement(stores))
+    return statements, reads
+
+
+def _reads(
+    kernel: Kernel,
+    nests: Sequence[Nest],
+    stores: Sequence[Store],
+    earlier: Sequence[Ranges],
+    statement: int,
+) -> list[Read]:
+    """Return the hull of what the nests of one group read of each field."""
+    boxes: dict[str, Ranges] = {}
+    for nest in nests:
+        for load in loads(nest):
+            box = read_box(nest, load)
+            boxes[load.buffer] = hull(boxes[load.buffer], box) if load.buffer in boxes else box
+    targets = [store.target for store in stores]
+    return [
+        Read(statement, name, boxes[name], is_pointwise(name, nests, targets, earlier))
+        for name in (buffer.name for buffer in kernel.buffers if buffer.memory == "field")
+        if name in boxes
+    ]

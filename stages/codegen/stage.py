@@ -1,0 +1,63 @@
+"""Schedule a program for a CPU and write its C++."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import attrs
+
+from ..artifacts import Generated, Interface, Lowered, Variant
+from ..base import Artifact, Stage
+from ..ir.loops import show
+from ..target import Target
+from .cpp import write_cpp
+from .interface import describe
+from .placement import Rules
+from .schedule import schedule
+
+# No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
+# only errno and the exception flags of the processor, which nobody reads, are given up.
+FLAGS = (
+    "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+    "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+)  # fmt: skip
+
+
+@attrs.frozen
+class Codegen(Stage):
+    """Choose loops and temporaries for `target` and write C++.
+
+    Attributes:
+        target: the machine that will run the code.
+        parallel_from: loops over fewer points than this run on one thread.
+        arrays: values (as in '%12') that become arrays, whatever the cost model says.
+        inline: values that are computed where they are used, likewise.
+
+    """
+
+    name: ClassVar[str] = "codegen"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "generated": Generated,
+        "interface": Interface,
+    }
+
+    target: Target = attrs.field(factory=Target.host)
+    parallel_from: int = 16384
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return the source and what it expects at its entry point."""
+        rules = Rules(self.target, self.arrays, self.inline)
+        kernel, groups = schedule(lowered, variant, rules)
+        return {
+            "generated": Generated(
+                language="c++",
+                source=write_cpp(kernel, self.parallel_from),
+                loops=show(kernel),
+                flags=(*FLAGS, *self.target.flags),
+            ),
+            "interface": describe(lowered.program, kernel, groups, "cpu"),
+        }

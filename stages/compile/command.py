@@ -1,0 +1,109 @@
+"""Run a compiler on one source text, in a private directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from ...runtime.errors import LAST_LINES, CompilationError
+
+SOURCE, LIBRARY = "program.cpp", "program.so"
+
+
+@attrs.frozen
+class Outcome:
+    """What a successful run gave: the library and what the compiler said."""
+
+    library: bytes = attrs.field(repr=False)
+    log: str
+
+
+def compile_source(
+    source: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    logs: Path | None = None,
+) -> Outcome:
+    """Compile `source` with `command`, to which input and output are added.
+
+    The directory is mapped to '.', so the bytes of the library do not depend on it.
+
+    Raises:
+        CompilationError: with command, exit code, last lines, and where the whole log is.
+
+    """
+    with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
+        Path(directory, SOURCE).write_text(source)
+        words = [*command, f"-ffile-prefix-map={directory}=.", "-o", LIBRARY, SOURCE]
+        try:
+            done = subprocess.run(
+                words, cwd=directory, env={**environment, "LC_ALL": "C", "TMPDIR": directory},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                check=False,
+            )  # fmt: skip
+        except OSError as error:
+            raise CompilationError(
+                f"The compiler '{command[0]}' cannot be run: {error.strerror or error}.",
+                command=words,
+            ) from error
+        log = done.stdout.decode(errors="replace").replace(directory, ".")
+        shown = [word.replace(directory, "DIRECTORY") for word in words]
+        if done.returncode != 0:
+            raise _failure(source, shown, done.returncode, log, logs)
+        try:
+            return Outcome(Path(directory, LIBRARY).read_bytes(), log)
+        except OSError as error:
+            raise CompilationError(
+                f"The compiler '{command[0]}' reported success but wrote no library.",
+                command=shown, exit_code=0, log=log,
+            ) from error  # fmt: skip
+
+
+def _failure(
+    source: str, command: Sequence[str], code: int, log: str, logs: Path | None
+) -> CompilationError:
+    end = f"was ended by signal {_signal(-code)}" if code < 0 else f"failed with exit code {code}"
+    kept = _keep(source, command, code, log, logs)
+    lines = log.rstrip().splitlines()
+    hints = []
+    if kept is not None and len(lines) > LAST_LINES:
+        hints.append(f"The last {LAST_LINES} of {len(lines)} lines are shown; all are in '{kept}'.")
+    if -code == signal.SIGKILL:
+        hints.append("The machine may have run out of memory; build fewer programs at a time.")
+    return CompilationError(
+        f"The compiler '{os.path.basename(command[0])}' {end}.",
+        command=command, exit_code=code, log=log, log_path=kept, hints=hints,
+    )  # fmt: skip
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _keep(
+    source: str, command: Sequence[str], code: int, log: str, logs: Path | None
+) -> str | None:
+    """Write command, log and source to a file named by their digest; return its path."""
+    if logs is None:
+        return None
+    text = f"command: {' '.join(command)}\nexit code: {code}\n\n{log}\n--- {SOURCE}\n{source}"
+    path = logs / f"compile-{hashlib.sha256(text.encode()).hexdigest()[:16]}.txt"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=logs, suffix=".new")
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        os.replace(name, path)
+    except OSError:
+        return None
+    return str(path)

@@ -1,0 +1,83 @@
+"""Compile C++ to a shared library by calling the compiler directly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+
+from ..artifacts import Compiled, Generated
+from ..base import Artifact, Stage
+from .command import compile_source
+from .toolchain import Compiler, find_compiler
+
+# What compilers read from the environment, and what lets them run at all.
+READ_BY_COMPILERS = (
+    "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
+    "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
+SEARCH_PATH = "PATH"
+
+
+def environment_of_compilers(variables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return those of `variables` that compilers read, sorted by name.
+
+    >>> environment_of_compilers({"HOME": "/home/me", "CPATH": "/opt/include", "PATH": "/bin"})
+    (('CPATH', '/opt/include'), ('PATH', '/bin'))
+    """
+    names = (*READ_BY_COMPILERS, SEARCH_PATH)
+    return tuple(sorted((name, variables[name]) for name in names if name in variables))
+
+
+@attrs.frozen
+class Compile(Stage):
+    """Compile the generated source; the compiler's identity is part of the key.
+
+    Attributes:
+        flags: added after those that codegen asked for.
+        cxx: the compiler's name or path; None for the first of c++, g++, clang++.
+        variables: the environment of the compiler, from `environment_of_compilers`.
+        directory: where logs of failures and identities of compilers are kept.
+
+    """
+
+    name: ClassVar[str] = "compile"
+    needs: ClassVar[tuple[str, ...]] = ("generated",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
+
+    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    # The rest says where things are; `environment` says what they are.
+    cxx: str | None = attrs.field(default=None, eq=False)
+    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    directory: Path | None = attrs.field(default=None, eq=False)
+
+    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Run the compiler once."""
+        compiler = self.compiler()
+        flags = (*generated.flags, *self.flags)
+        command = (*compiler.command, "-pipe", *flags)
+        logs = self.directory / "log" if self.directory else None
+        done = compile_source(generated.source, command, dict(self.variables), logs)
+        manifest = {
+            "compiler": compiler.identity,
+            "flags": list(flags),
+            "language": generated.language,
+            "bytes": len(done.library),
+        }
+        text = json.dumps(manifest, indent=1, sort_keys=True)
+        return {"compiled": Compiled(done.library, text, done.log)}
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the compiler's identity and the variables that it reads."""
+        labels = {"compiler": self.compiler().identity}
+        for name, value in self.variables:
+            if name != SEARCH_PATH:
+                labels[f"variable {name}"] = value
+        return labels
+
+    def compiler(self) -> Compiler:
+        """Return the compiler that would be run."""
+        return find_compiler(self.cxx, dict(self.variables).get(SEARCH_PATH), self.directory)

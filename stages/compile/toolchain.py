@@ -1,0 +1,158 @@
+"""Which C++ compiler is used, and its identity for keys."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.errors import CompilerNotFoundError
+
+CANDIDATES: Final = ("c++", "g++", "clang++")
+MEMORY: Final = "compilers.json"  # identities by path, size, time and inode
+
+
+@attrs.frozen
+class Compiler:
+    """A C++ compiler: how it is called, and everything that tells it from another one.
+
+    `digests` are those of the driver and of the program that does the work (`cc1plus`),
+    where there is one.
+    """
+
+    command: tuple[str, ...]
+    path: str
+    version: str
+    digests: tuple[tuple[str, str], ...]
+
+    @property
+    def identity(self) -> str:
+        """One line for keys; where the compiler is installed does not count."""
+        parts = [f"{name} {digest[:16]}" for name, digest in self.digests]
+        return "; ".join([self.version, *self.command[1:], *parts])
+
+
+def find_compiler(
+    cxx: str | None, search_path: str | None, remember: Path | None = None
+) -> Compiler:
+    """Return the compiler named by `cxx` (a name or path, options may follow), or the first found.
+
+    `remember` is a directory where identities are kept, so that a warm start runs
+    no program and reads no compiler.
+
+    Raises:
+        CompilerNotFoundError: if there is none.
+
+    """
+    words = cxx.split() if cxx else []
+    for name in words[:1] or CANDIDATES:
+        found = shutil.which(name, path=search_path)
+        if found is not None:
+            return _identify(found, tuple(words[1:]), remember)
+    if words:
+        tried = f"'{words[0]}', the one that was asked for, is not on the path"
+    else:
+        names = ", ".join(f"'{name}'" for name in CANDIDATES)
+        tried = f"none of {names} is on the path"
+    raise CompilerNotFoundError(
+        f"No C++ compiler was found: {tried}.",
+        hints=(
+            "Install one: 'apt install g++', 'dnf install gcc-c++' or 'conda install -c "
+            "conda-forge gxx'; or name yours in the environment variable FIELDFORGE_CXX.",
+        ),
+    )
+
+
+def _identify(found: str, options: tuple[str, ...], remember: Path | None) -> Compiler:
+    path = os.path.realpath(found)
+    memory = _read(remember)
+    entry = memory.get(found)
+    if entry is None or not _holds(entry, path):
+        entry = _examine(found, path)
+        _write(remember, {**memory, found: entry})
+    digests = tuple((name, digest) for name, _, digest in entry["files"])
+    return Compiler((found, *options), path, entry["version"], digests)
+
+
+def _examine(found: str, path: str) -> dict[str, Any]:
+    """Ask the compiler who it is; runs it twice and reads it once."""
+    version = _ask(found, "--version").partition("\n")[0].strip()
+    worker = _ask(found, "-print-prog-name=cc1plus").strip()
+    files = [path, worker] if os.path.isabs(worker) and os.path.isfile(worker) else [path]
+    return {
+        "version": version,
+        "files": [[os.path.basename(file), [file, *_stamp(file)], _digest(file)] for file in files],
+    }
+
+
+def _ask(command: str, question: str) -> str:
+    done = subprocess.run(
+        [command, question], capture_output=True, text=True, errors="replace", check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if done.returncode != 0 and question == "--version":
+        raise CompilerNotFoundError(
+            f"The compiler '{command}' does not run: '{command} --version' gave exit code "
+            f"{done.returncode}.",
+            hints=(done.stderr.strip().partition("\n")[0],) if done.stderr.strip() else (),
+        )
+    return done.stdout
+
+
+def _digest(file: str) -> str:
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _stamp(file: str) -> list[int]:
+    status = os.stat(file)
+    return [status.st_size, status.st_mtime_ns, status.st_ino]
+
+
+def _holds(entry: Any, path: str) -> bool:
+    """Tell whether a remembered identity is whole and its files are still the same."""
+    try:
+        files: Sequence[Any] = entry["files"]
+        first = files[0][1][0]
+        return (
+            isinstance(entry["version"], str)
+            and first == path
+            and all(
+                isinstance(name, str) and isinstance(digest, str) and stamp == _stamp(file)
+                for name, (file, *stamp), digest in files
+            )
+        )
+    except (KeyError, IndexError, TypeError, ValueError, OSError):
+        return False
+
+
+def _read(directory: Path | None) -> dict[str, Any]:
+    if directory is None:
+        return {}
+    try:
+        memory = json.loads((directory / MEMORY).read_text())
+    except (OSError, ValueError):
+        return {}
+    return memory if isinstance(memory, dict) else {}
+
+
+def _write(directory: Path | None, memory: dict[str, Any]) -> None:
+    """Publish by rename; a directory that cannot be written costs time, nothing else."""
+    if directory is None:
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=directory, prefix=MEMORY, suffix=".new")
+        with os.fdopen(handle, "w") as stream:
+            json.dump(memory, stream, indent=1, sort_keys=True)
+        os.replace(name, directory / MEMORY)
+    except OSError:
+        return

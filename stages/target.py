@@ -1,0 +1,139 @@
+"""What a build may know about the machine that will run it; a value, never probed by a stage."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from pathlib import Path
+from typing import Final, Self
+
+import attrs
+
+_LEVELS: Final = {
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    "x86-64-v3": ("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"),
+    "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"),
+}
+_VECTOR_BYTES: Final = {
+    "x86-64": 16, "x86-64-v2": 16, "x86-64-v3": 32, "x86-64-v4": 64, "armv8-a": 16, "armv8.2-a": 16,
+}  # fmt: skip
+_CLOCK: Final = 3.0e9
+_OPERATIONS_PER_CYCLE: Final = 3
+
+
+@attrs.frozen
+class Target:
+    """A CPU: its named instruction set, and the six numbers of the cost model.
+
+    Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
+
+    >>> Target(isa="x86-64-v3", cores=2).vector_bytes
+    32
+    """
+
+    isa: str = attrs.field(default="x86-64-v2")
+    cores: int = 1
+    vector_bytes: int = attrs.field()
+    l1: int = 32 * 1024
+    l2: int = 1024 * 1024
+    l3: int = 4 * 1024 * 1024
+    bandwidth: float = attrs.field()
+
+    @vector_bytes.default
+    def _vector_bytes(self) -> int:
+        return _VECTOR_BYTES.get(self.isa, 16)
+
+    @bandwidth.default
+    def _bandwidth(self) -> float:
+        return 30e9 * min(self.cores, 8)
+
+    @isa.validator
+    def _named(self, _: object, isa: str) -> None:
+        if isa not in _VECTOR_BYTES:
+            known = ", ".join(f"'{name}'" for name in sorted(_VECTOR_BYTES))
+            raise ValueError(
+                f"Unknown instruction set '{isa}'; expected one of {known}. "
+                "Use Target.host() for the machine that you are on."
+            )
+
+    @classmethod
+    def host(cls, isa: str = "native") -> Self:
+        """Describe this machine; 'native' becomes the highest named level that it supports.
+
+        >>> Target.host().isa != "native"
+        True
+        """
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return cls(
+            isa=host_isa() if isa == "native" else isa,
+            cores=cores or 1,
+            **{f"l{level}": size for level, size in _host_caches().items()},
+        )
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the compiler is told about the instruction set."""
+        return (f"-march={self.isa}",)
+
+    def operations_per_element(self, itemsize: int) -> float:
+        """Return how many operations take as long as writing one element and reading it back.
+
+        A store moves a line in and out, a load moves it in once more.
+        """
+        moved = 3 * itemsize * self.cores / self.bandwidth
+        # GCC and Clang prefer 256-bit vectors where 512 bits would lower the clock.
+        lanes = min(self.vector_bytes, 32) / itemsize
+        return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
+
+
+@functools.cache
+def host_isa() -> str:
+    """Return the highest named instruction set of this machine."""
+    machine = platform.machine().lower()
+    if machine in ("aarch64", "arm64"):
+        return "armv8.2-a" if "atomics" in _cpu_flags() else "armv8-a"
+    flags = _cpu_flags()
+    for level, (name, _) in enumerate(_LEVELS.items()):
+        needed = [flag for below in list(_LEVELS.values())[level:] for flag in below]
+        if flags.issuperset(needed):
+            return name
+    return "x86-64"
+
+
+def _cpu_flags() -> frozenset[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        name, _, flags = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return frozenset(flags.split())
+    return frozenset()
+
+
+@functools.cache
+def _host_caches() -> dict[int, int]:
+    """Return bytes a core of the data caches by level, as far as the system tells."""
+    found: dict[int, int] = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            kind = (index / "type").read_text().strip()
+            level = int((index / "level").read_text())
+            size = int((index / "size").read_text().strip().removesuffix("K")) * 1024
+            sharers = _count((index / "shared_cpu_list").read_text().strip())
+        except (OSError, ValueError):
+            continue
+        if kind in ("Data", "Unified") and 1 <= level <= 3:
+            found[level] = size // max(sharers, 1)
+    return found
+
+
+def _count(cpus: str) -> int:
+    """Count a list of CPUs such as '0-3,8'."""
+    total = 0
+    for part in cpus.split(","):
+        first, _, last = part.partition("-")
+        total += int(last or first) - int(first) + 1
+    return total
