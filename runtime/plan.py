@@ -19,6 +19,7 @@ The result is 0, or a positive code that the backend documents.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 import attrs
@@ -109,3 +110,87 @@ class Plan:
     workspace: Code = (Word("const"),)
     backend: str = "cpu"
     abi: int = ABI_VERSION
+
+
+_INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+
+
+def show_plan(plan: Plan) -> str:
+    """Return the plan for a person, one argument, integer and box a line.
+
+    >>> field = Argument("a", (0,), "field", "float64", (Dimension("I"),), written=True)
+    >>> last = (Word("stop"), Word("const", 1), Word("sub"))
+    >>> box = Box(0, ((Word("start"),),), (last,))
+    >>> print(show_plan(Plan("p", ("a",), (field,), (last,), (Access((box,), ()),))))
+    program p(a): backend cpu, ABI 1
+    argument 0   a = Field[[I], float64], written
+    int 0        stop(a, I) - 1
+    statement 0
+      writes     a[start(a, I):stop(a, I) - 1]
+    workspace    0 bytes
+    """
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    names = ", ".join(plan.parameters)
+    yield f"program {plan.program}({names}): backend {plan.backend}, ABI {plan.abi}"
+    for index, argument in enumerate(plan.arguments):
+        yield f"{f'argument {index}':<12} {_shown_argument(argument)}"
+    for index, code in enumerate(plan.ints):
+        yield f"{f'int {index}':<12} {_shown(code, plan)}"
+    for index, access in enumerate(plan.accesses):
+        yield f"statement {index}"
+        yield from (f"  writes     {_shown_box(box, plan)}" for box in access.writes)
+        yield from (f"  reads      {_shown_box(box, plan)}" for box in access.reads)
+        for pair in access.pointwise:
+            written, read = (plan.arguments[index].name for index in pair)
+            yield f"  pointwise  {written} may be {read}"
+    yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
+
+
+def _shown_argument(argument: Argument) -> str:
+    path = "".join(f"[{index}]" for index in argument.path[1:])
+    place = f" at parameter {argument.path[0]}{path}" if path else ""
+    if argument.kind == "scalar":
+        return f"{argument.name} = {argument.dtype}{place}"
+    dims = ", ".join(dim.value for dim in argument.dims)
+    facts = [f"{argument.name} = Field[[{dims}], {argument.dtype}]{place}"]
+    facts += ["read"] * argument.read + ["written"] * argument.written
+    if argument.unit >= 0:
+        facts.append(f"unit stride along {argument.dims[argument.unit].value}")
+    return ", ".join(facts)
+
+
+def _shown_box(box: Box, plan: Plan) -> str:
+    ranges = zip(box.start, box.stop, strict=True)
+    inner = ", ".join(f"{_shown(first, plan)}:{_shown(last, plan)}" for first, last in ranges)
+    return f"{plan.arguments[box.argument].name}[{inner}]"
+
+
+def _shown(code: Code, plan: Plan) -> str:
+    """Write postfix as infix, with brackets around every operand that is an operation."""
+    stack: list[tuple[str, bool]] = []
+    for word in code:
+        if word.op in ("add", "sub", "mul", "min", "max", "floordiv", "mod"):
+            (right, right_apart), (left, left_apart) = stack.pop(), stack.pop()
+            if sign := _INFIX.get(word.op):
+                left = f"({left})" if left_apart else left
+                right = f"({right})" if right_apart else right
+                stack.append((f"{left} {sign} {right}", True))
+            else:
+                stack.append((f"{word.op}({left}, {right})", False))
+        else:
+            stack.append((_shown_word(word, plan), False))
+    return stack[-1][0]
+
+
+def _shown_word(word: Word, plan: Plan) -> str:
+    if word.op == "const":
+        return str(word.value)
+    if word.op == "int":
+        return f"ints[{word.value}]"
+    argument = plan.arguments[word.argument]
+    if word.op == "scalar":
+        return argument.name
+    return f"{word.op}({argument.name}, {argument.dims[word.axis].value})"

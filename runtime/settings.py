@@ -1,7 +1,7 @@
 """The settings of this process: the one place that reads the environment.
 
 Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; one that is unset or
-empty has its default.
+empty has its default. What compilers read keeps its own names.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from .errors import OptionError
 PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
+# What C++ compilers read from the environment, and what lets them run at all.
+COMPILER_VARIABLES: Final = (
+    "PATH", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
+    "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
 _FLAGS: Final = {"0": False, "false": False, "off": False, "1": True, "true": True, "on": True}
 
 
@@ -51,6 +56,7 @@ class Settings:
         enable_jit: whether a call compiles a variant that is missing.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
+        compiler_variables: the variables, by their own names, that compilers are given.
 
     """
 
@@ -62,6 +68,7 @@ class Settings:
     enable_jit: bool = True
     verbose_exceptions: bool = False
     log: str | None = None
+    compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -71,7 +78,12 @@ class Settings:
         ('lower', 'codegen')
         """
         environ = os.environ if environ is None else environ
-        given: dict[str, Any] = {"cache_dir": _default_cache_dir(environ)}
+        given: dict[str, Any] = {
+            "cache_dir": _default_cache_dir(environ),
+            "compiler_variables": tuple(
+                (name, environ[name]) for name in sorted(COMPILER_VARIABLES) if name in environ
+            ),
+        }
         for field, read in _READERS.items():
             variable = PREFIX + field.upper()
             text = environ.get(variable, "").strip()

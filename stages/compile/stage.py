@@ -14,22 +14,7 @@ from ..base import Artifact, Stage
 from .command import compile_source
 from .toolchain import Compiler, find_compiler
 
-# What compilers read from the environment, and what lets them run at all.
-READ_BY_COMPILERS = (
-    "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
-    "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
-)  # fmt: skip
 SEARCH_PATH = "PATH"
-
-
-def environment_of_compilers(variables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return those of `variables` that compilers read, sorted by name.
-
-    >>> environment_of_compilers({"HOME": "/home/me", "CPATH": "/opt/include", "PATH": "/bin"})
-    (('CPATH', '/opt/include'), ('PATH', '/bin'))
-    """
-    names = (*READ_BY_COMPILERS, SEARCH_PATH)
-    return tuple(sorted((name, variables[name]) for name in names if name in variables))
 
 
 @attrs.frozen
@@ -39,7 +24,7 @@ class Compile(Stage):
     Attributes:
         flags: added after those that codegen asked for.
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
-        variables: the environment of the compiler, from `environment_of_compilers`.
+        variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
 
     """

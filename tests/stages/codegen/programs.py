@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,10 +12,11 @@ import numpy as np
 
 from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.plan import ENTRY, Code
+from fieldforge.runtime.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.bind.stage import plan_of
 from fieldforge.stages.codegen.stage import Codegen
-from fieldforge.stages.compile.stage import Compile, environment_of_compilers
+from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, Ranges
 from fieldforge.stages.lower.graph import Graph
@@ -122,7 +122,7 @@ class Runner:
         results = Codegen(**options).run(lowered=lowered, variant=variant or Variant())
         self.loops = results["generated"].loops
         self.plan = plan_of(results["interface"])
-        stage = Compile(variables=environment_of_compilers(os.environ))
+        stage = Compile(variables=current().compiler_variables)
         library = stage.run(generated=results["generated"])["compiled"].library
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "program.so")

@@ -2,22 +2,22 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from fieldforge.runtime.errors import CompilationError, CompilerNotFoundError
+from fieldforge.runtime.settings import current
 from fieldforge.stages.artifacts import Compiled, Generated
-from fieldforge.stages.compile.stage import Compile, environment_of_compilers
+from fieldforge.stages.compile.stage import Compile
 
 FLAGS = ("-O1", "-shared", "-fPIC")
 ANSWER = Generated("c++", 'extern "C" int answer() { return 42; }\n', "", FLAGS)
 
 
 def stage(directory: Path | None = None, cxx: str | None = None) -> Compile:
-    return Compile(cxx=cxx, variables=environment_of_compilers(os.environ), directory=directory)
+    return Compile(cxx=cxx, variables=current().compiler_variables, directory=directory)
 
 
 @pytest.mark.needs_compiler

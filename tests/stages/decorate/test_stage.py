@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from fieldforge.runtime import _core
 from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.settings import current
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.stage import Codegen
-from fieldforge.stages.compile.stage import Compile, environment_of_compilers
+from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.decorate.stage import Load
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range
@@ -36,7 +36,7 @@ def test_a_compiled_program_becomes_an_entry_that_keeps_its_library(tmp_path: Pa
     )
     generated = Codegen().run(lowered=lowered, variant=Variant())
     bound = Bind().run(interface=generated["interface"])["bound"]
-    compiler = Compile(variables=environment_of_compilers(os.environ))
+    compiler = Compile(variables=current().compiler_variables)
     compiled = compiler.run(generated=generated["generated"])["compiled"]
 
     stage = Load(directory=tmp_path / "libraries")

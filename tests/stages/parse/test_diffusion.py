@@ -61,7 +61,7 @@ def diffusion(u: Field3D, coeff: Field3D) -> Field3D:
     return u - coeff * (flx - flx(I - 1) + fly - fly(J - 1))
 
 
-def diffuse(  # noqa: PLR0917 - fields, then sizes
+def diffuse(
     u: Field3D, coeff: Field3D, out: Field3D, nx: np.int32, ny: np.int32, nz: np.int32
 ):
     """Write one step on the inner points."""

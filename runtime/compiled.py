@@ -1,0 +1,257 @@
+"""Say in words why the native core refused a call, to the person who made it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from ._core import FieldView
+from .arguments import describe
+from .device import DeviceType
+from .errors import (
+    ArgumentError,
+    DeviceError,
+    DomainError,
+    FieldforgeError,
+    OverlapError,
+    ReadOnlyError,
+    nearest,
+)
+from .plan import Argument, Plan
+from .structure import elements
+from .types import FieldType, ScalarType
+
+
+class Reason(enum.IntEnum):
+    """Why a call was refused; the numbers are those of `native/refusal.h`."""
+
+    TOO_MANY = 1
+    UNKNOWN_NAME = 2
+    REPEATED = 3
+    MISSING = 4
+    STRUCTURE = 10
+    TYPE = 11
+    SCALAR_RANGE = 12
+    DEVICE = 13
+    READ_ONLY = 14
+    LAYOUT = 15
+    DOMAIN = 16
+    OUTPUTS_OVERLAP = 17
+    INPUTS_OVERLAP = 18
+    MEMORY = 19
+    STATUS = 20
+
+
+class ProgramFailedError(FieldforgeError, RuntimeError):
+    """A compiled program could not finish its work."""
+
+
+def reject(
+    plan: Plan | None, arguments: Sequence[Any], reason: int, detail: Sequence[Any]
+) -> NoReturn:
+    """Raise the error for a refused call; this is the `on_reject` of programs.
+
+    Where the arguments do not fit the parameters there is no plan, and `detail` is the
+    name of the program, its parameters, and what is wrong.
+    """
+    if plan is None:
+        raise _BINDING[Reason(reason)](*detail)
+    raise _REFUSED[Reason(reason)](plan, arguments, *detail)
+
+
+# --- arguments that do not fit the parameters, in the words of Python --------------------------
+
+
+def _too_many(name: str, parameters: Sequence[str], given: int) -> ArgumentError:
+    count = len(parameters)
+    expected = f"{count} positional argument{'s' * (count != 1)}"
+    return ArgumentError(
+        f"{name}() takes {expected} but {given} {'was' if given == 1 else 'were'} given."
+    )
+
+
+def _unknown_name(name: str, parameters: Sequence[str], given: str) -> ArgumentError:
+    close = nearest(given, parameters)
+    return ArgumentError(
+        f"{name}() got an unexpected keyword argument '{given}'.",
+        hint=f"Did you mean '{close}'?" if close else None,
+    )
+
+
+def _repeated(name: str, _: Sequence[str], given: str) -> ArgumentError:
+    return ArgumentError(f"{name}() got multiple values for argument '{given}'.")
+
+
+def _missing(name: str, parameters: Sequence[str], positions: Sequence[int]) -> ArgumentError:
+    names = [f"'{parameters[position]}'" for position in positions]
+    listed = names[0]
+    if len(names) > 1:
+        comma = "," * (len(names) > 2)
+        listed = f"{', '.join(names[:-1])}{comma} and {names[-1]}"
+    plural = "s" * (len(names) != 1)
+    return ArgumentError(
+        f"{name}() missing {len(names)} required positional argument{plural}: {listed}."
+    )
+
+
+_BINDING: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
+    Reason.TOO_MANY: _too_many,
+    Reason.UNKNOWN_NAME: _unknown_name,
+    Reason.REPEATED: _repeated,
+    Reason.MISSING: _missing,
+}
+
+
+# --- arguments that the plan does not take -----------------------------------------------------
+
+
+def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> ArgumentError:
+    path = plan.arguments[index].path
+    above = path[: depth + 1]
+    count = 1 + max(
+        each.path[len(above)] for each in plan.arguments if each.path[: len(above)] == above
+    )
+    name = plan.parameters[path[0]] + "".join(f"[{step}]" for step in above[1:])
+    return _wrong_types(
+        plan,
+        [
+            f"Expected argument '{name}' to be a tuple or collection of {count} "
+            f"element{'s' * (count != 1)}, got '{_shown(_at(arguments, above))}'."
+        ],
+    )
+
+
+def _types(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
+    lines, hints = [], []
+    for index in indices:
+        argument, value = plan.arguments[index], _at(arguments, plan.arguments[index].path)
+        lines.append(
+            f"Expected argument '{argument.name}' to be of type '{_expected(argument)}', "
+            f"got '{_shown(value)}'."
+        )
+        if argument.kind == "field" and hasattr(value, "__array_interface__"):
+            hints.append(f"Make a field of the array '{argument.name}' with 'as_field'.")
+    return _wrong_types(plan, lines, hints)
+
+
+def _scalar_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument = plan.arguments[index]
+    return _wrong_types(
+        plan,
+        [
+            f"Expected argument '{argument.name}' to be of type '{argument.dtype}', "
+            f"got {_at(arguments, argument.path)}, which does not fit."
+        ],
+    )
+
+
+def _wrong_types(plan: Plan, lines: Sequence[str], hints: Sequence[str] = ()) -> ArgumentError:
+    message = "\n".join([f"Invalid argument types in call to '{plan.program}'.", *lines])
+    return ArgumentError(message, hints=hints)
+
+
+def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
+    field = _at(arguments, plan.arguments[index].path)
+    return DeviceError(
+        f"Argument '{plan.arguments[index].name}' lies on device {_device_name(field)}, but "
+        f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
+        hint="Allocate the field with the allocator of the backend.",
+    )
+
+
+def _device_name(field: FieldView) -> str:
+    known = field.device_type in list(DeviceType)
+    kind = DeviceType(field.device_type).name if known else f"kind {field.device_type}"
+    return f"{kind}:{field.device_id}"
+
+
+def _read_only(plan: Plan, _: Sequence[Any], index: int) -> ReadOnlyError:
+    name = plan.arguments[index].name
+    return ReadOnlyError(
+        f"Argument '{name}' is written, but its memory is read-only.",
+        hint=f"Pass a copy of '{name}', or set 'flags.writeable' before making the field.",
+    )
+
+
+def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument = plan.arguments[index]
+    strides = _at(arguments, argument.path).strides
+    return ArgumentError(
+        f"Argument '{argument.name}' has elements of type '{argument.dtype}' that are not "
+        f"aligned: its strides are {strides} bytes.",
+        hint=f"Pass a copy of '{argument.name}'.",
+    )
+
+
+def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
+    index, axis, start, stop, written = detail
+    argument = plan.arguments[index]
+    field = _at(arguments, argument.path)
+    name, dim = argument.name, argument.dims[axis].value
+    return DomainError(
+        f"Field '{name}' is too small: along '{dim}' the program "
+        f"{'writes' if written else 'reads'} {start}:{stop}, but '{name}' covers "
+        f"{field.starts[axis]}:{field.stops[axis]}."
+    )
+
+
+def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:
+    one, other = sorted((first, second))
+    return OverlapError(
+        f"Arguments '{plan.arguments[one].name}' and '{plan.arguments[other].name}' are written "
+        "and share memory."
+    )
+
+
+def _inputs_overlap(plan: Plan, _: Sequence[Any], written: int, read: int) -> OverlapError:
+    output, source = plan.arguments[written].name, plan.arguments[read].name
+    return OverlapError(
+        f"Arguments '{output}' and '{source}' share memory, and '{source}' is still read after "
+        "a part of it is written.",
+        hint=f"Pass a copy of '{source}'.",
+    )
+
+
+def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> ProgramFailedError:
+    return ProgramFailedError(
+        f"Program '{plan.program}' needs {workspace} bytes of workspace and {copies} bytes for "
+        "copies of arguments that overlap, and the system has no such memory."
+    )
+
+
+def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
+    return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
+
+
+_REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
+    Reason.STRUCTURE: _structure,
+    Reason.TYPE: _types,
+    Reason.SCALAR_RANGE: _scalar_range,
+    Reason.DEVICE: _device,
+    Reason.READ_ONLY: _read_only,
+    Reason.LAYOUT: _layout,
+    Reason.DOMAIN: _domain,
+    Reason.OUTPUTS_OVERLAP: _outputs_overlap,
+    Reason.INPUTS_OVERLAP: _inputs_overlap,
+    Reason.MEMORY: _memory,
+    Reason.STATUS: _status,
+}
+
+
+def _at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
+    value = arguments[path[0]]
+    for step in path[1:]:
+        value = (elements(value) or ())[step]
+    return value
+
+
+def _expected(argument: Argument) -> str:
+    dtype = ScalarType(argument.dtype)
+    return str(FieldType(argument.dims, dtype) if argument.kind == "field" else dtype)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, FieldView) and value.dtype_name != "none":
+        return str(FieldType(value.dims, ScalarType(value.dtype_name)))
+    return describe(value)

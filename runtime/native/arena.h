@@ -1,0 +1,44 @@
+// Blocks of workspace that are kept between calls; each call in flight has blocks of its own.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace fieldforge {
+
+#ifdef Py_GIL_DISABLED
+using ArenaLock = std::mutex;
+#else
+// Blocks are taken and given back with the interpreter's lock held; that is lock enough.
+struct ArenaLock {
+    void lock() {}
+    void unlock() {}
+};
+#endif
+
+struct Block {
+    std::byte* data = nullptr;
+    size_t size = 0;
+};
+
+class Arena {
+   public:
+    Arena() = default;
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    ~Arena();
+
+    // A block of at least `size` bytes, aligned to a cache line; `data` is null if there is no
+    // memory. The contents are whatever the last call left there.
+    Block take(size_t size) noexcept;
+    void give_back(Block block) noexcept;
+
+   private:
+    ArenaLock lock_;
+    std::vector<Block> free_;
+};
+
+}  // namespace fieldforge

@@ -1,0 +1,203 @@
+// The way of a call in which nothing is wrong; every question here is answered with yes or no.
+#include "call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "scalar.h"
+#include "structure.h"
+
+namespace fieldforge {
+namespace {
+
+int64_t floor_div(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));  // MIN / -1 wraps
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+int64_t floor_mod(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return 0;
+    const int64_t rest = a % b;
+    return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
+}
+
+int64_t apply(Op op, int64_t a, int64_t b) {
+    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    switch (op) {
+        case Op::add: return static_cast<int64_t>(x + y);
+        case Op::sub: return static_cast<int64_t>(x - y);
+        case Op::mul: return static_cast<int64_t>(x * y);
+        case Op::min: return std::min(a, b);
+        case Op::max: return std::max(a, b);
+        case Op::floordiv: return floor_div(a, b);
+        default: return floor_mod(a, b);
+    }
+}
+
+}  // namespace
+
+Frame::Frame(const CallPlan& plan) : plan_(plan) {
+    static_assert(sizeof(void*) == sizeof(int64_t));
+    const size_t arguments = plan.arguments.size(), fields = plan.fields.size();
+    const size_t words = arguments + 4 * fields + plan.ints.size() + plan.scalars.size() +
+                         static_cast<size_t>(plan.registers);
+    int64_t* next = few_;
+    if (words > std::size(few_)) {
+        many_ = std::make_unique<int64_t[]>(words);
+        next = many_.get();
+    }
+    const auto carve = [&next](size_t count) {
+        int64_t* part = next;
+        next += count;
+        return part;
+    };
+    leaves_ = reinterpret_cast<PyObject**>(carve(arguments));
+    axes_ = reinterpret_cast<const Axis**>(carve(fields));
+    pointers_ = reinterpret_cast<const void**>(carve(fields));
+    lows_ = reinterpret_cast<uintptr_t*>(carve(fields));
+    highs_ = reinterpret_cast<uintptr_t*>(carve(fields));
+    ints_ = carve(plan.ints.size());
+    scalars_ = reinterpret_cast<uint64_t*>(carve(plan.scalars.size()));
+    registers_ = carve(static_cast<size_t>(plan.registers));
+    registers_[0] = 0;
+}
+
+Frame::~Frame() {
+    if (!owns_leaves_) return;
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) Py_XDECREF(leaves_[i]);
+}
+
+Refusal Frame::flatten(PyObject* const* parameters) {
+    const size_t count = plan_.arguments.size();
+    if (plan_.flat) {
+        for (size_t i = 0; i < count; ++i) leaves_[i] = parameters[plan_.arguments[i].parameter];
+        return {};
+    }
+    // An attribute of a dataclass may be replaced by another thread while the program runs, so
+    // what was found inside a collection is kept alive.
+    std::fill_n(leaves_, count, nullptr);
+    owns_leaves_ = true;
+    for (size_t i = 0; i < count; ++i) {
+        const Argument& argument = plan_.arguments[i];
+        int64_t depth = 0;
+        leaves_[i] = walk(parameters[argument.parameter], argument.steps, depth);
+        if (leaves_[i] == nullptr) return {Reason::structure, {static_cast<int64_t>(i), depth}};
+    }
+    return {};
+}
+
+bool Frame::fits() const {
+    for (int32_t i : plan_.units) {
+        const Argument& argument = plan_.arguments[i];
+        if (!is_field_view(leaves_[i]) || field(i).ndim <= argument.unit) continue;
+        const Axis& axis = field(i).axes[argument.unit];
+        if (axis.stride != int64_t{1} << field(i).shift && axis.stop - axis.start > 1) return false;
+    }
+    return true;
+}
+
+bool Frame::take_field(int32_t argument) {
+    const Argument& wanted = plan_.arguments[argument];
+    if (!is_field_view(leaves_[argument])) return false;
+    const FieldView& view = field(argument);
+    if ((view.form & wanted.mask) != wanted.form) return false;
+    const Axis* axis = view.axes;
+    for (PyObject* dim : wanted.dims) {
+        if ((axis++)->dim != dim) return false;
+    }
+    axes_[wanted.slot] = view.axes;
+    pointers_[wanted.slot] = reinterpret_cast<const void*>(view.origin);
+    lows_[wanted.slot] = view.low;
+    highs_[wanted.slot] = view.high;
+    return true;
+}
+
+bool Frame::take_arguments() {
+    for (int32_t i : plan_.fields) {
+        if (!take_field(i)) return false;
+    }
+    for (int32_t i : plan_.scalars) {
+        const Argument& argument = plan_.arguments[i];
+        uint64_t& slot = scalars_[argument.slot];
+        slot = 0;
+        if (take_scalar(leaves_[i], argument.dtype, &slot) != Taken::good) return false;
+    }
+    return true;
+}
+
+void Frame::compute() {
+    for (const Load& load : plan_.loads) {
+        const auto* words = reinterpret_cast<const int64_t*>(axes_[load.field]);
+        registers_[load.reg] = words[load.word] >> load.shift;
+    }
+    for (const ScalarLoad& load : plan_.scalar_loads) {
+        registers_[load.reg] = slot_as_int(load.dtype, &scalars_[load.slot]);
+    }
+    for (const Instruction& step : plan_.code) {
+        registers_[step.reg] = apply(step.op, value(step.left), value(step.right));
+    }
+    int64_t* next = ints_;
+    for (const Operand& source : plan_.ints) *next++ = value(source);
+}
+
+bool Frame::all_inside() const {
+    bool outside = false;
+    for (const Inside& wanted : plan_.inside) {
+        const Axis& axis = axes_[wanted.field][wanted.axis];
+        outside |= value(wanted.range.start) < axis.start;
+        outside |= value(wanted.range.stop) > axis.stop;
+    }
+    return !outside;
+}
+
+bool Frame::outputs_are_apart() const {
+    const size_t fields = plan_.fields.size();
+    for (int32_t written : plan_.written) {
+        const uintptr_t low = lows_[written], high = highs_[written];
+        size_t meets = 0;
+        for (size_t i = 0; i < fields; ++i) meets += (lows_[i] < high) & (low < highs_[i]);
+        if (meets > static_cast<size_t>(low < high)) return false;  // one is the field itself
+    }
+    return true;
+}
+
+Refusal Frame::check() {
+    if (!take_arguments()) return diagnose_arguments();
+    compute();
+    if (!all_inside()) {
+        if (Refusal refusal = diagnose_domains()) return refusal;
+    }
+    if (outputs_are_apart()) return {};
+    return resolve_overlaps();
+}
+
+Refusal Frame::run(EntryPoint entry, Arena& arena) {
+    const int64_t wanted = value(plan_.workspace);
+    Block workspace, snapshots;
+    if (wanted > 0) workspace = arena.take(static_cast<size_t>(wanted));
+    if (copied_ > 0) snapshots = arena.take(copied_);
+    const bool has_memory = (wanted <= 0 || workspace.data != nullptr) &&
+                            (copied_ == 0 || snapshots.data != nullptr);
+    int32_t status = 0;
+    if (has_memory) {
+        PyThreadState* thread = PyEval_SaveThread();
+        for (const Copy& copy : copies_) {
+            std::byte* to = snapshots.data + copy.offset;
+            std::memcpy(to, copy.from, copy.size);
+            pointers_[copy.slot] = reinterpret_cast<const void*>(
+                reinterpret_cast<uintptr_t>(pointers_[copy.slot]) +
+                (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from)));
+        }
+        status = entry(pointers_, ints_, scalars_, workspace.data, nullptr);
+        PyEval_RestoreThread(thread);
+    }
+    arena.give_back(snapshots);
+    arena.give_back(workspace);
+    if (!has_memory) return {Reason::memory, {wanted, static_cast<int64_t>(copied_)}};
+    if (status != 0) return {Reason::status, {status}};
+    return {};
+}
+
+}  // namespace fieldforge

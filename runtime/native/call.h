@@ -1,0 +1,89 @@
+// One call of one entry: check the arguments, fill the words of the ABI, run.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arena.h"
+#include "plan.h"
+#include "refusal.h"
+
+namespace fieldforge {
+
+using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
+                               void* arena, void* stream);
+
+// The arguments, integers and scalars of one call, on the stack of the caller unless there are
+// very many. Made and destroyed with the interpreter's lock held.
+class Frame {
+   public:
+    explicit Frame(const CallPlan& plan);
+    ~Frame();
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+
+    // Looks the leaves up in the parameters.
+    Refusal flatten(PyObject* const* parameters);
+    // Whether strides are what the entry was compiled for; wrong types are left to `check`.
+    bool fits() const;
+    // Everything else; after this the words are ready.
+    Refusal check();
+    // Leaves the interpreter, takes snapshots and calls.
+    Refusal run(EntryPoint entry, Arena& arena);
+
+   private:
+    struct Copy {
+        const void* from;
+        int32_t slot;
+        size_t size;
+        size_t offset;
+    };
+
+    const FieldView& field(int32_t argument) const {
+        return *reinterpret_cast<FieldView*>(leaves_[argument]);
+    }
+    int64_t value(Operand operand) const {
+        return static_cast<int64_t>(static_cast<uint64_t>(registers_[operand.reg]) +
+                                    static_cast<uint64_t>(operand.offset));
+    }
+
+    // call.cpp: the quick way, which asks only whether all is well.
+    bool take_field(int32_t argument);
+    bool take_arguments();
+    void compute();
+    bool all_inside() const;
+    bool outputs_are_apart() const;
+
+    // diagnose.cpp: the same questions again, once the answer was no.
+    bool has_type(int32_t argument) const;
+    Refusal diagnose_arguments() const;
+    bool is_empty(const Box& box) const;
+    Refusal diagnose_box(const Box& box, bool written) const;
+    Refusal diagnose_domains() const;
+
+    // alias.cpp: what to do about arguments that share memory.
+    Refusal resolve_overlaps();
+    bool is_pointwise(int32_t written, int32_t read) const;
+    bool can_snapshot(int32_t read) const;
+    void add_snapshot(int32_t read);
+
+    const CallPlan& plan_;
+    PyObject** leaves_;      // of each argument
+    const Axis** axes_;      // of each field
+    const void** pointers_;  // of each field
+    uintptr_t* lows_;        // of each field
+    uintptr_t* highs_;       // of each field
+    int64_t* ints_;
+    uint64_t* scalars_;
+    int64_t* registers_;
+    bool owns_leaves_ = false;
+    std::vector<Copy> copies_;
+    size_t copied_ = 0;  // bytes of all snapshots
+    std::unique_ptr<int64_t[]> many_;
+    int64_t few_[640];
+};
+
+}  // namespace fieldforge

@@ -1,0 +1,113 @@
+// `Entry(plan, address, keepalive)`: immutable, and therefore free to share between programs.
+#include "entry.h"
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+namespace fieldforge {
+
+PyTypeObject* entry_type = nullptr;
+
+namespace {
+
+Entry* entry_of(PyObject* self) { return reinterpret_cast<Entry*>(self); }
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+    static const char* names[] = {"plan", "address", "keepalive", nullptr};
+    PyObject *source, *keepalive = Py_None;
+    unsigned long long address = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OK|O:Entry", const_cast<char**>(names), &source,
+                                     &address, &keepalive)) {
+        return nullptr;
+    }
+    if (address == 0) {
+        PyErr_SetString(PyExc_ValueError, "The address of an entry point cannot be 0.");
+        return nullptr;
+    }
+    try {
+        auto plan = std::make_unique<CallPlan>(read_plan(source));
+        auto arena = std::make_unique<Arena>();
+        PyObject* self = type->tp_alloc(type, 0);
+        if (self == nullptr) return nullptr;
+        Entry* entry = entry_of(self);
+        entry->plan = plan.release();
+        entry->arena = arena.release();
+        entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
+        entry->source = Py_NewRef(source);
+        entry->keepalive = Py_NewRef(keepalive);
+        return self;
+    } catch (nanobind::python_error& error) {
+        error.restore();
+    } catch (const nanobind::cast_error&) {
+        PyErr_SetString(PyExc_TypeError, "The argument plan has a value of the wrong type.");
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+    }
+    return nullptr;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(entry_of(self)->source);
+    Py_VISIT(entry_of(self)->keepalive);
+    return 0;
+}
+
+// There is no tp_clear: an entry is immutable, and whatever cycle it is in has another object,
+// the program at least, that breaks it. So a call in flight never sees a half-cleared entry.
+void deallocate(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Entry* entry = entry_of(self);
+    delete entry->plan;
+    delete entry->arena;
+    Py_XDECREF(entry->source);
+    Py_XDECREF(entry->keepalive);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyObject* get_plan(PyObject* self, void*) { return Py_NewRef(entry_of(self)->source); }
+
+PyObject* get_address(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(reinterpret_cast<uintptr_t>(entry_of(self)->address));
+}
+
+PyObject* get_keepalive(PyObject* self, void*) { return Py_NewRef(entry_of(self)->keepalive); }
+
+PyGetSetDef properties[] = {
+    {"plan", get_plan, nullptr, "The argument plan.", nullptr},
+    {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
+    {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("One variant of a program: Entry(plan, address, keepalive).")},
+    {Py_tp_new, reinterpret_cast<void*>(make)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_getset, properties},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "fieldforge.runtime._core.Entry",
+    sizeof(Entry),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    slots,
+};
+
+}  // namespace
+
+int add_entry(PyObject* module) {
+    entry_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (entry_type == nullptr) return -1;
+    return PyModule_AddType(module, entry_type);
+}
+
+}  // namespace fieldforge

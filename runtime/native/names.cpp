@@ -1,0 +1,45 @@
+// A hash table whose keys are the addresses of interned strings.
+#include "names.h"
+
+namespace fieldforge {
+
+bool Names::set(PyObject* names) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(names);
+    size_t size = 16;
+    while (size < 4 * static_cast<size_t>(count + 2)) size *= 2;
+    slots_.assign(size, {});
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (!add(PyTuple_GET_ITEM(names, i), static_cast<int32_t>(i))) return false;
+    }
+    // A reference that is never given back: interned names live as long as the process.
+    return add(PyUnicode_InternFromString("offset_provider"), Keyword::offset_provider) &&
+           add(PyUnicode_InternFromString("enable_jit"), Keyword::enable_jit);
+}
+
+bool Names::add(PyObject* name, int32_t index) {
+    if (name == nullptr) return false;
+    size_t at = place(name);
+    while (slots_[at].name != nullptr) {
+        if (slots_[at].name == name) {
+            PyErr_Format(PyExc_ValueError, "The name '%U' is taken.", name);
+            return false;
+        }
+        at = (at + 1) & (slots_.size() - 1);
+    }
+    slots_[at] = {name, index};
+    return true;
+}
+
+// Keywords of a call are interned nearly always; a name that a dictionary was built with at run
+// time is not.
+int32_t Names::find_equal(PyObject* name) const {
+    for (const Slot& slot : slots_) {
+        if (slot.name == nullptr) continue;
+        const int order = PyUnicode_Compare(slot.name, name);
+        if (order == 0) return slot.index;
+        if (order == -1 && PyErr_Occurred()) return Keyword::failed;
+    }
+    return Keyword::unknown;
+}
+
+}  // namespace fieldforge

@@ -1,0 +1,110 @@
+// A `runtime.plan.Plan` as C++ structs: made once by `Entry`, read at every call.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "field_view.h"
+
+namespace fieldforge {
+
+// The value of a bound or size is that of a register plus a constant. Most bounds of a stencil
+// are "the domain, give or take a halo", so many operands share few registers.
+struct Operand {
+    int32_t reg = 0;  // register 0 is always 0
+    int64_t offset = 0;
+};
+
+// A number that is taken from a field: one of the words of an axis, shifted to count elements
+// if it is a stride.
+struct Load {
+    int32_t reg;
+    int32_t field;  // position in `CallPlan::fields`
+    uint16_t word;  // 8-byte words from the first axis
+    uint8_t shift;
+};
+
+// An integer scalar argument.
+struct ScalarLoad {
+    int32_t reg;
+    int32_t slot;
+    DType dtype;
+};
+
+enum class Op : uint8_t { add, sub, mul, min, max, floordiv, mod };
+
+struct Instruction {
+    int32_t reg;
+    Op op;
+    Operand left;
+    Operand right;
+};
+
+// One step into a nested tuple or collection that must have `count` elements.
+struct Step {
+    int32_t index;
+    int32_t count;
+};
+
+struct Argument {
+    int32_t parameter;
+    std::vector<Step> steps;  // empty: the parameter itself is the leaf
+    bool is_field;
+    bool read;
+    bool written;
+    DType dtype;
+    int32_t unit;
+    int32_t slot;                  // index among the pointers, or among the scalars
+    std::vector<PyObject*> dims;  // borrowed from the Python plan
+    Form form;                    // of a field that fits, and the bits of it that count
+    Form mask;
+};
+
+struct Range {
+    Operand start;
+    Operand stop;
+};
+
+struct Box {
+    int32_t argument;
+    std::vector<Range> ranges;
+};
+
+// A range that must lie inside an axis, for the quick check.
+struct Inside {
+    int32_t field;  // position in `CallPlan::fields`
+    int32_t axis;
+    Range range;
+};
+
+struct Access {
+    std::vector<Box> writes;
+    std::vector<Box> reads;
+    std::vector<std::pair<int32_t, int32_t>> pointwise;
+};
+
+struct CallPlan {
+    int32_t parameters = 0;
+    bool flat = true;  // no argument lies inside a tuple
+    std::vector<Argument> arguments;
+    std::vector<int32_t> fields;   // argument behind each pointer
+    std::vector<int32_t> scalars;  // argument behind each scalar slot
+    std::vector<int32_t> written;  // positions in `fields`
+    std::vector<int32_t> units;    // arguments with a required unit stride
+    int32_t registers = 1;
+    std::vector<Load> loads;  // first the loads, in any order, then the code
+    std::vector<ScalarLoad> scalar_loads;
+    std::vector<Instruction> code;
+    std::vector<Operand> ints;
+    std::vector<Access> accesses;
+    std::vector<Inside> inside;  // every range of every box, once
+    Operand workspace;
+};
+
+// Translates the Python plan and verifies it on the way; throws nanobind::python_error or
+// std::invalid_argument.
+CallPlan read_plan(PyObject* plan);
+
+}  // namespace fieldforge

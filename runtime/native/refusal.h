@@ -1,0 +1,37 @@
+// Why a call was not made, in numbers; `runtime.compiled` puts it into words.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fieldforge {
+
+// `runtime.compiled.Reason` has the same numbers. The comments say what the detail holds.
+enum class Reason : int {
+    none = 0,
+    too_many = 1,      // number given
+    unknown_name = 2,  // the name
+    repeated = 3,      // the name
+    missing = 4,       // positions of the parameters
+
+    structure = 10,        // argument, depth at which it is not a tuple of the right length
+    type = 11,             // all arguments of the wrong type
+    scalar_range = 12,     // argument
+    device = 13,           // argument
+    read_only = 14,        // argument
+    layout = 15,           // argument
+    domain = 16,           // argument, axis, first and one past the last index, 1 if written
+    outputs_overlap = 17,  // two arguments
+    inputs_overlap = 18,   // written argument, read argument
+    memory = 19,           // bytes of workspace, bytes of snapshots
+    status = 20,           // what the program returned
+};
+
+struct Refusal {
+    Reason reason = Reason::none;
+    std::vector<int64_t> detail;
+
+    explicit operator bool() const { return reason != Reason::none; }
+};
+
+}  // namespace fieldforge

@@ -1,0 +1,23 @@
+// A number from Python as the bytes of a scalar slot, without any conversion of type.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "field_view.h"
+
+namespace fieldforge {
+
+enum class Taken { good, wrong_type, out_of_range };
+
+// Writes `value` to the 8 bytes at `slot` if it is a number of type `dtype`.
+Taken take_scalar(PyObject* value, DType dtype, void* slot);
+
+// The integer in `slot`, as the integer programs of a plan see it.
+int64_t slot_as_int(DType dtype, const void* slot);
+
+// Learns NumPy's scalar types; -1 with a Python error set if that fails.
+int prepare_scalars();
+
+}  // namespace fieldforge
