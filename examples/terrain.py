@@ -107,7 +107,7 @@ class Region:
         self.slope = ff.zeros(pairs, float64, allocator=backend)
         self.per_metre = (1.0 / spacing[0], 1.0 / spacing[1])
         self.inside = inside
-        self._step = smooth_step.with_backend(backend)
+        self.program = smooth_step.with_backend(backend)
         self._steepness = steepness.with_backend(backend)
 
     @property
@@ -117,7 +117,7 @@ class Region:
 
     def step(self) -> None:
         """Smooth once and swap the time levels."""
-        self._step(
+        self.program(
             h=self.now,
             open_i=self.open_i,
             open_j=self.open_j,

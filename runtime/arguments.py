@@ -15,6 +15,8 @@ from .operations import literal
 from .structure import elements, rebuilt
 from .types import CollectionType, FieldType, ScalarType, TupleType, Type
 
+MISFIT: Any = object()  # stands for a value that is not of its declared type
+
 
 def bind(
     name: str,
@@ -42,7 +44,7 @@ def bind(
     for parameter, type_ in parameters:
         value = _converted(given[parameter], type_)
         values.append(value)
-        if value is _MISFIT:
+        if value is MISFIT:
             wrong.append(
                 f"Expected argument '{parameter}' to be of type '{type_}', "
                 f"got '{describe(given[parameter])}'."
@@ -73,37 +75,40 @@ def describe(value: Any) -> str:
 def _converted(value: Any, type_: Type) -> Any:
     match type_:
         case ScalarType():
-            return _number(value, type_)
+            return as_number(value, type_)
         case FieldType(dims, dtype):
             if isinstance(value, Field | UnboundedField):
                 fits = value.domain.dims == dims and value.dtype == dtype.name
-                return value if fits else _MISFIT
-            number = _MISFIT if dims else _number(value, dtype)
-            return number if number is _MISFIT else make(number, Domain())
+                return value if fits else MISFIT
+            number = MISFIT if dims else as_number(value, dtype)
+            return number if number is MISFIT else make(number, Domain())
         case TupleType(inner) | CollectionType(elements=inner):
             parts = elements(value)
             if parts is None or len(parts) != len(inner):
-                return _MISFIT
+                return MISFIT
             made = tuple(_converted(*pair) for pair in zip(parts, inner, strict=True))
-            if any(part is _MISFIT for part in made):
-                return _MISFIT
+            if any(part is MISFIT for part in made):
+                return MISFIT
             if isinstance(type_, CollectionType) and type_.python_class and type(value) is tuple:
                 return type_.python_class(*made)
             return rebuilt(value, made)
-    return _MISFIT
+    return MISFIT
 
 
-def _number(value: Any, type_: ScalarType) -> Any:
-    """Return a number in the declared type: it must be of it, an `int` of any size must fit."""
+def as_number(value: Any, type_: ScalarType) -> Any:
+    """Return a number in the declared type: it must be of it, an `int` of any size must fit.
+
+    What does not fit gives `MISFIT`.
+    """
     value = value.value if isinstance(value, enum.Enum) else value
     target = np.dtype(type_.name)
     if isinstance(value, int) and not isinstance(value, bool) and target.kind in "iu":
         bounds = np.iinfo(target)
-        return target.type(value) if bounds.min <= value <= bounds.max else _MISFIT
+        return target.type(value) if bounds.min <= value <= bounds.max else MISFIT
     if isinstance(value, bool | float | np.generic):
         number = literal(value)
-        return number if number.dtype == target else _MISFIT
-    return _MISFIT
+        return number if number.dtype == target else MISFIT
+    return MISFIT
 
 
 def _refuse_keyword(name: str, names: list[str], keyword: str) -> None:
@@ -118,4 +123,3 @@ def _refuse_keyword(name: str, names: list[str], keyword: str) -> None:
     )
 
 
-_MISFIT: Any = object()

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from ._core import FieldView
 from .arguments import describe
 from .device import DeviceType
+from .dimension import Dimension
 from .errors import (
     ArgumentError,
     DeviceError,
@@ -58,6 +59,17 @@ def reject(
     if plan is None:
         raise _BINDING[Reason(reason)](*detail)
     raise _REFUSED[Reason(reason)](plan, arguments, *detail)
+
+
+def too_small(
+    name: str, dim: Dimension, done: str, needed: tuple[int, int], covered: tuple[int, int]
+) -> DomainError:
+    """Return the error for a field that does not cover what a program reads or writes."""
+    return DomainError(
+        f"Field '{name}' is too small: along '{dim.value}' the program {done} "
+        f"{needed[0]}:{needed[1]}, but '{name}' covers {covered[0]}:{covered[1]}.",
+        hint=f"Make '{name}' larger, or write a smaller domain.",
+    )
 
 
 # --- arguments that do not fit the parameters, in the words of Python --------------------------
@@ -188,12 +200,9 @@ def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
     index, axis, start, stop, written = detail
     argument = plan.arguments[index]
     field = _at(arguments, argument.path)
-    name, dim = argument.name, argument.dims[axis].value
-    return DomainError(
-        f"Field '{name}' is too small: along '{dim}' the program "
-        f"{'writes' if written else 'reads'} {start}:{stop}, but '{name}' covers "
-        f"{field.starts[axis]}:{field.stops[axis]}."
-    )
+    done = "writes" if written else "reads"
+    covered = (field.starts[axis], field.stops[axis])
+    return too_small(argument.name, argument.dims[axis], done, (start, stop), covered)
 
 
 def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:

@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 
 from ...runtime import operations
+from ...runtime.compiled import too_small
 from ...runtime.dimension import Dimension
-from ...runtime.errors import DomainError
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
 from ..ir import bounds
@@ -116,22 +116,18 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Mapping[str
     stores = list(_live(statement, arguments))
     for store, spans in stores:
         dims = tuple(each.dim for each in store.box)
-        _check(store.target, "written", dims, spans, arguments[store.target])
+        _check(store.target, "writes", dims, spans, arguments[store.target])
     for ref, spans in _needed(program, stores).items():
         value = program.values[ref]
         if isinstance(value, Input):
-            _check(value.name, "read", value.dims, spans, arguments[value.name])
+            _check(value.name, "reads", value.dims, spans, arguments[value.name])
 
 
 def _check(name: str, done: str, dims: tuple[Dimension, ...], spans: Spans, field: Memory) -> None:
     given = zip(field.starts, field.shape, strict=True)
     for dim, (start, stop), (first, count) in zip(dims, spans, given, strict=True):
         if start < first or stop > first + count:
-            raise DomainError(
-                f"Argument '{name}' is {done} on {dim.value} from {start} to {stop}, "
-                f"but it lives from {first} to {first + count}.",
-                hints=(f"Make '{name}' larger, or write a smaller domain.",),
-            )
+            raise too_small(name, dim, done, (start, stop), (first, first + count))
 
 
 def _live(statement: Statement, arguments: Mapping[str, Any]) -> Iterator[tuple[Store, Spans]]:

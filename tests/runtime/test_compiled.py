@@ -277,6 +277,7 @@ def test_an_input_that_is_too_small_names_the_whole_range_needed():
 
     assert message(error) == (
         "Field 'a' is too small: along 'I' the program reads -1:12, but 'a' covers 0:10."
+        "\nHint: Make 'a' larger, or write a smaller domain."
     )
 
 
@@ -285,6 +286,7 @@ def test_an_output_that_is_too_small():
         program(PAIR, COPY, (Access((box(1, 3, 13),), ()),))(view(), view(10, start=4))
     assert message(error) == (
         "Field 'out' is too small: along 'I' the program writes 3:13, but 'out' covers 4:14."
+        "\nHint: Make 'out' larger, or write a smaller domain."
     )
 
 

@@ -112,12 +112,12 @@ def test_a_read_beyond_an_input_names_parameter_dimension_and_ranges():
         entry(parsed(difference()))(line(1, 2, 3, start=1), line(0, 0, 0, start=1))
 
     assert caught.value.message == (
-        "Argument 'u' is read on I from 1 to 5, but it lives from 1 to 4."
+        "Field 'u' is too small: along 'I' the program reads 1:5, but 'u' covers 1:4."
     )
 
 
 def test_a_write_beyond_an_output_is_refused():
-    with pytest.raises(DomainError, match="'out' is written on I from 0 to 9"):
+    with pytest.raises(DomainError, match="'out' is too small: along 'I' the program writes 0:9"):
         entry(parsed(copied()), Variant(domain=True))(line(1, 2), line(0, 0), 0, 9)
 
 
@@ -177,9 +177,9 @@ def test_leaves_are_found_in_tuples_and_collections(collection, number):
         ((line(1),), "takes 2 positional arguments, but 1 were given"),
         (((line(1), np.int64(1)), line(1)), "'pair.1' to be of type 'int32', got 'int64'"),
         (((line(1), True), line(1)), "'pair.1' to be of type 'int32', got 'bool'"),
-        (((line(1), 2**40), line(1)), "'pair.1' to be of type 'int32', got 'int'"),
-        (((line(1), 1.0), line(1)), "'pair.1' to be of type 'int32', got 'float'"),
-        ((line(1), line(1)), "collection with the leaf 'pair.0', got a value of type 'Field'"),
+        (((line(1), 2**40), line(1)), "'pair.1' to be of type 'int32', got 'int64'"),
+        (((line(1), 1.0), line(1)), "'pair.1' to be of type 'int32', got 'float64'"),
+        ((line(1), line(1)), "collection with the leaf 'pair.0', got 'Field"),
         (((np.zeros(3), 1), line(1)), r"'Field\[\[I\], float64\]', got 'ndarray'"),
         (((field(np.zeros(3), dim=J), 1), line(1)), r"got 'Field\[\[J\], float64\]'"),
         (((field(np.zeros(3, "f")), 1), line(1)), r"got 'Field\[\[I\], float32\]'"),
@@ -329,7 +329,7 @@ def test_fields_of_exactly_the_range_that_is_read_are_large_enough_and_no_larger
     for name, ends in needed.items():
         for axis, (start, stop) in enumerate(ends):
             smaller = {**needed, name: [*ends[:axis], (start, stop - 1), *ends[axis + 1 :]]}
-            with pytest.raises(DomainError, match=f"'{name}' is read"):
+            with pytest.raises(DomainError, match=f"'{name}' is too small: .* reads"):
                 Entry(lowered)(*exact(smaller))
 
 

@@ -1,0 +1,34 @@
+"""A clean count of runs for each test, and a store and engine of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.cache.disk import Disk
+from fieldforge.workflows.engine import Engine
+from fieldforge.workflows.events import Collector
+from fieldforge.workflows.session import using
+
+from .stand_ins import RUNS
+
+
+@pytest.fixture(autouse=True)
+def clean_counts():
+    RUNS.clear()
+
+
+@pytest.fixture
+def seen():
+    return Collector()
+
+
+@pytest.fixture
+def engine(tmp_path, seen):
+    return Engine(Disk(tmp_path / "store"), observers=[seen])
+
+
+@pytest.fixture
+def own_engine(engine):
+    """Let decorated functions build through the engine of the test."""
+    with using(engine):
+        yield engine
