@@ -118,3 +118,7 @@ def test_stages_lists_ports_and_options(call):
 def test_cache_says_where_it_is_and_what_is_in_it(call, own_engine, tmp_path):
     assert call("cache", "path").output.strip() == str(tmp_path / "store")
     assert "results" in call("cache", "stats").output
+
+
+def test_demo_is_offered_where_the_examples_are_installed(call):
+    assert "Smooth real terrain" in call("demo", "--help").output

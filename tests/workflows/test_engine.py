@@ -12,6 +12,7 @@ from fieldforge.stages.base import Stage
 from fieldforge.workflows.engine import Engine
 from fieldforge.workflows.events import Collector, Failed, Finished, Hit, Started, Warned
 from fieldforge.workflows.graph import Workflow
+from fieldforge.workflows.keys import own_components
 
 from .stand_ins import RUNS, Fail, Measure, Numbers, Read, Sort, Source, Total, Words
 
@@ -170,6 +171,7 @@ def test_independent_stages_run_at_once_on_an_executor(tmp_path):
         down=CHAIN.replace(sort=Meet(backwards=True)).upto("sort"),
     )
 
+    own_components(Meet())  # here, as Python 3.11 may fail to find a class's source in two threads
     with ThreadPoolExecutor(2) as pool:
         results = Engine(Memory(), executor=pool).run(flow, inputs())
 

@@ -1,0 +1,211 @@
+"""The command `fieldforge`: look at programs, stages, graphs and the store."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from ..cache.memory import Memory
+from ..runtime.errors import FieldforgeError
+from .backend import Backend
+from .backends import BACKENDS, find_backend
+from .engine import Engine
+from .entry_point import EntryPoint
+from .graph_text import show_value
+from .options import options_of
+from .pipelines import STAGES
+from .session import engine, using
+
+PACKAGE = __name__.partition(".")[0]
+DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
+
+
+class Commands(click.Group):
+    """The commands; 'demo' is looked for only when somebody asks."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, 'demo' among them where it is there."""
+        return sorted([*super().list_commands(ctx), *(["demo"] if _has_demo() else [])])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; that of the demo is a module of its own."""
+        if cmd_name == "demo" and _has_demo():
+            return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
+        return super().get_command(ctx, cmd_name)
+
+
+def _has_demo() -> bool:
+    try:
+        return importlib.util.find_spec(DEMO) is not None
+    except ModuleNotFoundError:  # a wheel without the examples
+        return False
+
+
+def told(command: Callable[..., None]) -> Callable[..., None]:
+    """End a command on one of our errors with its words and exit code 1, without a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except FieldforgeError as error:
+            notes = getattr(error, "__notes__", ())
+            raise click.ClickException("\n".join([str(error), *notes])) from error
+
+    return run
+
+
+program_argument = click.argument("program", metavar="MODULE:PROGRAM")
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(sorted(BACKENDS)),
+    help="Build by this backend instead of the program's own (for embedded ones: cpu).",
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(importlib.metadata.version(PACKAGE), prog_name=PACKAGE)
+def main() -> None:
+    """Stencil programs in Python, compiled to the speed of memory.
+
+    A program is named as MODULE:PROGRAM, where MODULE is what you would import or the path of a
+    file: `model.diffusion:smooth` or `examples/terrain.py:smooth`.
+    """
+
+
+@main.command(
+    epilog="Example: fieldforge show examples/terrain.py:smooth --stage lower",
+)
+@program_argument
+@click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
+@click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
+@backend_option
+@told
+def show(program: str, stage: str | None, loops: bool, backend: str | None) -> None:
+    """Print what a stage made of a program, from the store where it is there."""
+    found = _find(program, backend)
+    if stage is None:
+        click.echo(str(found.trace()))
+        return
+    step = found.trace(until=stage)[stage]
+    click.echo(step.loops if loops else step.text)
+
+
+@main.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")
+@program_argument
+@click.option("--mermaid", is_flag=True, help="Print it in the mermaid language.")
+@click.option("--text", is_flag=True, help="Print the text that 'Workflow.parse' reads.")
+@backend_option
+@told
+def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
+    """Draw the stages that a program goes through, and what flows between them."""
+    flow = _backend_of(_find(program, backend)).workflow
+    click.echo(flow.mermaid() if mermaid else str(flow) if text else flow.draw())
+
+
+@main.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
+@program_argument
+@backend_option
+@told
+def explain(program: str, backend: str | None) -> None:
+    """Build a program and say of each stage why it ran, or where its result was found."""
+    click.echo(_find(program, backend).trace().explain())
+
+
+@main.command(epilog="Example: fieldforge stages")
+def stages() -> None:
+    """List the stages, their ports and their options."""
+    for name, kind in STAGES.items():
+        doc = (kind.__doc__ or "").partition("\n")[0]
+        click.secho(name, bold=True, nl=False)
+        click.echo(f"  {', '.join(kind.needs)} -> {', '.join(kind.provides)}")
+        click.echo(f"    {doc}")
+        made = kind()
+        options = [f"{each}={show_value(getattr(made, each))}" for each in options_of(made)]
+        if options:
+            click.echo(f"    options: {', '.join(options)}")
+
+
+@main.group()
+def cache() -> None:
+    """Look at the store of stage results."""
+
+
+@cache.command(epilog="Example: ls $(fieldforge cache path)")
+@told
+def path() -> None:
+    """Print the folder of the store; FIELDFORGE_CACHE_DIR names another one."""
+    click.echo(str(engine().store.path))
+
+
+@cache.command(epilog="Example: fieldforge cache stats")
+@told
+def stats() -> None:
+    """Count what lies in the store."""
+    from rich.console import Console
+    from rich.table import Table
+
+    found = engine().store.stats()
+    table = Table("what", "how much", title=str(engine().store.path))
+    for label, value in (
+        ("results", f"{found.records}"),
+        ("files of their own", f"{found.blobs}"),
+        ("size", f"{found.size / 1e6:.1f} MB"),
+    ):
+        table.add_row(label, value)
+    Console().print(table)
+
+
+def _find(program: str, backend: str | None) -> EntryPoint:
+    """Import a program without touching the store, so that what follows can be told apart."""
+    where, colon, name = program.rpartition(":")
+    if not colon or not where or not name:
+        raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
+    with using(Engine(Memory())):
+        module = _load(where)
+    found = getattr(module, name, None)
+    if not isinstance(found, EntryPoint):
+        known = [
+            key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
+        ]
+        raise click.BadParameter(
+            f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
+        )
+    if backend is not None or found.backend is None:
+        return found.with_backend(backend or "cpu")
+    return found
+
+
+def _backend_of(entry: EntryPoint) -> Backend:
+    found = find_backend(entry.backend)
+    assert found is not None, "'_find' gives every program a backend"
+    return found
+
+
+def _load(where: str) -> ModuleType:
+    file = Path(where)
+    if file.suffix == ".py":
+        if not file.is_file():
+            raise click.BadParameter(f"There is no file '{where}'.")
+        sys.path.insert(0, str(file.resolve().parent))
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None, "a file that ends in .py has a spec"
+        assert spec.loader is not None, "and a loader"
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module
+        spec.loader.exec_module(module)
+        return module
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        raise click.BadParameter(f"Module '{where}' cannot be imported: {error}.") from error

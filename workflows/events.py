@@ -1,0 +1,116 @@
+"""What happens while a workflow runs, as values, and the observers that are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import attrs
+
+from ..runtime.log import get_logger
+
+Outcome: TypeAlias = Literal["ran", "memory", "disk", "deep"]
+
+
+@attrs.frozen
+class Started:
+    """A stage begins to run."""
+
+    program: str
+    stage: str
+    key: str
+
+
+@attrs.frozen
+class Hit:
+    """The result of a stage was found, and where."""
+
+    program: str
+    stage: str
+    key: str
+    outcome: Outcome
+    seconds: float
+
+
+@attrs.frozen
+class Finished:
+    """A stage has run."""
+
+    program: str
+    stage: str
+    key: str
+    seconds: float
+
+
+@attrs.frozen
+class Failed:
+    """A stage has raised an error."""
+
+    program: str
+    stage: str
+    key: str
+    error: BaseException
+    seconds: float
+
+
+@attrs.frozen
+class Warned:
+    """Something that is no error but costs time or misses the cache."""
+
+    program: str
+    stage: str
+    message: str
+
+
+@attrs.frozen
+class Dumped:
+    """The text of an artifact was written to a file."""
+
+    program: str
+    stage: str
+    path: str
+
+
+Event: TypeAlias = Started | Hit | Finished | Failed | Warned | Dumped
+Observer: TypeAlias = Callable[[Event], None]
+
+NAMES = {
+    Started: "stage.started",
+    Hit: "stage.hit",
+    Finished: "stage.finished",
+    Failed: "stage.failed",
+    Warned: "stage.warned",
+    Dumped: "stage.dumped",
+}
+LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
+
+
+def log_event(event: Event) -> None:
+    """Write an event to the log: failures as errors, stages at debug level."""
+    level = LEVELS.get(type(event), "debug")
+    getattr(get_logger(), level)(NAMES[type(event)], **attrs.asdict(event, recurse=False))
+
+
+@attrs.define
+class Collector:
+    """Keep every event; threads may share one.
+
+    >>> seen = Collector()
+    >>> seen(Started("p", "lower", "3fa9"))
+    >>> [type(event).__name__ for event in seen.events]
+    ['Started']
+    """
+
+    events: list[Event] = attrs.field(factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event."""
+        self.events.append(event)
+
+    def ran(self, stage: str | None = None) -> tuple[str, ...]:
+        """Return the stages that ran, in order, or the runs of one."""
+        return tuple(
+            event.stage
+            for event in self.events
+            if isinstance(event, Finished) and stage in (None, event.stage)
+        )

@@ -1,0 +1,47 @@
+"""The stages of the recipes in a row; imported when the first program is built, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..cache.root import VERSION
+from ..runtime.settings import current
+from ..stages.base import Stage
+from ..stages.bind.stage import Bind
+from ..stages.codegen.stage import Codegen
+from ..stages.compile.stage import Compile
+from ..stages.decorate.interpret import Interpret
+from ..stages.decorate.stage import Load
+from ..stages.lower.stage import Lower
+from ..stages.parse.stage import Parse
+from ..stages.target import Target
+from .graph import Workflow
+
+STAGES: Mapping[str, type[Stage]] = {
+    stage.name: stage for stage in (Parse, Lower, Codegen, Compile, Bind, Load, Interpret)
+}
+
+
+def cpu() -> Workflow:
+    """Write C++, compile it, and load the library into the native call path."""
+    return Workflow.chain(Parse(), Lower(), Codegen(), _compiler(), Bind(), Load())
+
+
+def reference() -> Workflow:
+    """Interpret the dataflow IR."""
+    return Workflow.chain(Parse(), Lower(), Interpret())
+
+
+def registry() -> dict[str, Any]:
+    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    return {**STAGES, "compile": _compiler(), "Target": Target}
+
+
+def _compiler() -> Compile:
+    settings = current()
+    return Compile(
+        cxx=settings.cxx,
+        variables=settings.compiler_variables,
+        directory=settings.cache_dir / VERSION,
+    )

@@ -1,0 +1,47 @@
+"""The backends: functions with keyword options that return a `Backend`.
+
+The stages behind `parse` are imported when a workflow is first looked at, which
+keeps a third of the package out of `import fieldforge`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..runtime.allocator import CPUAllocator
+from .backend import Backend
+from .graph import Workflow
+
+
+def cpu(**options: Any) -> Backend:
+    """Return the backend that writes C++ and compiles it for this machine.
+
+    Options are those of its stages: `cpu(fold=False, target=Target(isa="x86-64-v3"))`.
+    """
+    backend = Backend("cpu", lambda: _pipelines().cpu(), CPUAllocator())
+    return backend.with_options(**options) if options else backend
+
+
+def reference(**options: Any) -> Backend:
+    """Return the backend that interprets the dataflow IR with NumPy: slow, and the oracle."""
+    backend = Backend("reference", lambda: _pipelines().reference(), CPUAllocator())
+    return backend.with_options(**options) if options else backend
+
+
+def registry() -> dict[str, Any]:
+    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    return dict(_pipelines().registry())
+
+
+def read_workflow(text: str, **more: Any) -> Workflow:
+    """Read the text of a workflow made of our own stages, and of `more` by name.
+
+    >>> str(read_workflow("parse -> lower(fold=False)"))
+    'parse -> lower(fold=False)'
+    """
+    return Workflow.parse(text, {**registry(), **more})
+
+
+def _pipelines() -> Any:
+    return importlib.import_module(".pipelines", __package__)

@@ -1,0 +1,66 @@
+"""What a build may know about the arguments of a call: which axis of each field is contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..runtime.layout import memory_order
+from ..runtime.structure import leaves_of
+from ..runtime.types import FieldType, Type, leaves
+from ..stages.artifacts import Variant
+
+
+def variant_of(
+    parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Variant:
+    """Describe the arguments of a call; whatever is no field has no layout."""
+    given = {**dict(zip(parameters, args, strict=False)), **kwargs}
+    found = (
+        (leaf_name(name, path), _contiguous(leaf))
+        for name in parameters
+        if name in given
+        for path, leaf in leaves_of(given[name])
+    )
+    domain = any(name.startswith("domain.") for name in parameters)
+    return Variant(unit=tuple((name, dim) for name, dim in found if dim), domain=domain)
+
+
+def default_variant(parameters: Iterable[tuple[str, Type]], domain: bool = False) -> Variant:
+    """Describe arguments that our own constructors have made."""
+    return Variant(unit=tuple(_default_units(parameters)), domain=domain)
+
+
+def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
+    """Return the name of one leaf of a parameter, as `lower` gives it.
+
+    >>> leaf_name("pair", (0, 1))
+    'pair.0.1'
+    """
+    return ".".join([parameter, *map(str, path)])
+
+
+def _default_units(parameters: Iterable[tuple[str, Type]]) -> Iterator[tuple[str, str]]:
+    for name, type_ in parameters:
+        for path, leaf in leaves(type_):
+            if isinstance(leaf, FieldType) and leaf.dims:
+                yield leaf_name(name, path), leaf.dims[memory_order(leaf.dims)[0]].value
+
+
+def _contiguous(value: Any) -> str | None:
+    """Return the dimension along which the elements of a field lie side by side.
+
+    An axis with one element or none fits any layout, so then it is that of our own constructors.
+    """
+    dims, array = getattr(value, "dims", ()), getattr(value, "ndarray", None)
+    if not dims or array is None:
+        return None
+    axes = [
+        axis
+        for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True))
+        if extent > 1 and stride == array.itemsize
+    ]
+    usual = memory_order(dims)[0]
+    if array.size == 0 or array.shape[usual] <= 1:
+        axes = axes or [usual]
+    return str(dims[axes[0]].value) if axes else None
