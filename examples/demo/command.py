@@ -17,8 +17,9 @@ from rich.table import Table
 
 import fieldforge as ff
 from fieldforge.errors import CompilerNotFoundError, FieldforgeError
+from fieldforge.workflows.events import Finished, Hit
 
-from ..terrain import Region, smooth
+from ..terrain import Region, smooth, smooth_step
 from .elevation import Elevation, default_elevation, read_elevation
 from .figure import draw
 from .measure import compare_with_embedded, measure_speed
@@ -83,16 +84,17 @@ def run(
         raise click.UsageError(f"--max-slope must be positive, got {max_slope}.")
     elevation = read_elevation(source, spacing or 0.0) if source else default_elevation()
     backend, name = _available(console, name)
-    region = Region(elevation.heights, elevation.spacing, backend)
-    result = smooth_region(console, region, max_slope)
+    seen = ff.Collector()
+    with ff.using(ff.Engine(ff.engine().store, observers=[seen])):
+        region = Region(elevation.heights, elevation.spacing, backend)
+        result = smooth_region(console, region, max_slope)
     console.print(_job(elevation, result, name, max_slope))
     if backend is not None:
-        console.print(_stages(region))
+        console.print(build_table(seen, backend))
     console.print(_speeds(console, elevation, backend))
     title = f"{elevation.name}: {result.steps} steps of fourth-order diffusion on '{name}'"
-    draw(
-        output, title, result.before, result.after, result.slopes, elevation.spacing, max_slope
-    )
+    slopes = result.slopes
+    draw(output, title, result.before, result.after, slopes, elevation.spacing, max_slope)
     console.print(f"Wrote {output}")
     return name
 
@@ -121,7 +123,7 @@ def _available(console: Console, name: str) -> tuple[Any, str]:
     backend = BACKENDS[name]
     if name == "cpu":
         try:
-            ff.find_compiler()
+            backend.workflow["compile"].compiler()
         except CompilerNotFoundError as error:
             console.print(f"[yellow]{error}[/yellow]\nRunning embedded instead, on NumPy.")
             return None, "none"
@@ -143,22 +145,36 @@ def _job(elevation: Elevation, result: Smoothed, name: str, max_slope: float) ->
     return table
 
 
-def _stages(region: Region) -> Table:
-    """What each stage of the build did now, and what it takes warm."""
-    now = region.program.trace()
-    warm = region.program.trace(fresh=True)
-    rebuilt = [step.name for step in now.values() if step.outcome == "ran" and step.key]
+def build_table(seen: ff.Collector, backend: Any) -> Table:
+    """Show what the stages of the smoothing program did now, and what each takes cold and warm.
+
+    Cold is what a stage took when its result was made, which the store remembers; warm is
+    what finding that result takes a new engine.
+    """
+    store = ff.engine().store
+    with ff.using(ff.Engine(store)):
+        warm = smooth_step.with_backend(backend).trace()
+    rebuilt = sorted({event.stage for event in seen.events if _is_rebuilt(event)})
     title = f"Build: ran {', '.join(rebuilt)}" if rebuilt else "Build: nothing was rebuilt"
     table = Table("stage", "now", "cold (ms)", "warm (ms)", title=title)
-    for step in now.values():
-        cold = step.built_in
-        table.add_row(
-            step.name,
-            step.outcome,
-            "" if cold is None else f"{1e3 * cold:.2f}",
-            f"{1e3 * warm[step.name].seconds:.2f}" if step.name in warm else "",
-        )
+    for name, step in warm.items():
+        built = max((r.seconds for r in store.records(name, smooth_step.__name__)), default=None)
+        cold = step.seconds if built is None else built
+        table.add_row(name, _now(seen, name), f"{1e3 * cold:.2f}", f"{1e3 * step.seconds:.2f}")
     return table
+
+
+def _is_rebuilt(event: Any) -> bool:
+    """Tell whether a stage ran whose result is kept; loading a library is no rebuild."""
+    return isinstance(event, Finished) and bool(event.key)
+
+
+def _now(seen: ff.Collector, stage: str) -> str:
+    mine = [e for e in seen.events if (e.program, e.stage) == (smooth_step.__name__, stage)]
+    if any(isinstance(event, Finished) for event in mine):
+        return "ran"
+    hits = [event.outcome for event in mine if isinstance(event, Hit)]
+    return hits[0] if hits else "not needed"
 
 
 def _speeds(console: Console, elevation: Elevation, backend: Any) -> Table:

@@ -38,7 +38,7 @@ def draw(
         axis.imshow(_shaded(field, heights, spacing), extent=extent, origin="lower")
         axis.set_title(f"Terrain {name}")
     shades = plt.cm.ScalarMappable(plt.Normalize(*heights), "gist_earth")
-    figure.colorbar(shades, ax=axes[0, 1], label="height (m)")
+    figure.colorbar(shades, ax=axes[0, :], label="height (m)")
     change = (after - before).T
     most = float(np.abs(change).max()) or 1.0
     picture = axes[1, 0].imshow(
@@ -82,7 +82,8 @@ def _colours(name: str):  # type: ignore[no-untyped-def]  # matplotlib has no ty
 
 
 def _slopes(axis, slopes, max_slope: float) -> None:  # type: ignore[no-untyped-def]  # matplotlib
-    bins = np.linspace(0.0, float(slopes[0].max()), 80)
+    width = max_slope / 40.0  # so that the limit is the edge of a bin
+    bins = np.arange(0.0, float(slopes[0].max()) + 2.0 * width, width)
     for field, name, colour in zip(
         slopes, ("before", "after"), ("tab:brown", "tab:blue"), strict=True
     ):
