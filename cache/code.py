@@ -208,7 +208,8 @@ def _imports(name: str, text: str) -> tuple[str, ...]:
         around = package[: len(package) - level + 1] if level else []
         module = ".".join([*around, *([stem] if stem else [])])
         found.add(module)
-        found.update(f"{module}.{part}" for part in re.findall(r"\w+", names))
+        # what has a capital is a class or a constant: modules are lower case
+        found.update(f"{module}.{part}" for part in re.findall(r"\w+", names) if part.islower())
     return tuple(sorted(found))
 
 

@@ -256,8 +256,20 @@ class Disk:
         for file in output.files:
             if file.inline is None:
                 path = self._blob_path(file.sha256)
-                if not _holds(path, file):
+                if not self._holds(path, file):
                     publish(scratch, path, files[file.name], durable=self._durable)
+
+    def _holds(self, path: str, file: File) -> bool:
+        """Tell whether a blob is there and sound; whatever else lies there is moved away."""
+        try:
+            if is_content(file, read_file(path, file.size)):
+                return True
+            self._quarantine(path, "Its content does not have its digest.")
+        except OSError:
+            return False
+        except ValueError as error:
+            self._quarantine(path, str(error))
+        return False
 
     def _has_all(self, record: Record) -> bool:
         files = [file for output in record.outputs for file in output.files]
@@ -291,11 +303,3 @@ def _size(path: str) -> int:
     with suppress(OSError):
         return os.lstat(path).st_size
     return 0
-
-
-def _holds(path: str, file: File) -> bool:
-    """Tell whether a blob is there and sound; writing again is cheap beside building again."""
-    try:
-        return is_content(file, read_file(path, file.size))
-    except (OSError, ValueError):
-        return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -106,9 +105,16 @@ def scratch_folder(parent: str) -> Iterator[str]:
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
         with suppress(OSError):
             os.close(handle)
+
+
+def _remove(path: str) -> None:
+    """Remove a folder as far as possible."""
+    import shutil  # brings every format of archives along; a warm start removes nothing
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _make_scratch(parent: str) -> tuple[str, int]:
@@ -120,7 +126,7 @@ def _make_scratch(parent: str) -> tuple[str, int]:
         try:
             handle = _occupy(path)
         except OSError:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             raise
         if handle is not None:
             return path, handle
@@ -168,7 +174,7 @@ def _sweep_one(path: str, local: bool) -> bool:
     """Remove one folder, under its lock, so that nobody can begin to use it meanwhile."""
     try:
         if time.time() - os.lstat(path).st_mtime > _DAY:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
             return True
         if not local:
             return False
@@ -178,7 +184,7 @@ def _sweep_one(path: str, local: bool) -> bool:
     try:
         if _lock(handle) is not True:
             return False
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
         return True
     finally:
         os.close(handle)

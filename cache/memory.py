@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -143,21 +142,19 @@ class SingleFlight(Generic[V]):
                 return self._build(key, slot, build)
             if not slot.done() and slot.owner == threading.get_ident():
                 raise RuntimeError(f"Building '{key}' asks for '{key}' itself.")
-            try:
-                error = slot.exception(limit)
-            except TimeoutError:
+            if not slot.wait(limit):
                 return build()
-            if error is None:
-                return slot.result()
-            if not isinstance(error, _AbandonedError):
-                raise error
+            if slot.error is None:
+                return slot.value
+            if not isinstance(slot.error, _AbandonedError):
+                raise slot.error
 
     def get(self, key: str) -> V | None:
         """Return the value of `key` if it has been built, None if not."""
         slot = self._slots.get(key)
-        if slot is None or not slot.done() or slot.exception() is not None:
+        if slot is None or not slot.done() or slot.error is not None:
             return None
-        return slot.result()
+        return slot.value
 
     def forget(self, key: str) -> None:
         """Drop the value of `key`, so that the next asker builds it."""
@@ -191,19 +188,40 @@ class SingleFlight(Generic[V]):
         except BaseException as error:
             with self._lock:
                 del self._slots[key]
-            shared = error if isinstance(error, Exception) else _AbandonedError()
-            slot.set_exception(shared)
+            slot.fail(error if isinstance(error, Exception) else _AbandonedError())
             raise
-        slot.set_result(value)
+        slot.finish(value)
         return value
 
 
-class _Slot(Future[V]):
-    """A value that may still be under way, and the thread that builds it."""
+class _Slot(Generic[V]):
+    """A value that may still be under way, and the thread that builds it.
+
+    It does what a `Future` would do; importing those brings `logging` along.
+    """
+
+    __slots__ = ("_ready", "error", "owner", "value")
+    value: V  # there once the slot is done without an error
 
     def __init__(self) -> None:
-        super().__init__()
         self.owner = threading.get_ident()
+        self.error: Exception | None = None
+        self._ready = threading.Event()
+
+    def done(self) -> bool:
+        return self._ready.is_set()
+
+    def wait(self, limit: float | None) -> bool:
+        """Wait for the builder; says whether it is done."""
+        return self._ready.wait(limit)
+
+    def finish(self, value: V) -> None:
+        self.value = value
+        self._ready.set()
+
+    def fail(self, error: Exception) -> None:
+        self.error = error
+        self._ready.set()
 
 
 class _AbandonedError(Exception):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fieldforge.runtime.dimension import Dimension
 from fieldforge.runtime.plan import Code, Word
-from fieldforge.stages.artifacts import Bound, Interface, Stride
+from fieldforge.stages.artifacts import Bound, Interface
 from fieldforge.stages.bind.codes import Symbols, code_of
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.ir.bounds import (
@@ -15,6 +15,7 @@ from fieldforge.stages.ir.bounds import (
     add,
 )
 from fieldforge.stages.ir.dataflow import Leaf, Read, Statement, Store
+from fieldforge.stages.ir.strides import Stride
 
 I = Dimension("I")
 N = ScalarSymbol("n")

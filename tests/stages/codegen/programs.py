@@ -14,7 +14,7 @@ from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.plan import ENTRY, Code
 from fieldforge.runtime.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.bind.stage import plan_of
+from fieldforge.stages.bind.plans import plan_of
 from fieldforge.stages.codegen.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow

@@ -12,7 +12,8 @@ from fieldforge.runtime.domain import Domain
 from fieldforge.runtime.errors import ArgumentError, DomainError, OverlapError, ReadOnlyError
 from fieldforge.runtime.field import make
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.decorate.interpret import Entry, Interpret, interpret
+from fieldforge.stages.decorate.evaluation import interpret
+from fieldforge.stages.decorate.interpret import Entry, Interpret
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.bounds import evaluate
 from fieldforge.stages.ir.dataflow import Dataflow, Leaf, Statement, Store
@@ -20,7 +21,7 @@ from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.infer_boxes import infer_boxes
-from fieldforge.stages.lower.stage import PASSES, lower
+from fieldforge.stages.lower.passes import PASSES, lower
 
 from ..lower.trees import LINE, I, J, K, Tree, copied, difference, parsed, program
 

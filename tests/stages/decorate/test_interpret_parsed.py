@@ -14,8 +14,8 @@ from fieldforge.runtime.domain import Domain
 from fieldforge.runtime.field import Field, make
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.decorate.interpret import Entry
-from fieldforge.stages.lower.stage import lower
-from fieldforge.stages.parse.stage import parse_all
+from fieldforge.stages.lower.passes import lower
+from fieldforge.stages.parse.trees import parse_all
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)

@@ -7,8 +7,8 @@ from fieldforge.runtime.errors import OptionError, WorkflowError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.pass_stage import PassStage
+from fieldforge.stages.lower.passes import lower
 from fieldforge.stages.lower.rewrite import with_values
-from fieldforge.stages.lower.stage import lower
 
 from .trees import difference, parsed
 

@@ -6,7 +6,8 @@ import pytest
 from fieldforge.runtime.errors import OptionError, WorkflowError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
-from fieldforge.stages.lower.stage import PASSES, Lower, lower
+from fieldforge.stages.lower.passes import PASSES, lower
+from fieldforge.stages.lower.stage import Lower
 
 from .trees import FLOAT64, LINE, Tree, chain, difference, parsed
 

@@ -16,7 +16,7 @@ from fieldforge.runtime.capture import capture
 from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.errors import DSLError
 from fieldforge.runtime.field import Field
-from fieldforge.stages.parse.stage import parse_all
+from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")
 J = Dimension("J")

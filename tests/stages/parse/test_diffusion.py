@@ -12,7 +12,8 @@ from fieldforge.runtime.builtins import where
 from fieldforge.runtime.capture import capture
 from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.field import Field
-from fieldforge.stages.parse.stage import Parse, parse_all
+from fieldforge.stages.parse.stage import Parse
+from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")
 J = Dimension("J")

@@ -23,7 +23,7 @@ from fieldforge.runtime.errors import (
     UndefinedSymbolError,
     UnsupportedPythonFeatureError,
 )
-from fieldforge.stages.parse.stage import parse_all
+from fieldforge.stages.parse.trees import parse_all
 
 E, V = Dimension("E"), Dimension("V")
 V2E = FieldOffset("V2E", source=E, target=(V, Dimension("V2E", DimensionKind.LOCAL)))

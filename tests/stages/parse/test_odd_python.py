@@ -17,7 +17,7 @@ from fieldforge.runtime.connectivity import FieldOffset
 from fieldforge.runtime.dimension import Dimension
 from fieldforge.runtime.errors import DSLError
 from fieldforge.runtime.field import Field
-from fieldforge.stages.parse.stage import parse_all
+from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")
 

@@ -1,0 +1,154 @@
+"""Whole programs by DaCe: the bits of the backend 'cpu', nothing of DaCe left at run time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import float32, float64, int32, where
+from fieldforge.examples.diffusion import HALO, I, J, K, diffuse
+from fieldforge.examples.terrain import Region, hills
+from fieldforge.stages.codegen.sdfg import CodegenDace
+from fieldforge.stages.codegen.sdfg_settings import DaceNotFoundError, dace_version
+
+try:
+    dace_version()
+    MISSING = False
+except DaceNotFoundError:
+    MISSING = True
+
+pytestmark = [
+    pytest.mark.needs_dace,
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
+]
+
+NI, NJ, NK = 21, 17, 5
+Levels = ff.Field[ff.Dims[I, J, K], float64]
+Column = ff.Field[ff.Dims[K], float64]
+Flags = ff.Field[ff.Dims[I, J], ff.bool]
+Singles = ff.Field[ff.Dims[I, J, K], float32]
+MAKE_BACKEND = """
+import attrs
+import fieldforge as ff
+from fieldforge.stages.codegen.sdfg import CodegenDace
+dace_cpu = attrs.evolve(
+    ff.cpu, name="dace_cpu", made=ff.cpu.workflow.replace(codegen=CodegenDace())
+)
+"""
+DIFFUSE = """
+import sys
+import numpy as np
+from fieldforge.examples.diffusion import I, J, K, diffuse
+u = ff.as_field({I: (-2, 10), J: (-2, 10), K: 3}, np.random.default_rng(1).random((12, 12, 3)))
+coeff, out = ff.full({I: 8, J: 8, K: 3}, 0.05), ff.zeros({I: 8, J: 8, K: 3})
+diffuse.with_backend(dace_cpu)(u, coeff, out)
+print("dace" in sys.modules, out.asnumpy().sum())
+"""
+
+
+def on_dace() -> Any:
+    return attrs.evolve(
+        ff.cpu, name="dace_cpu", made=ff.cpu.workflow.replace(codegen=CodegenDace())
+    )
+
+
+@ff.field_operator
+def mixed(u: Levels, w: Column, flags: Flags, scale: float64) -> tuple[Levels, Singles]:
+    shifted = where(flags, u(I - 1) * w, u(K + 1) / scale)
+    return shifted - u, ff.astype(shifted, float32)
+
+
+@ff.field_operator
+def moved(u: Levels) -> Levels:
+    return 0.5 * (u(I + 1) + u(J - 1))
+
+
+@ff.program
+def several(u: Levels, w: Column, flags: Flags, a: Levels, b: Singles, scale: float64, ni: int32):
+    mixed(u, w, flags, scale, out=(a, b), domain={I: (1, ni), J: (0, 17), K: (0, 4)})
+    moved(u, out=u, domain={I: (0, ni), J: (1, 17), K: (0, 5)})
+    mixed(u, w, flags, scale, out=(a, b), domain={I: (1, 5), J: (0, 17), K: (2, 4)})
+
+
+def run_several(backend: Any, allocator: Any) -> list[np.ndarray]:
+    numbers = np.random.default_rng(11)
+    cells = {I: NI + 1, J: NJ, K: NK}
+    u = ff.as_field(cells, numbers.normal(size=(NI + 1, NJ, NK)), allocator=allocator)
+    w = ff.as_field({K: NK}, numbers.normal(size=NK), allocator=allocator)
+    flags = ff.as_field({I: NI, J: NJ}, numbers.random((NI, NJ)) > 0.4, allocator=allocator)
+    a, b = ff.zeros(cells, allocator=allocator), ff.zeros(cells, float32, allocator=allocator)
+    several.with_backend(backend)(u, w, flags, a, b, 3.0, NI)
+    return [field.asnumpy() for field in (u, a, b)]
+
+
+@pytest.mark.parametrize("allocator", ["cpu", None])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_statements_domains_scalars_columns_and_updates_in_place_agree_with_embedded(allocator):
+    memory = allocator and getattr(ff, allocator)
+
+    compiled = run_several(on_dace(), memory)
+
+    for ours, theirs in zip(compiled, run_several(None, memory), strict=True):
+        assert np.any(theirs)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def wrap(where_: dict, array: np.ndarray) -> ff.Field:
+    """Make a field over the very array, strides and all."""
+    domain = ff.domain(where_)
+    return ff.Field(array, domain.dims, tuple(r.start for r in domain.ranges))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_the_diffusion_has_the_bits_of_the_cpu_backend_in_any_layout(step):
+    numbers = np.random.default_rng(42)
+    u_data = numbers.normal(size=((NI + 2 * HALO) * step, NJ + 2 * HALO, NK))[::step]
+    coeff_data = numbers.uniform(0.0, 0.1, size=(NK, NJ, NI)).T
+    results = []
+    for backend in (ff.cpu, on_dace()):
+        u = wrap({I: (-HALO, NI + HALO), J: (-HALO, NJ + HALO), K: NK}, u_data)
+        coeff = wrap({I: NI, J: NJ, K: NK}, coeff_data)
+        out = wrap({I: NI, J: NJ, K: NK}, np.zeros((NI, NK * step, NJ))[:, ::step].swapaxes(1, 2))
+        diffuse.with_backend(backend)(u, coeff, out)
+        results.append(out.asnumpy())
+
+    assert np.any(results[0])
+    np.testing.assert_array_equal(results[1], results[0])
+
+
+def test_smoothed_terrain_has_the_bits_of_the_cpu_backend():
+    regions = [Region(hills(33, 27), (90.0, 70.0), backend) for backend in (ff.cpu, on_dace())]
+
+    for region in regions:
+        for _ in range(3):
+            region.step()
+
+    np.testing.assert_array_equal(regions[1].heights, regions[0].heights)
+    np.testing.assert_array_equal(regions[1].slopes(), regions[0].slopes())
+
+
+def test_a_second_process_imports_no_dace_and_nothing_is_left_behind(tmp_path: Path):
+    here = tmp_path / "here"
+    here.mkdir()
+    variables = {**os.environ, "FIELDFORGE_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(here)}
+
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", MAKE_BACKEND + DIFFUSE],
+            cwd=here, env=variables, capture_output=True, text=True, check=True,
+        ).stdout.split()
+        for _ in range(2)
+    )  # fmt: skip
+
+    assert [first[0], second[0]] == ["True", "False"]
+    assert first[1] == second[1]
+    assert list(here.iterdir()) == []

@@ -1,0 +1,51 @@
+"""The wheel holds nothing but `fieldforge`, each file once, and no C++."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [
+        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", str(folder), str(ROOT),
+    ]  # fmt: skip
+    subprocess.run(command, check=True, cwd=folder)
+    [path] = folder.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_the_wheel_holds_nothing_but_fieldforge(wheel):
+    tops = {name.partition("/")[0] for name in wheel.namelist()}
+
+    assert {top.partition("-")[0] for top in tops} == {"fieldforge"}
+    assert all(top == "fieldforge" or top.endswith(".dist-info") for top in tops)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_the_wheel_has_each_source_once_and_the_extension(wheel):
+    names = wheel.namelist()
+    sources = sorted(
+        path.relative_to(ROOT).as_posix()
+        for folder in ("cache", "examples", "runtime", "stages", "workflows")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+
+    packed = [name.removeprefix("fieldforge/") for name in names if name.endswith(".py")]
+    assert len(packed) == len(set(packed))
+    assert set(sources) <= set(packed)
+    assert [name for name in names if "/_core." in name and name.endswith(".so")]
+    assert "fieldforge/py.typed" in names
+    assert not [name for name in names if name.endswith((".cpp", ".h"))]
