@@ -15,8 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-
-
 import startup
 import throughput
 from rich.console import Console
@@ -38,7 +36,7 @@ def machine() -> dict[str, Any]:
         model = f"{len(names)} x {names[0].partition(':')[2].strip()}" if names else model
     return {
         "processor": model,
-        "system": platform.platform(terse=True),
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "fieldforge": version("fieldforge"),

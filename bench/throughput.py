@@ -57,7 +57,8 @@ def _diffusion(threads: int) -> list[dict[str, Any]]:
     copy = _copy_bandwidth(threads)
     return [
         {
-            "kernel": f"diffusion {ni}x{nj}x{nk} float64",
+            "kernel": "diffusion",
+            "size": f"{ni}x{nj}x{nk}",
             "threads": threads,
             "variant": name,
             "median ms": 1e3 * statistics.median(seconds),
@@ -90,20 +91,23 @@ def _hand_written(
     c_kji = np.zeros_like(u_kji)
     c_kji[:, HALO:-HALO, HALO:-HALO] = coeff.T
     calls = {}
-    for name in ("diffusion_recompute", "diffusion_rows", "diffusion_arrays"):
-        function = getattr(library, name, None)
-        if function is None:
-            continue
+    for name, spare in (("recompute", 0), ("rows", 0), ("arrays", 3)):
         result = np.zeros_like(u_kji)
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (u_kji, c_kji, result)]
-        sizes = [ctypes.c_int64(n) for n in (ni, nj, nk)]
-        inside = result[:, HALO:-HALO, HALO:-HALO].T
-        keep = (u_kji, c_kji)
-        calls[name] = (
-            lambda function=function, arguments=(*pointers, *sizes), keep=keep: function(*arguments),
-            inside,
-        )
+        arrays = [u_kji, c_kji, result, *(np.zeros_like(u_kji) for _ in range(spare))]
+        call = _bound(getattr(library, f"diffusion_{name}"), arrays, (ni, nj, nk))
+        calls[name] = (call, result[:, HALO:-HALO, HALO:-HALO].T)
     return calls
+
+
+def _bound(function: Any, arrays: list[np.ndarray], sizes: tuple[int, ...]) -> Callable[[], object]:
+    """Bind the arguments of a C function; the arrays live as long as what is returned."""
+    arguments = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    arguments += [ctypes.c_int64(size) for size in sizes]
+
+    def call(_keep: list[np.ndarray] = arrays) -> object:
+        return function(*arguments)
+
+    return call
 
 
 def _compile(source: Path) -> ctypes.CDLL:
@@ -122,12 +126,8 @@ def _copy_bandwidth(threads: int) -> float:
     library = _compile(KERNELS / "copy.cpp")
     count = 32 * 1024 * 1024
     source, target = np.ones(count), np.zeros(count)
-    arguments = (
-        ctypes.c_void_p(source.ctypes.data),
-        ctypes.c_void_p(target.ctypes.data),
-        ctypes.c_int64(count),
-    )
+    copy = _bound(library.copy, [source, target], (count,))
     _set_threads(threads)
-    library.copy(*arguments)
-    seconds = min(timeit.repeat(lambda: library.copy(*arguments), number=1, repeat=7))
+    copy()
+    seconds = min(timeit.repeat(copy, number=1, repeat=7))
     return 2 * source.nbytes / seconds

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 
 def is_collection(kind: object) -> bool:
     """Say whether `kind` is a NamedTuple class or a dataclass."""
-    return isinstance(kind, type) and (is_named_tuple(kind) or dataclasses.is_dataclass(kind))
+    return isinstance(kind, type) and (is_named_tuple(kind) or _is_dataclass(kind))
 
 
 def is_named_tuple(kind: type) -> bool:
     """Say whether `kind` is a class made by `typing.NamedTuple` or `collections.namedtuple`."""
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def _is_dataclass(kind: type) -> bool:
+    return hasattr(kind, "__dataclass_fields__")  # what the standard library looks at, too
 
 
 def keys_of(kind: type) -> tuple[str, ...]:
@@ -26,6 +29,8 @@ def keys_of(kind: type) -> tuple[str, ...]:
     """
     if is_named_tuple(kind):
         return tuple(kind._fields)  # type: ignore[attr-defined]  # a NamedTuple has them
+    import dataclasses
+
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
@@ -36,6 +41,8 @@ def annotations_of(kind: type) -> tuple[tuple[str, Any], ...]:
         pairs = tuple((key, written[key]) for key in keys_of(kind) if key in written)
         reason = "" if len(pairs) == len(keys_of(kind)) else "its elements have no annotations"
     else:
+        import dataclasses
+
         pairs = tuple((field.name, field.type) for field in dataclasses.fields(kind))
         reason = _refused(kind)
     reason = reason or ("" if pairs else "it has no elements")
@@ -46,6 +53,8 @@ def annotations_of(kind: type) -> tuple[tuple[str, Any], ...]:
 
 def _refused(kind: type) -> str:
     """Say why a dataclass cannot be taken apart and put together again by position."""
+    import dataclasses
+
     missing = dataclasses.MISSING
     for field in kind.__dataclass_fields__.values():  # type: ignore[attr-defined]  # a dataclass has them
         if field._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]  # no public way

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import enum
-import importlib
-import importlib.util
 from typing import Any, NamedTuple
 
 
@@ -35,6 +33,8 @@ CPU = Device(DeviceType.CPU)
 
 def cupy_device_type() -> DeviceType | None:
     """Return the kind of device that CuPy works on, None where it is not installed."""
+    import importlib.util
+
     if importlib.util.find_spec("cupy") is None:
         return None
     try:

@@ -10,12 +10,13 @@ survive pickling with all they hold, so that they can come from worker processes
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from .excerpt import Related, excerpt, wrapped
 from .source import Span
+
+if TYPE_CHECKING:  # a program without errors imports nothing that prints one
+    from .excerpt import Related
 
 LAST_LINES = 20
 
@@ -29,7 +30,7 @@ class FieldforgeError(Exception):
         self.hints = (*([hint] if hint else []), *hints)
 
     def __str__(self) -> str:
-        return "\n".join([self.message, *(wrapped("Hint", hint) for hint in self.hints)])
+        return "\n".join([self.message, *_wrapped("Hint", self.hints)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
@@ -49,6 +50,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("gtnf_cpu", ["gtfn_cpu", "gtfn_gpu"])
     'gtfn_cpu'
     """
+    import difflib
+
     found = difflib.get_close_matches(name, sorted(known), n=1)
     return found[0] if found else None
 
@@ -56,6 +59,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
     found = nearest(name, known)
     return (f"Did you mean '{found}'?",) if found else ()
+
+
+def _wrapped(title: str, texts: Iterable[str]) -> list[str]:
+    from .excerpt import wrapped
+
+    return [wrapped(title, text) for text in texts]
+
+
+def _as_related(given: Related | tuple[Span, str | None]) -> Related:
+    from .excerpt import Related
+
+    return given if isinstance(given, Related) else Related(*given)
 
 
 # --- the source of an operator or program -----------------------------------------------------
@@ -79,7 +94,7 @@ class DSLError(FieldforgeError):
         super().__init__(message, hints=hints)
         self.location = location
         self.label = label
-        self.related = tuple(r if isinstance(r, Related) else Related(*r) for r in related)
+        self.related = tuple(map(_as_related, related))
         self.notes = tuple(notes)
 
     def at(self, location: Span) -> Self:
@@ -88,11 +103,12 @@ class DSLError(FieldforgeError):
         return self
 
     def __str__(self) -> str:
+        from .excerpt import excerpt
+
         lines = [self.message]
         if self.location is not None:
             lines.append(excerpt(self.location, self.label, self.related))
-        lines += [wrapped("Note", note) for note in self.notes]
-        lines += [wrapped("Hint", hint) for hint in self.hints]
+        lines += [*_wrapped("Note", self.notes), *_wrapped("Hint", self.hints)]
         return "\n".join(lines)
 
 
@@ -249,6 +265,10 @@ class CompilerNotFoundError(FieldforgeError):
     """No compiler is installed where one was looked for."""
 
 
+class DaceNotFoundError(FieldforgeError):
+    """There is no DaCe that the backend `dace_cpu` can use."""
+
+
 class CompilationError(FieldforgeError):
     """A compiler was run and failed; holds its command, exit code and log."""
 
@@ -280,7 +300,7 @@ class CompilationError(FieldforgeError):
             lines += [f"  Log{cut}:", *(f"    {line}" for line in log[-LAST_LINES:])]
         if self.log_path:
             lines.append(f"  Full log: {self.log_path}")
-        return "\n".join([*lines, *(wrapped("Hint", hint) for hint in self.hints)])
+        return "\n".join([*lines, *_wrapped("Hint", self.hints)])
 
 
 class StoreError(FieldforgeError):

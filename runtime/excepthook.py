@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable
 from types import TracebackType
 
@@ -36,6 +35,8 @@ def install_excepthook(is_verbose: Callable[[], bool] = lambda: False) -> None:
 
 def report(error: DSLError, trace: TracebackType | None = None) -> str:
     """Return the error with its notes and cause; without a location, with the user's own line."""
+    import traceback
+
     lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
     if error.location is None:
         frames = [f for f, _ in traceback.walk_tb(trace) if not _is_ours(f.f_globals)]

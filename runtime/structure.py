@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .collection import is_collection, keys_of
 from .errors import ArgumentError
 
 
@@ -17,9 +17,8 @@ def elements(value: Any) -> tuple[Any, ...] | None:
     """
     if isinstance(value, tuple):
         return tuple(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return tuple(getattr(value, field.name) for field in dataclasses.fields(value))
-    return None
+    kind = type(value)
+    return tuple(getattr(value, key) for key in keys_of(kind)) if is_collection(kind) else None
 
 
 def rebuilt(like: Any, parts: tuple[Any, ...]) -> Any:

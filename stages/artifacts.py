@@ -8,14 +8,19 @@ dataflow IR, from its own text form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from ..runtime.plan import Plan, show_plan
-from ..runtime.source import Span
-from .ir import bounds, codec, dataflow, dataflow_text, syntax, syntax_text
-from .ir.bounds import Ranges
+from .ir import codec
+
+# Every stage names its artifacts, so they are there from the start; what they hold is imported
+# with the first value of its kind: see docs/decisions/0005.
+if TYPE_CHECKING:
+    from ..runtime.plan import Plan
+    from ..runtime.source import Span
+    from .ir import bounds, dataflow, syntax
+    from .ir.strides import Stride
 
 
 @attrs.frozen
@@ -32,6 +37,8 @@ class Parsed:
     @property
     def text(self) -> str:
         """The tree, one node a line."""
+        from .ir import syntax_text
+
         return syntax_text.show(self.root, dict(self.operators))
 
     def files(self) -> Mapping[str, bytes]:
@@ -109,12 +116,14 @@ class Lowered:
     """
 
     program: dataflow.Dataflow
-    boxes: tuple[Ranges, ...] = ()
+    boxes: tuple[bounds.Ranges, ...] = ()
     reads: tuple[dataflow.Read, ...] = ()
 
     @property
     def text(self) -> str:
         """A listing that parses back."""
+        from .ir import dataflow_text
+
         return dataflow_text.show(self)
 
     def files(self) -> Mapping[str, bytes]:
@@ -124,6 +133,8 @@ class Lowered:
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
         """Parse the listing."""
+        from .ir import dataflow_text
+
         return cls(*dataflow_text.parse(files["dataflow.txt"].decode()))
 
 
@@ -154,18 +165,6 @@ class Generated:
         """Put the files together."""
         language, flags = codec.decode(files["build.json"])
         return cls(language, files["source.txt"].decode(), files["loops.txt"].decode(), flags)
-
-
-@codec.register
-@attrs.frozen
-class Stride:
-    """The stride, in elements, of field leaf `name` along its axis `axis`."""
-
-    name: str
-    axis: int
-
-    def __str__(self) -> str:
-        return f"stride({self.name}, {self.axis})"
 
 
 @attrs.frozen
@@ -242,6 +241,8 @@ class Bound:
     @property
     def text(self) -> str:
         """The plan, one argument, integer and box a line."""
+        from ..runtime.plan import show_plan
+
         return show_plan(self.plan)
 
     def files(self) -> Mapping[str, bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 from pathlib import Path
 from typing import Final, Self
 
@@ -90,7 +89,7 @@ class Target:
 @functools.cache
 def host_isa() -> str:
     """Return the highest named instruction set of this machine."""
-    machine = platform.machine().lower()
+    machine = os.uname().machine.lower()
     if machine in ("aarch64", "arm64"):
         return "armv8.2-a" if "atomics" in _cpu_flags() else "armv8-a"
     flags = _cpu_flags()
@@ -103,13 +102,13 @@ def host_isa() -> str:
 
 def _cpu_flags() -> frozenset[str]:
     try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
+        with open("/proc/cpuinfo", errors="replace") as lines:
+            for line in lines:  # stops at the first processor; there may be hundreds
+                name, _, flags = line.partition(":")
+                if name.strip() in ("flags", "Features"):
+                    return frozenset(flags.split())
     except OSError:
-        return frozenset()
-    for line in text.splitlines():
-        name, _, flags = line.partition(":")
-        if name.strip() in ("flags", "Features"):
-            return frozenset(flags.split())
+        pass
     return frozenset()
 
 

@@ -9,13 +9,14 @@ from . import recipes
 from .backend import Backend
 
 cpu: Final = recipes.cpu()
+dace_cpu: Final = recipes.dace()
 reference: Final = recipes.reference()
 gtfn_cpu: Final = cpu
 itir_python: Final = reference
 
-# The recipe 'dace' adds itself here when it is there.
 BACKENDS: Final[dict[str, Backend]] = {
     "cpu": cpu,
+    "dace_cpu": dace_cpu,
     "reference": reference,
     "gtfn_cpu": gtfn_cpu,
     "itir_python": itir_python,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,15 +12,17 @@ from ..runtime.errors import FieldforgeError, WorkflowError
 from ..runtime.settings import current
 from ..runtime.types import Type
 from ..stages.artifacts import Parsed, Variant
-from ..stages.ir import syntax
 from ..stages.parse.stage import Parse
 from .backend import Backend
 from .engine import Engine
 from .graph import Workflow
 from .handle import Result
-from .inspection import Trace, make_trace
 from .session import engine
 from .variants import default_variant, variant_of
+
+if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
+    from ..stages.ir import syntax
+    from .inspection import Trace
 
 ENTRY = "entry"
 OUT = "out"
@@ -47,6 +49,8 @@ def parsed(definition: Definition) -> Parsed:
 
 def parameter_types(root: syntax.Operator | syntax.Program) -> tuple[tuple[str, Type], ...]:
     """Return the parameters of a call with their types; an operator's output comes last."""
+    from ..stages.ir import syntax
+
     own: tuple[tuple[str, Type], ...] = tuple((each.name, each.type) for each in root.parameters)
     return (*own, (OUT, root.result)) if isinstance(root, syntax.Operator) else own
 
@@ -65,6 +69,8 @@ def trace(
     definition: Definition, backend: Backend, variant: Variant | None, until: str | None
 ) -> Trace:
     """Run every stage, or find its result, and show them all; without a variant the default one."""
+    from .inspection import make_trace
+
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
     first: dict[str, Any] = {}

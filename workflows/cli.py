@@ -16,13 +16,13 @@ import click
 
 from ..cache.memory import Memory
 from ..runtime.errors import FieldforgeError
+from . import pipelines
 from .backend import Backend
 from .backends import BACKENDS, find_backend
 from .engine import Engine
 from .entry_point import EntryPoint
 from .graph_text import show_value
 from .options import options_of
-from .pipelines import STAGES
 from .session import engine, using
 
 PACKAGE = __name__.partition(".")[0]
@@ -124,7 +124,7 @@ def explain(program: str, backend: str | None) -> None:
 @main.command(epilog="Example: fieldforge stages")
 def stages() -> None:
     """List the stages, their ports and their options."""
-    for name, kind in STAGES.items():
+    for name, kind in pipelines.stages().items():
         doc = (kind.__doc__ or "").partition("\n")[0]
         click.secho(name, bold=True, nl=False)
         click.echo(f"  {', '.join(kind.needs)} -> {', '.join(kind.provides)}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -19,13 +18,14 @@ from ..stages.base import Stage
 from .deep import Shortcut, find_shortcut, keep_shortcut
 from .dump import Dump
 from .events import Event, Hit, Observer
-from .executors import Serial
 from .graph import Workflow
 from .handle import Handle, Result, given
 from .job import Desk, Job
 from .plan import Step
 from .prerequisites import in_order
-from .schedule import drive
+
+if TYPE_CHECKING:  # most engines have no executor, and futures bring `logging` along
+    from concurrent.futures import Executor
 
 
 def _as_tuple(observers: Iterable[Observer]) -> tuple[Observer, ...]:
@@ -37,11 +37,12 @@ class Engine:
     """Runs workflows over one store; threads may share it.
 
     A result is looked up among the live ones of this process, then in the store; only then
-    does its stage run. `executor` takes the independent stages of one run.
+    does its stage run. `executor` takes the independent stages of one run; without one they
+    run in turn, in the caller.
     """
 
     store: Store = attrs.field(factory=Memory)
-    executor: Executor = attrs.field(factory=Serial)
+    executor: Executor | None = None
     observers: tuple[Observer, ...] = attrs.field(default=(), converter=_as_tuple)
     dump: Dump | None = None
     _desk: Desk = attrs.field(init=False, repr=False)
@@ -94,7 +95,7 @@ class Engine:
             }
             results[step.name] = self._step(step, feeds, program, trust)
 
-        drive(plan, work, self.executor)
+        self._work_through(plan, work)
         if shortcut is not None and not shortcut.results:
             keep_shortcut(self.store, shortcut, results, program)
         return results
@@ -103,6 +104,15 @@ class Engine:
         """Hand an event to all observers."""
         for observer in self.observers:
             observer(event)
+
+    def _work_through(self, plan: Sequence[Step], work: Callable[[Step], None]) -> None:
+        if self.executor is None:
+            for step in plan:
+                work(step)
+        else:
+            from .schedule import drive
+
+            drive(plan, work, self.executor)
 
     def _shortcut(
         self, flow: Workflow, outside: Mapping[str, Handle], program: str

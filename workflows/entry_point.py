@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -15,9 +15,11 @@ from ..runtime.errors import ArgumentError, OptionError
 from .backend import Backend
 from .backends import find_backend
 from .building import Variants, parsed, trace
-from .inspection import Trace
 from .recipes import reference
 from .variants import variant_of
+
+if TYPE_CHECKING:
+    from .inspection import Trace
 
 
 @attrs.frozen

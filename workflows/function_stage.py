@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
@@ -133,9 +132,9 @@ def as_stage(stage: Any) -> Stage:
     if isinstance(stage, Stage):
         return stage
     if callable(stage) and not isinstance(stage, type):
-        passes = importlib.import_module("..stages.lower.pass_stage", __package__)  # see `recipes`
-        made: Stage = passes.PassStage(stage)
-        return made
+        from ..stages.lower.pass_stage import PassStage
+
+        return PassStage(stage)
     raise WorkflowError(
         f"A workflow is made of stages and functions, got '{stage!r}'.",
         hints=["Give an instance of a stage, such as 'Lower()'."],

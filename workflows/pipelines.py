@@ -11,16 +11,11 @@ from ..stages.base import Stage
 from ..stages.bind.stage import Bind
 from ..stages.codegen.stage import Codegen
 from ..stages.compile.stage import Compile
-from ..stages.decorate.interpret import Interpret
 from ..stages.decorate.stage import Load
 from ..stages.lower.stage import Lower
 from ..stages.parse.stage import Parse
 from ..stages.target import Target
 from .graph import Workflow
-
-STAGES: Mapping[str, type[Stage]] = {
-    stage.name: stage for stage in (Parse, Lower, Codegen, Compile, Bind, Load, Interpret)
-}
 
 
 def cpu() -> Workflow:
@@ -28,14 +23,32 @@ def cpu() -> Workflow:
     return Workflow.chain(Parse(), Lower(), Codegen(), _compiler(), Bind(), Load())
 
 
+def dace() -> Workflow:
+    """Write the C++ with DaCe's code generator; everything else is as for `cpu`."""
+    from ..stages.codegen.sdfg import CodegenDace
+
+    return cpu().replace(codegen=CodegenDace())
+
+
 def reference() -> Workflow:
     """Interpret the dataflow IR."""
+    from ..stages.decorate.interpret import Interpret
+
     return Workflow.chain(Parse(), Lower(), Interpret())
+
+
+def stages() -> Mapping[str, type[Stage]]:
+    """Return every stage of ours by name."""
+    from ..stages.codegen.sdfg import CodegenDace
+    from ..stages.decorate.interpret import Interpret
+
+    ours: tuple[type[Stage], ...] = (Parse, Lower, Codegen, Compile, Bind, Load)
+    return {stage.name: stage for stage in (*ours, CodegenDace, Interpret)}
 
 
 def registry() -> dict[str, Any]:
     """Return what `Workflow.parse` needs to read the text of our own workflows."""
-    return {**STAGES, "compile": _compiler(), "Target": Target}
+    return {**stages(), "compile": _compiler(), "Target": Target}
 
 
 def _compiler() -> Compile:

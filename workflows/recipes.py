@@ -6,7 +6,6 @@ keeps a third of the package out of `import fieldforge`.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from ..runtime.allocator import CPUAllocator
@@ -19,19 +18,27 @@ def cpu(**options: Any) -> Backend:
 
     Options are those of its stages: `cpu(fold=False, target=Target(isa="x86-64-v3"))`.
     """
-    backend = Backend("cpu", lambda: _pipelines().cpu(), CPUAllocator())
+    backend = Backend("cpu", _cpu, CPUAllocator())
+    return backend.with_options(**options) if options else backend
+
+
+def dace(**options: Any) -> Backend:
+    """Return the backend that writes its C++ with DaCe; it needs the extra 'dace' to build."""
+    backend = Backend("dace_cpu", _dace, CPUAllocator())
     return backend.with_options(**options) if options else backend
 
 
 def reference(**options: Any) -> Backend:
     """Return the backend that interprets the dataflow IR with NumPy: slow, and the oracle."""
-    backend = Backend("reference", lambda: _pipelines().reference(), CPUAllocator())
+    backend = Backend("reference", _reference, CPUAllocator())
     return backend.with_options(**options) if options else backend
 
 
 def registry() -> dict[str, Any]:
     """Return what `Workflow.parse` needs to read the text of our own workflows."""
-    return dict(_pipelines().registry())
+    from . import pipelines
+
+    return pipelines.registry()
 
 
 def read_workflow(text: str, **more: Any) -> Workflow:
@@ -43,5 +50,19 @@ def read_workflow(text: str, **more: Any) -> Workflow:
     return Workflow.parse(text, {**registry(), **more})
 
 
-def _pipelines() -> Any:
-    return importlib.import_module(".pipelines", __package__)
+def _cpu() -> Workflow:
+    from . import pipelines
+
+    return pipelines.cpu()
+
+
+def _dace() -> Workflow:
+    from . import pipelines
+
+    return pipelines.dace()
+
+
+def _reference() -> Workflow:
+    from . import pipelines
+
+    return pipelines.reference()

@@ -12,6 +12,8 @@
 array([1., 2., 4.])
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from . import errors
 from .runtime import settings as _settings
 from .runtime.annotations import Dims
@@ -33,14 +35,16 @@ from .runtime.field import Field
 from .runtime.namespace import FrozenNamespace
 from .workflows import recipes
 from .workflows.backend import Backend
-from .workflows.backends import cpu, gtfn_cpu, itir_python, reference
+from .workflows.backends import cpu, dace_cpu, gtfn_cpu, itir_python, reference
 from .workflows.decorators import field_operator, program, scan_operator
 from .workflows.engine import Engine
 from .workflows.events import Collector
 from .workflows.function_stage import Text, stage
 from .workflows.graph import Workflow
-from .workflows.precompile import precompile
 from .workflows.session import engine, using
+
+if _TYPE_CHECKING:
+    from .workflows.precompile import precompile
 
 __version__ = "0.1.0"
 
@@ -66,6 +70,7 @@ __all__ = [
     "as_field",
     "as_non_staggered",
     "cpu",
+    "dace_cpu",
     "domain",
     "empty",
     "engine",
@@ -88,5 +93,20 @@ __all__ = [
     "zeros",
     *_builtins,
 ]
+
+if not _TYPE_CHECKING:  # type checkers would take it to have every name
+
+    def __getattr__(name: str) -> object:
+        """Import what few programs use when it is asked for, see decision 0005."""
+        if name == "precompile":
+            from .workflows.precompile import precompile
+
+            return precompile
+        raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 _install_excepthook(lambda: _settings.current().verbose_exceptions)

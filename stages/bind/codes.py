@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from ...runtime.plan import Code, Word
-from ..artifacts import Stride
 from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol
 from ..ir.dataflow import Leaf
+from ..ir.strides import Stride
 
 
 @attrs.frozen

@@ -7,12 +7,8 @@ from typing import ClassVar
 
 import attrs
 
-from ...runtime.plan import Access, Argument, Box, Plan
 from ..artifacts import Bound, Interface
 from ..base import Artifact, Stage
-from ..ir.bounds import Ranges
-from ..ir.dataflow import Leaf, Read, Statement
-from .codes import Symbols, code_of
 
 
 @attrs.frozen
@@ -25,80 +21,6 @@ class Bind(Stage):
 
     def run(self, *, interface: Interface) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the plan."""
+        from .plans import plan_of
+
         return {"bound": Bound(plan_of(interface))}
-
-
-def plan_of(interface: Interface) -> Plan:
-    """Return the argument plan of an interface."""
-    symbols = Symbols.of(interface.leaves, interface.ints)
-    return Plan(
-        program=interface.program,
-        parameters=interface.parameters,
-        arguments=_arguments(interface),
-        ints=tuple(code_of(source, symbols, i) for i, source in enumerate(interface.ints)),
-        accesses=tuple(
-            _access(statement, [read for read in interface.reads if read.statement == i], symbols)
-            for i, statement in enumerate(interface.statements)
-        ),
-        workspace=code_of(interface.workspace, symbols),
-        backend=interface.backend,
-    )
-
-
-def _arguments(interface: Interface) -> tuple[Argument, ...]:
-    unit = dict(interface.unit)
-    read = {read.name for read in interface.reads}
-    written = {store.target for each in interface.statements for store in each.stores}
-    return tuple(
-        Argument(
-            name=leaf.name,
-            path=leaf.path,
-            kind=leaf.kind,
-            dtype=leaf.dtype,
-            dims=leaf.dims,
-            unit=_axis(leaf, unit.get(leaf.name)),
-            read=leaf.kind == "scalar" or leaf.name in read,
-            written=leaf.name in written,
-        )
-        for leaf in interface.leaves
-    )
-
-
-def _axis(leaf: Leaf, dim: str | None) -> int:
-    names = [each.value for each in leaf.dims]
-    return -1 if dim is None else names.index(dim)
-
-
-def _access(statement: Statement, reads: list[Read], symbols: Symbols) -> Access:
-    """Return the boxes of a statement, and which of its arguments may be one memory.
-
-    A field that the program itself reads and writes may always be: code was generated for that.
-    """
-    targets = list(dict.fromkeys(store.target for store in statement.stores))
-    pairs = [
-        (symbols.places[target], symbols.places[read.name])
-        for target in targets
-        for read in reads
-        if target == read.name or (read.pointwise and _is_alike(target, read.name, symbols))
-    ]
-    writes = dict.fromkeys((store.target, store.box) for store in statement.stores)
-    return Access(
-        writes=tuple(_box(target, box, symbols) for target, box in writes),
-        reads=tuple(_box(read.name, read.box, symbols) for read in reads),
-        pointwise=tuple(dict.fromkeys(pairs)),
-    )
-
-
-def _is_alike(target: str, source: str, symbols: Symbols) -> bool:
-    left, right = (symbols.leaves[symbols.places[name]] for name in (target, source))
-    return left.dims == right.dims and left.dtype == right.dtype
-
-
-def _box(name: str, box: Ranges, symbols: Symbols) -> Box:
-    ranges = {range_.dim: range_ for range_ in box}
-    leaf = symbols.leaves[symbols.places[name]]
-    return Box(
-        argument=symbols.places[name],
-        start=tuple(code_of(ranges[dim].start, symbols) for dim in leaf.dims),
-        stop=tuple(code_of(ranges[dim].stop, symbols) for dim in leaf.dims),
-    )

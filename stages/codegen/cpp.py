@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ...runtime.dimension import Dimension
 from ...runtime.plan import ENTRY
-from ..artifacts import Stride
 from ..ir.bounds import Bound
 from ..ir.loops import Argument, Buffer, Compute, Constant, Instruction, Kernel, Load, Nest, Store
+from ..ir.strides import Stride
 from .arena import extent
 from .cpp_operations import TYPES, express, literal
 from .integers import buffers_of, integers, split
@@ -18,7 +18,7 @@ SIMD = "#pragma omp simd"
 
 def write_cpp(kernel: Kernel, parallel_from: int) -> str:
     """Return the source of a kernel; loops over fewer points than `parallel_from` stay serial."""
-    writer = _Writer(kernel, integers(kernel), parallel_from)
+    writer = Writer(kernel, integers(kernel), parallel_from)
     nests = [line for index, nest in enumerate(kernel.nests) for line in writer.nest(index, nest)]
     functions = [text for _, text in sorted(writer.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
@@ -33,7 +33,7 @@ def write_cpp(kernel: Kernel, parallel_from: int) -> str:
     return "\n".join([*types, "", *functions, "", *head, *unused, *nests, "  return 0;", "}", ""])
 
 
-class _Writer:
+class Writer:
     """Names and text of everything in one kernel."""
 
     def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], parallel_from: int) -> None:
@@ -101,7 +101,7 @@ class _Writer:
             [
                 "",
                 *(
-                    self._term(buffer, axis, self.bound(ranges[dim].start))
+                    self.term(buffer, axis, self.bound(ranges[dim].start))
                     for axis, dim in enumerate(buffer.dims)
                 ),
             ]
@@ -109,7 +109,7 @@ class _Writer:
         type_ = _stored(buffer)
         yield f"  {type_}* const {name} = ({type_}*)slot{buffer.slot}{origin};"
 
-    def _term(self, buffer: Buffer, axis: int, index: str) -> str:
+    def term(self, buffer: Buffer, axis: int, index: str) -> str:
         """Return an index times the stride of its axis."""
         dim = buffer.dims[axis]
         if dim is buffer.unit:
@@ -152,7 +152,7 @@ class _Writer:
 class _Rows:
     """The instructions of one nest as text, and the pointers to rows of memory that they use."""
 
-    def __init__(self, writer: _Writer, nest: Nest) -> None:
+    def __init__(self, writer: Writer, nest: Nest) -> None:
         self.writer = writer
         self.nest = nest
         self.dims = [loop.range.dim for loop in nest.loops]
@@ -175,7 +175,7 @@ class _Rows:
         for (name, offsets), row in self.rows.items():
             buffer = self.writer.buffers[name]
             terms = [
-                self.writer._term(buffer, axis, self._index(dim, offsets[axis]))
+                self.writer.term(buffer, axis, self._index(dim, offsets[axis]))
                 for axis, dim in enumerate(buffer.dims)
                 if dim is not self.dims[-1]
             ]
@@ -203,7 +203,7 @@ class _Rows:
         if key is not None:
             axes = range(buffer.dims.index(self.dims[-1]), buffer.dims.index(self.dims[-1]) + 1)
         terms = [
-            self.writer._term(buffer, axis, self._index(buffer.dims[axis], offsets[axis]))
+            self.writer.term(buffer, axis, self._index(buffer.dims[axis], offsets[axis]))
             for axis in axes
         ]
         pointer = self.writer.names[access.buffer] if key is None else self.rows[key]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..artifacts import Stride
 from ..ir.bounds import Apply, Bound, Const
 from ..ir.loops import Kernel, Load, Nest, Store
+from ..ir.strides import Stride
 
 
 def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:

@@ -9,12 +9,7 @@ import attrs
 
 from ..artifacts import Generated, Interface, Lowered, Variant
 from ..base import Artifact, Stage
-from ..ir.loops import show
 from ..target import Target
-from .cpp import write_cpp
-from .interface import describe
-from .placement import Rules
-from .schedule import schedule
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
 # only errno and the exception flags of the processor, which nobody reads, are given up.
@@ -50,6 +45,12 @@ class Codegen(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
+        from ..ir.loops import show
+        from .cpp import write_cpp
+        from .interface import describe
+        from .placement import Rules
+        from .schedule import schedule
+
         rules = Rules(self.target, self.arrays, self.inline)
         kernel, groups = schedule(lowered, variant, rules)
         return {

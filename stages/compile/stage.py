@@ -11,7 +11,6 @@ import attrs
 
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from .command import compile_source
 from .toolchain import Compiler, find_compiler
 
 SEARCH_PATH = "PATH"
@@ -41,6 +40,8 @@ class Compile(Stage):
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
+        from .command import compile_source
+
         compiler = self.compiler()
         flags = (*generated.flags, *self.flags)
         command = (*compiler.command, "-pipe", *flags)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +51,7 @@ def find_compiler(
     """
     words = cxx.split() if cxx else []
     for name in words[:1] or CANDIDATES:
-        found = shutil.which(name, path=search_path)
+        found = _which(name, search_path)
         if found is not None:
             return _identify(found, tuple(words[1:]), remember)
     if words:
@@ -69,6 +66,20 @@ def find_compiler(
             "conda-forge gxx'; or name yours in the environment variable FIELDFORGE_CXX.",
         ),
     )
+
+
+def _which(name: str, search_path: str | None) -> str | None:
+    """Return the program that a shell would run; a name with a folder is not looked for."""
+    folders = os.get_exec_path() if search_path is None else search_path.split(os.pathsep)
+    if os.path.dirname(name):
+        folders = [""]
+    elif search_path == "":
+        folders = []
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
 
 
 def _identify(found: str, options: tuple[str, ...], remember: Path | None) -> Compiler:
@@ -94,6 +105,8 @@ def _examine(found: str, path: str) -> dict[str, Any]:
 
 
 def _ask(command: str, question: str) -> str:
+    import subprocess
+
     done = subprocess.run(
         [command, question], capture_output=True, text=True, errors="replace", check=False,
         stdin=subprocess.DEVNULL,
@@ -148,6 +161,8 @@ def _write(directory: Path | None, memory: dict[str, Any]) -> None:
     """Publish by rename; a directory that cannot be written costs time, nothing else."""
     if directory is None:
         return
+    import tempfile
+
     try:
         directory.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=directory, prefix=MEMORY, suffix=".new")

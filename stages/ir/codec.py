@@ -9,51 +9,28 @@ The last row is the value. Equal values have equal bytes.
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import Any, Final, TypeAlias
 
 import attrs
 
-from ...runtime import plan, source, types
 from ...runtime.dimension import Dimension
-from . import bounds, dataflow, syntax
 
 Row: TypeAlias = tuple[Any, ...]
 
-
-def _classes() -> dict[str, type]:
-    found: dict[str, type] = {}
-    for module in (types, source, plan, bounds, syntax, dataflow):
-        stem = module.__name__.rpartition(".")[2]
-        for name, member in sorted(vars(module).items()):
-            if attrs.has(member) and member.__module__ == module.__name__:
-                found[f"{stem}.{name}"] = member
-    return found
-
-
-def _fields(member: type) -> tuple[str, ...]:
-    """Return the fields that count: those outside equality are not part of the value."""
-    return tuple(field.name for field in attrs.fields(member) if field.eq)
-
-
-CLASSES = _classes()
-TAGS = {member: tag for tag, member in CLASSES.items()}
-FIELDS = {member: _fields(member) for member in TAGS}
-
-
-def register(member: type) -> type:
-    """Let a frozen attrs class take part; for IRs that are defined outside `stages/ir`."""
-    tag = f"{member.__module__.rpartition('.')[2]}.{member.__name__}"
-    if CLASSES.setdefault(tag, member) is not member:
-        raise ValueError(f"Tag '{tag}' already stands for '{CLASSES[tag].__module__}'.")
-    TAGS[member] = tag
-    FIELDS[member] = _fields(member)
-    return member
+_PACKAGE: Final = __name__.removesuffix(".stages.ir.codec")
+_STEMS: Final = {
+    **{f"{_PACKAGE}.runtime.{stem}": stem for stem in ("plan", "source", "types")},
+    **{f"{__package__}.{stem}": stem for stem in ("bounds", "dataflow", "strides", "syntax")},
+}
 
 
 def encode(value: Any) -> bytes:
-    """Return the canonical bytes of a value made of atoms, tuples and registered classes.
+    """Return the canonical bytes of a value made of atoms, tuples and attrs classes of the IRs.
 
     >>> encode((1, (1, "u")))
     b'[["i",1],["s","u"],["t",[0,1]],["t",[0,2]]]'
@@ -63,13 +40,14 @@ def encode(value: Any) -> bytes:
     stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
     while stack:
         part, children = stack.pop()
+        kind: type = type(part)
         if children is not None:
             references = tuple(done[id(child)] for child in children)
-            row: Row = ("t" if type(part) is tuple else TAGS[type(part)], references)
+            row: Row = (_tag(kind) or "t", references)
         elif id(part) in done:
             continue
-        elif type(part) is tuple or type(part) in TAGS:
-            children = part if type(part) is tuple else _parts(part)
+        elif kind is tuple or _tag(kind):
+            children = part if kind is tuple else _parts(part)
             stack.append((part, children))
             stack += [(child, None) for child in reversed(children)]
             continue
@@ -107,7 +85,8 @@ def decode(data: bytes) -> Any:
 
 
 def _parts(part: Any) -> tuple[Any, ...]:
-    return tuple(getattr(part, name) for name in FIELDS[type(part)])
+    kind: type = type(part)
+    return tuple(getattr(part, name) for name in _fields(kind))
 
 
 def _atom(value: Any) -> Row:
@@ -151,9 +130,9 @@ def _value(row: Any, values: list[Any]) -> Any:
         return _text(content)
     if tag == "y":
         return bytes.fromhex(content)
-    member = CLASSES[tag]
+    member = _class(tag)
     parts = list(_refer(content, values))
-    names = FIELDS[member]
+    names = _fields(member)
     if len(names) != len(parts):
         raise ValueError(f"'{tag}' has {len(names)} fields, got {len(parts)}.")
     return member(**dict(zip(names, parts, strict=True)))
@@ -170,3 +149,64 @@ def _text(content: Any) -> str:
     if type(content) is not str:
         raise ValueError(f"Expected text, got {content!r}.")
     return content
+
+
+# --- classes and their tags; a module of IR values is imported when the first of them is met ----
+
+
+@functools.lru_cache(maxsize=256)
+def _tag(kind: type) -> str | None:
+    """Return the tag of an attrs class of the IRs, None for every other class."""
+    stem = _STEMS.get(kind.__module__)
+    if stem is None or getattr(sys.modules[kind.__module__], kind.__name__, None) is not kind:
+        return None
+    return f"{stem}.{kind.__name__}" if attrs.has(kind) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _class(tag: str) -> type:
+    stem, _, name = tag.partition(".")
+    found = getattr(_module(stem), name)
+    if not isinstance(found, type) or _tag(found) != tag:
+        raise ValueError(f"'{tag}' is no class of the IRs.")
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _fields(member: type) -> tuple[str, ...]:
+    """Return the fields that count: those outside equality are not part of the value."""
+    return tuple(field.name for field in attrs.fields(member) if field.eq)
+
+
+def _module(stem: str) -> ModuleType:
+    """Import by name, so that whoever reads the source sees every module that may take part."""
+    match stem:
+        case "plan":
+            from ...runtime import plan
+
+            return plan
+        case "source":
+            from ...runtime import source
+
+            return source
+        case "types":
+            from ...runtime import types
+
+            return types
+        case "bounds":
+            from . import bounds
+
+            return bounds
+        case "dataflow":
+            from . import dataflow
+
+            return dataflow
+        case "strides":
+            from . import strides
+
+            return strides
+        case "syntax":
+            from . import syntax
+
+            return syntax
+    raise ValueError(f"There are no IR values '{stem}'.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -10,13 +10,9 @@ import attrs
 from ...runtime.errors import OptionError
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
-from ..ir.dataflow import Dataflow
-from ..ir.verify import verify
-from .infer_boxes import infer_boxes
-from .stage import Pass
 
 
-def _check_function(_: PassStage, __: object, function: Pass) -> None:
+def _check_function(_: PassStage, __: object, function: Callable[..., Any]) -> None:
     name = getattr(function, "__name__", "<lambda>")
     if not callable(function) or name == "<lambda>":
         raise OptionError(
@@ -41,7 +37,7 @@ class PassStage(Stage):
     needs: ClassVar[tuple[str, ...]] = ("lowered",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
-    function: Pass = attrs.field(validator=_check_function)
+    function: Callable[..., Any] = attrs.field(validator=_check_function)
 
     @property
     def name(self) -> str:  # type: ignore[override]  # each function makes a stage of its own name
@@ -54,6 +50,10 @@ class PassStage(Stage):
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Apply the pass; the result keeps every rule of the IR, or it is an error."""
+        from ..ir.dataflow import Dataflow
+        from ..ir.verify import verify
+        from .infer_boxes import infer_boxes
+
         result = self.function(inputs["lowered"].program)
         if not isinstance(result, Dataflow):
             raise OptionError(

@@ -1,50 +1,17 @@
-"""The stage that turns a typed tree into dataflow, and the passes in their order."""
+"""The stage `lower`: from a typed tree to dataflow, by the passes that its options ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 
 import attrs
 
 from ...runtime.errors import OptionError
-from ..artifacts import Lowered, Parsed, Variant
+from ..artifacts import Lowered
 from ..base import Artifact, Stage
-from ..ir.dataflow import Dataflow
-from ..ir.verify import verify
-from .build import build
-from .fold_constants import fold_constants
-from .infer_boxes import infer_boxes
-from .push_shifts import push_shifts
-from .remove_dead import remove_dead
-
-Pass: TypeAlias = Callable[[Dataflow], Dataflow]
-Watch: TypeAlias = Callable[[str, Lowered], None]
 
 NUMERICS: Final = ("strict", "contract", "fast")
-PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, remove_dead)
-
-
-def ignore(name: str, lowered: Lowered) -> None:
-    """Watch nothing."""
-
-
-def lower(
-    parsed: Parsed, variant: Variant, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
-) -> Lowered:
-    """Build dataflow, apply `passes` in order, infer boxes; every step leaves a valid program.
-
-    `watch` sees the program after each step, under the name of the step; boxes and reads are
-    empty until the last one, `infer_boxes`.
-    """
-    program = build(parsed, variant)
-    watch("build", verify(Lowered(program)))
-    for step in passes:
-        program = step(program)
-        watch(step.__name__, verify(Lowered(program)))
-    lowered = verify(infer_boxes(program))
-    watch("infer_boxes", lowered)
-    return lowered
 
 
 def _check_numerics(_: Lower, __: object, value: str) -> None:
@@ -74,11 +41,8 @@ class Lower(Stage):
     fold: bool = True
     numerics: str = attrs.field(default="strict", validator=_check_numerics)
 
-    @property
-    def passes(self) -> tuple[Pass, ...]:
-        """The passes that the options ask for."""
-        return tuple(step for step in PASSES if self.fold or step is not fold_constants)
-
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Lower `parsed` for `variant`."""
-        return {"lowered": lower(inputs["parsed"], inputs["variant"], self.passes)}
+        from .passes import chosen, lower
+
+        return {"lowered": lower(inputs["parsed"], inputs["variant"], chosen(self.fold))}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.types import ScalarType
 from ..ir import syntax
-from .closure import number_text
+from .free_names import number_text
 from .meanings import Axis, Displacement, Meaning, Number, OffsetTag, Row
 from .promotion import (
     BOOL,

@@ -11,7 +11,7 @@ from ...runtime.errors import DSLError, FieldforgeError
 from ...runtime.types import SCALARS
 from ..artifacts import Parsed, Spans
 from ..ir import codec, dataflow, syntax
-from .closure import reached_operators
+from .free_names import reached_operators
 from .programs import read_calls
 from .scope import Scope
 from .signature import read_parameters, read_return

@@ -14,7 +14,8 @@ from ...runtime.types import CollectionType, FieldType, ScalarType, TupleType
 from ..ir import syntax
 from .arithmetic import binary, compare, offset_element, unary
 from .calls import call
-from .closure import meaning_of, member
+from .closure import meaning_of
+from .free_names import member
 from .meanings import (
     Meaning,
     Namespace,

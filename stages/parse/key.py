@@ -13,7 +13,7 @@ from ...runtime.annotations import type_from_annotation
 from ...runtime.connectivity import FieldOffset
 from ...runtime.definition import Definition
 from ...runtime.dimension import Dimension
-from .closure import (
+from .free_names import (
     builtin_name,
     definition_of,
     is_namespace,

@@ -13,7 +13,7 @@ from ...runtime.source import Span
 from ...runtime.types import CollectionType, DataType, ScalarType, TupleType
 from ..artifacts import Parsed
 from ..ir import syntax
-from .closure import number_text, number_type
+from .free_names import number_text, number_type
 from .meanings import Meaning, Number, Pack, Row, describe
 from .source import Located, Source
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 
@@ -16,8 +15,8 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, where
 from fieldforge.examples.diffusion import HALO, I, J, K, diffuse
 from fieldforge.examples.terrain import Region, hills
-from fieldforge.stages.codegen.sdfg import CodegenDace
 from fieldforge.stages.codegen.sdfg_settings import DaceNotFoundError, dace_version
+from fieldforge.workflows.graph import Workflow
 
 try:
     dace_version()
@@ -55,12 +54,6 @@ print("dace" in sys.modules, out.asnumpy().sum())
 """
 
 
-def on_dace() -> Any:
-    return attrs.evolve(
-        ff.cpu, name="dace_cpu", made=ff.cpu.workflow.replace(codegen=CodegenDace())
-    )
-
-
 @ff.field_operator
 def mixed(u: Levels, w: Column, flags: Flags, scale: float64) -> tuple[Levels, Singles]:
     shifted = where(flags, u(I - 1) * w, u(K + 1) / scale)
@@ -95,7 +88,7 @@ def run_several(backend: Any, allocator: Any) -> list[np.ndarray]:
 def test_statements_domains_scalars_columns_and_updates_in_place_agree_with_embedded(allocator):
     memory = allocator and getattr(ff, allocator)
 
-    compiled = run_several(on_dace(), memory)
+    compiled = run_several(ff.dace_cpu, memory)
 
     for ours, theirs in zip(compiled, run_several(None, memory), strict=True):
         assert np.any(theirs)
@@ -114,7 +107,7 @@ def test_the_diffusion_has_the_bits_of_the_cpu_backend_in_any_layout(step):
     u_data = numbers.normal(size=((NI + 2 * HALO) * step, NJ + 2 * HALO, NK))[::step]
     coeff_data = numbers.uniform(0.0, 0.1, size=(NK, NJ, NI)).T
     results = []
-    for backend in (ff.cpu, on_dace()):
+    for backend in (ff.cpu, ff.dace_cpu):
         u = wrap({I: (-HALO, NI + HALO), J: (-HALO, NJ + HALO), K: NK}, u_data)
         coeff = wrap({I: NI, J: NJ, K: NK}, coeff_data)
         out = wrap({I: NI, J: NJ, K: NK}, np.zeros((NI, NK * step, NJ))[:, ::step].swapaxes(1, 2))
@@ -126,7 +119,7 @@ def test_the_diffusion_has_the_bits_of_the_cpu_backend_in_any_layout(step):
 
 
 def test_smoothed_terrain_has_the_bits_of_the_cpu_backend():
-    regions = [Region(hills(33, 27), (90.0, 70.0), backend) for backend in (ff.cpu, on_dace())]
+    regions = [Region(hills(33, 27), (90.0, 70.0), backend) for backend in (ff.cpu, ff.dace_cpu)]
 
     for region in regions:
         for _ in range(3):
@@ -134,6 +127,14 @@ def test_smoothed_terrain_has_the_bits_of_the_cpu_backend():
 
     np.testing.assert_array_equal(regions[1].heights, regions[0].heights)
     np.testing.assert_array_equal(regions[1].slopes(), regions[0].slopes())
+
+
+def test_one_graph_serves_both_backends_from_one_parse_and_one_lower():
+    merged = Workflow.merge(cpu=ff.cpu.workflow, dace=ff.dace_cpu.workflow)
+
+    assert [name for name in merged.names if name.endswith(("parse", "lower", "codegen"))] == [
+        "parse", "lower", "cpu.codegen", "dace.codegen",
+    ]  # fmt: skip
 
 
 def test_a_second_process_imports_no_dace_and_nothing_is_left_behind(tmp_path: Path):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,15 @@ def test_without_dace_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
     with pytest.raises(DaceNotFoundError, match="'dace' is not installed") as caught:
         CodegenDace(target=TARGET).environment()
     assert "pip install 'fieldforge[dace]'" in str(caught.value)
+
+
+def test_another_series_of_dace_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "version.py").write_text("__version__ = '1.0.2'\n")
+    found = ModuleSpec("dace", None, is_package=True)
+    found.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(sdfg_settings.importlib.util, "find_spec", lambda name: found)
+    with pytest.raises(DaceNotFoundError, match=r"needs DaCe 2\.0\.\*, got 1\.0\.2"):
+        dace_version()
 
 
 def test_the_version_of_dace_is_known_without_importing_it() -> None:

@@ -95,3 +95,12 @@ def test_a_real_compiler_is_known_by_driver_and_worker(tmp_path: Path) -> None:
     compiler = toolchain.find_compiler(None, None, tmp_path)
     assert compiler.version
     assert all(len(digest) == 64 for _, digest in compiler.digests)
+
+
+def test_an_empty_search_path_and_files_that_do_not_run_hold_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "c++").write_text("no program")
+    (tmp_path / "g++").mkdir()
+
+    for path in ("", str(tmp_path)):
+        with pytest.raises(CompilerNotFoundError, match="No C\\+\\+ compiler was found"):
+            find_compiler(None, path)

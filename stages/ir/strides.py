@@ -1,0 +1,16 @@
+"""The strides of fields, as integers that generated code is given at each call."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Stride:
+    """The stride, in elements, of field leaf `name` along its axis `axis`."""
+
+    name: str
+    axis: int
+
+    def __str__(self) -> str:
+        return f"stride({self.name}, {self.axis})"

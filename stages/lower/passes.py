@@ -1,0 +1,47 @@
+"""The passes in their order: from a typed tree to dataflow with every box inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from ..artifacts import Lowered, Parsed, Variant
+from ..ir.dataflow import Dataflow
+from ..ir.verify import verify
+from .build import build
+from .fold_constants import fold_constants
+from .infer_boxes import infer_boxes
+from .push_shifts import push_shifts
+from .remove_dead import remove_dead
+
+Pass: TypeAlias = Callable[[Dataflow], Dataflow]
+Watch: TypeAlias = Callable[[str, Lowered], None]
+
+PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, remove_dead)
+
+
+def chosen(fold: bool) -> tuple[Pass, ...]:
+    """Return the passes that the options of stage `lower` ask for."""
+    return tuple(step for step in PASSES if fold or step is not fold_constants)
+
+
+def ignore(name: str, lowered: Lowered) -> None:
+    """Watch nothing."""
+
+
+def lower(
+    parsed: Parsed, variant: Variant, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
+) -> Lowered:
+    """Build dataflow, apply `passes` in order, infer boxes; every step leaves a valid program.
+
+    `watch` sees the program after each step, under the name of the step; boxes and reads are
+    empty until the last one, `infer_boxes`.
+    """
+    program = build(parsed, variant)
+    watch("build", verify(Lowered(program)))
+    for step in passes:
+        program = step(program)
+        watch(step.__name__, verify(Lowered(program)))
+    lowered = verify(infer_boxes(program))
+    watch("infer_boxes", lowered)
+    return lowered

@@ -1,0 +1,117 @@
+"""What a free name stands for, as far as the key of a definition asks; nothing is parsed for it."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from ...runtime.definition import Definition
+from ...runtime.types import SCALARS, ScalarType
+from ..ir.literal import spell
+
+TYPES: Final = {name: ScalarType(name) for name in SCALARS}
+_INT32: Final = range(-(2**31), 2**31)
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def builtin_name(value: Any) -> str | None:
+    """Return the name of a builtin of the language; Python's own `abs` is one too."""
+    if value is builtins.abs:
+        return "abs"
+    name = _attribute(value, "__fieldforge_builtin__")
+    return name if isinstance(name, str) else None
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is a Python or NumPy number of a type that the language has."""
+    if isinstance(value, np.generic):
+        return value.dtype.name in SCALARS
+    return isinstance(value, bool | int | float)
+
+
+def number_type(value: Any) -> ScalarType | None:
+    """Return the type of a number; None for an integer beyond 64 bits.
+
+    >>> str(number_type(3)), str(number_type(2**40)), str(number_type(np.float32(1)))
+    ('int32', 'int64', 'float32')
+    """
+    if isinstance(value, np.generic):
+        return TYPES[value.dtype.name]
+    if isinstance(value, bool):
+        return TYPES["bool"]
+    if isinstance(value, int):
+        if value in _INT32:
+            return TYPES["int32"]
+        return TYPES["int64"] if value in _INT64 else None
+    return TYPES["float64"]
+
+
+def number_text(value: Any) -> str:
+    """Return the canonical spelling of a number.
+
+    >>> number_text(True), number_text(3), number_text(np.float32(0.1)), number_text(-1e300)
+    ('True', '3', '0.1', '-1e+300')
+    """
+    type_ = number_type(value)
+    return str(value) if type_ is None else spell(np.dtype(type_.name).type(value))
+
+
+def is_namespace(value: Any) -> bool:
+    """Tell whether `value` holds constants by name: an enum class or an immutable namespace."""
+    if isinstance(value, type):
+        return issubclass(value, enum.Enum)
+    return bool(_attribute(type(value), "__fieldforge_namespace__"))
+
+
+def definition_of(value: Any) -> Definition | None:
+    """Return the `Definition` behind a decorated function, None for everything else."""
+    found = _attribute(value, "__definition__")
+    return found if isinstance(found, Definition) else None
+
+
+def member(members: Any, name: str) -> tuple[bool, Any]:
+    """Look up a name in a namespace; a lazy module may raise anything, which means absent."""
+    missing = object()
+    try:
+        found = getattr(members, name, missing)
+    except Exception:
+        return False, None
+    return found is not missing, found
+
+
+def reached_operators(definition: Definition) -> Mapping[str, Definition]:
+    """Return the field operators that the code of `definition` may name, by path, sorted.
+
+    Modules are looked into once each, and only under attributes that the code mentions.
+    """
+    mentioned = sorted(definition.function.__code__.co_names)
+    found: dict[str, Definition] = {}
+    seen: set[int] = set()
+    waiting = list(definition.closure)
+    for path, value in waiting:  # grows while it is walked: the nearest path to a module wins
+        operator = definition_of(value)
+        if operator is not None and operator.kind == "field_operator":
+            found[path] = operator
+        elif isinstance(value, ModuleType) and id(value) not in seen:
+            seen.add(id(value))
+            inside = ((name, member(value, name)) for name in mentioned)
+            waiting += [(f"{path}.{name}", each) for name, (there, each) in inside if there]
+    return dict(sorted(found.items()))
+
+
+def callees_of(definition: Definition) -> tuple[Definition, ...]:
+    """Return the operators that a definition reaches, each once, sorted by path."""
+    unique = {id(each): each for each in reached_operators(definition).values()}
+    return tuple(each for each in unique.values() if each is not definition)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a property of somebody's object may raise anything
+        return None
