@@ -121,5 +121,3 @@ def _refuse_keyword(name: str, names: list[str], keyword: str) -> None:
         f"Invalid call to '{name}': Got an unexpected keyword argument '{keyword}'.",
         hints=[f"Did you mean '{close}'?"] if close else [],
     )
-
-

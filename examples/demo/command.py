@@ -140,7 +140,9 @@ def _job(elevation: Elevation, result: Smoothed, name: str, max_slope: float) ->
     table.add_row("steps", f"{result.steps} in {result.seconds:.2f} s")
     table.add_row("mean height before, after", f"{mean:.9f} m, {new_mean:.9f} m")
     table.add_row("change of the mean", f"{new_mean - mean:+.1e} m")
-    table.add_row("steepest slope before, after", " -> ".join(f"{s.max():.3f}" for s in result.slopes))
+    table.add_row(
+        "steepest slope before, after", " -> ".join(f"{s.max():.3f}" for s in result.slopes)
+    )
     table.add_row("limit", f"{max_slope:.3f}")
     return table
 

@@ -36,7 +36,9 @@ def line_of(text: str) -> int:
 
 
 def test_a_dtype_mismatch_points_at_the_operation():
-    with pytest.raises(ff.errors.DSLTypeError, match="Could not promote .*float64.*float32") as caught:
+    with pytest.raises(
+        ff.errors.DSLTypeError, match="Could not promote .*float64.*float32"
+    ) as caught:
 
         @ff.field_operator
         def mixed(u: Line, v: Line32) -> Line:
@@ -69,7 +71,9 @@ def test_a_for_loop_is_refused_where_it_stands():
     assert caught.value.location.line == line_of("in range(3):  # a loop")
 
 
-@pytest.mark.parametrize("backend", [None, ff.reference, ff.cpu], ids=["embedded", "reference", "cpu"])
+@pytest.mark.parametrize(
+    "backend", [None, ff.reference, ff.cpu], ids=["embedded", "reference", "cpu"]
+)
 def test_a_missing_out_is_asked_for(backend):
     with pytest.raises(ff.errors.MissingArgumentError, match="Expected keyword-argument 'out'"):
         doubled.with_backend(backend)(ff.ones({I: 3}))
@@ -151,7 +155,12 @@ def test_a_damaged_store_entry_is_rebuilt_and_reported(store, damage):
     disk, events = store
     out = ff.zeros({I: 3})
     doubled.with_backend(ff.cpu)(ff.ones({I: 3}), out=out)
-    kept = [file for part in ("act", "cas") for file in (disk.path / "v1" / part).rglob("*") if file.is_file()]
+    kept = [
+        file
+        for part in ("act", "cas")
+        for file in (disk.path / "v1" / part).rglob("*")
+        if file.is_file()
+    ]
     for file in kept:
         spoil(file, damage)
     out[...] = 0.0

@@ -84,7 +84,9 @@ def wrap(where: dict, array: np.ndarray) -> ff.Field:
     return ff.Field(array, domain.dims, tuple(r.start for r in domain.ranges))
 
 
-@pytest.mark.parametrize("name", ["reference", pytest.param("cpu", marks=pytest.mark.needs_compiler)])
+@pytest.mark.parametrize(
+    "name", ["reference", pytest.param("cpu", marks=pytest.mark.needs_compiler)]
+)
 def test_a_halo_that_is_too_small_is_refused_by_name(name, arrays):
     u_data, coeff_data = arrays
     u = ff.as_field({I: (-1, NI + HALO), J: (-HALO, NJ + HALO), K: NK}, u_data[1:])

@@ -62,9 +62,7 @@ def diffusion(u: Field3D, coeff: Field3D) -> Field3D:
     return u - coeff * (flx - flx(I - 1) + fly - fly(J - 1))
 
 
-def diffuse(
-    u: Field3D, coeff: Field3D, out: Field3D, nx: np.int32, ny: np.int32, nz: np.int32
-):
+def diffuse(u: Field3D, coeff: Field3D, out: Field3D, nx: np.int32, ny: np.int32, nz: np.int32):
     """Write one step on the inner points."""
     diffusion(u, coeff, out=out, domain={I: (2, nx - 2), J: (2, ny - 2), K: (0, nz)})
 
