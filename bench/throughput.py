@@ -44,7 +44,7 @@ def _diffusion(threads: int) -> list[dict[str, Any]]:
     coeff = ff.as_field(core, c_data, allocator=ff.cpu)
     out = ff.zeros(core, allocator=ff.cpu)
     ours = diffusion.diffuse.with_backend(ff.cpu)
-    by_hand = _hand_written(u_data, c_data, threads)
+    by_hand = _hand_written(u_data, c_data)
     variants: dict[str, Callable[[], object]] = {"fieldforge": lambda: ours(u, coeff, out)}
     variants |= {name: call for name, (call, _) in by_hand.items()}
     _set_threads(threads)
@@ -82,7 +82,7 @@ def _interleaved(variants: dict[str, Callable[[], object]]) -> dict[str, list[fl
 
 
 def _hand_written(
-    u: np.ndarray, coeff: np.ndarray, threads: int
+    u: np.ndarray, coeff: np.ndarray
 ) -> dict[str, tuple[Callable[[], object], np.ndarray]]:
     """Compile `kernels/diffusion.cpp`; fields are (k, j, i) with the same halo throughout."""
     library = _compile(KERNELS / "diffusion.cpp")

@@ -100,7 +100,7 @@ class Memory:
             if stage in (None, record.stage) and program in (None, record.program):
                 yield record
 
-    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:  # noqa: ARG002 - the protocol's names
+    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build; no other process shares this memory."""
         return nullcontext(True)
 

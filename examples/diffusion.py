@@ -1,4 +1,4 @@
-"""Horizontal diffusion of the dynamical cores: fourth order, with a flux limiter, level by level."""
+"""Horizontal diffusion of the dynamical cores: fourth order, with a flux limiter."""
 
 from __future__ import annotations
 

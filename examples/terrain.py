@@ -3,8 +3,8 @@
 A model of how to write a program. Fourth-order horizontal diffusion takes the
 small scales out of a height field and leaves the large ones; a limiter stops
 every flux that would run uphill, so no new extremes appear (Xue, 2000, Monthly Weather
-Review 128, "High-order monotonic numerical diffusion and smoothing"). The edge of the region is closed:
-nothing flows through it, and the mean height is conserved to rounding.
+Review 128, "High-order monotonic numerical diffusion and smoothing"). The edge of the
+region is closed: nothing flows through it, and the mean height is conserved to rounding.
 
 Run it: `python examples/terrain.py`, or see `fieldforge demo` for the full job.
 """
@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fieldforge as ff
-from fieldforge import bool, float64, int32, sqrt, where
+from fieldforge import float64, int32, sqrt, where
 
 I = ff.Dimension("I")  # west to east
 J = ff.Dimension("J")  # south to north
 Heights = ff.Field[ff.Dims[I, J], float64]  # metres, at cell centres
-Faces = ff.Field[ff.Dims[I, J], bool]  # True where the face between a cell and the next is open
+Faces = ff.Field[ff.Dims[I, J], ff.bool]  # True where the face between a cell and the next is open
 
 HALO = 2  # the operator reads two cells in each direction
 STRENGTH = 1.0 / 32.0  # largest value for which the shortest wave does not overshoot
@@ -97,7 +97,7 @@ class Region:
         self.ni, self.nj = heights.shape
         cells = ff.domain({I: (-HALO, self.ni + HALO), J: (-HALO, self.nj + HALO)})
         self.now, self.new = (ff.zeros(cells, float64, allocator=backend) for _ in range(2))
-        self.open_i, self.open_j = (ff.zeros(cells, bool, allocator=backend) for _ in range(2))
+        self.open_i, self.open_j = (ff.zeros(cells, ff.bool, allocator=backend) for _ in range(2))
         inside = ff.domain({I: (0, self.ni), J: (0, self.nj)})
         self.now[inside] = heights
         self.new[inside] = heights
@@ -160,9 +160,7 @@ def main(say: Callable[[str], Any] = print) -> None:
     """Smooth a made-up landscape and say how it went."""
     region = Region(hills(), spacing=(90.0, 90.0), backend=ff.cpu)
     before = region.heights.mean()
-    steps, steepest = 0, 0.0
-    for steps, steepest in smooth(region, max_slope=0.5):
-        pass
+    *_, (steps, steepest) = smooth(region, max_slope=0.5)
     change = region.heights.mean() - before
     say(f"{steps} steps, steepest slope {steepest:.3f}, mean height changed by {change:+.1e} m")
 

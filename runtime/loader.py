@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -75,6 +74,8 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
+    import tempfile  # a warm start finds its libraries written
+
     descriptor, sibling = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem[:16]}-")
     try:
         with os.fdopen(descriptor, "wb") as file:

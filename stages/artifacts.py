@@ -53,7 +53,7 @@ class Parsed:
 
 @attrs.frozen
 class Spans:
-    """Where the rows of `Parsed.root` were written; the one output that moving a function changes."""
+    """Where the rows of `Parsed.root` were written: the one output that a move changes."""
 
     definition: Span
     nodes: tuple[Span, ...]
@@ -127,7 +127,7 @@ class Lowered:
         return dataflow_text.show(self)
 
     def files(self) -> Mapping[str, bytes]:
-        """The listing."""
+        """Return the listing."""
         return {"dataflow.txt": self.text.encode()}
 
     @classmethod
@@ -219,7 +219,7 @@ class Compiled:
         return f"{self.manifest}\n{self.log}".rstrip()
 
     def files(self) -> Mapping[str, bytes]:
-        """The library, the manifest, the log."""
+        """Return the library, the manifest, the log."""
         return {
             "library.so": self.library,
             "manifest.json": self.manifest.encode(),

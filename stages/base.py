@@ -61,5 +61,5 @@ class Stage:
         return {}
 
     def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-        """Inputs on which this same stage must run first; results arrive as input `earlier`."""
+        """Return inputs on which this stage must run first; the results arrive as `earlier`."""
         return ()

@@ -14,7 +14,7 @@ from fieldforge.cache.code import reach, read_sources
 
 FOREIGN = (
     "click", "concurrent.futures", "cupy", "dace", "difflib", "logging", "matplotlib", "networkx",
-    "rich", "structlog", "subprocess", "sympy",
+    "rich", "structlog", "subprocess", "sympy", "tempfile",
 )  # fmt: skip
 WORKERS = (
     "stages.bind.plans", "stages.codegen.cpp", "stages.codegen.schedule", "stages.compile.command",

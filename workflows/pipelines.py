@@ -42,8 +42,11 @@ def stages() -> Mapping[str, type[Stage]]:
     from ..stages.codegen.sdfg import CodegenDace
     from ..stages.decorate.interpret import Interpret
 
-    ours: tuple[type[Stage], ...] = (Parse, Lower, Codegen, Compile, Bind, Load)
-    return {stage.name: stage for stage in (*ours, CodegenDace, Interpret)}
+    known: tuple[type[Stage], ...] = (
+        *(Parse, Lower, Codegen, Compile, Bind, Load),
+        *(CodegenDace, Interpret),
+    )
+    return {stage.name: stage for stage in known}
 
 
 def registry() -> dict[str, Any]:

@@ -120,7 +120,7 @@ def smooth_region(console: Console, region: Region, max_slope: float) -> Smoothe
 
 def _available(console: Console, name: str) -> tuple[Any, str]:
     """Return the backend; without a compiler, say so and run embedded."""
-    backend = BACKENDS[name]
+    backend: Any = BACKENDS[name]
     if name == "cpu":
         try:
             backend.workflow["compile"].compiler()

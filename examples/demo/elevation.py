@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -29,7 +30,8 @@ def default_elevation() -> Elevation:
     """Return the SRTM tile that ships inside matplotlib (Cumberland Mountains, 3 arc seconds)."""
     from matplotlib.cbook import get_sample_data
 
-    with get_sample_data("jacksboro_fault_dem.npz") as data:
+    opened: Any = get_sample_data("jacksboro_fault_dem.npz")
+    with opened as data:
         latitude = np.radians((float(data["ymin"]) + float(data["ymax"])) / 2.0)
         spacing = (
             float(data["dx"]) * METRES_PER_DEGREE * float(np.cos(latitude)),
@@ -76,7 +78,7 @@ def _read_npz(path: Path) -> NDArray[np.generic]:
         grids = [name for name in data.files if data[name].ndim == 2]
         if len(grids) != 1:
             raise ValueError(
-                f"expected an array named 'elevation' or one two-dimensional array, got {data.files}"
+                f"expected an array named 'elevation' or one with two axes, got {data.files}"
             )
         return np.asarray(data[grids[0]])
 

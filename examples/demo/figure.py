@@ -25,6 +25,7 @@ def draw(
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.colors import Normalize
 
     figure, axes = plt.subplots(2, 2, figsize=(11.0, 9.2), layout="constrained")
     extent = (
@@ -37,7 +38,7 @@ def draw(
     for axis, field, name in ((axes[0, 0], before, "before"), (axes[0, 1], after, "after")):
         axis.imshow(_shaded(field, heights, spacing), extent=extent, origin="lower")
         axis.set_title(f"Terrain {name}")
-    shades = plt.cm.ScalarMappable(plt.Normalize(*heights), "gist_earth")
+    shades = plt.cm.ScalarMappable(Normalize(*heights), "gist_earth")
     figure.colorbar(shades, ax=axes[0, :], label="height (m)")
     change = (after - before).T
     most = float(np.abs(change).max()) or 1.0

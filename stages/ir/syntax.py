@@ -49,7 +49,7 @@ class Literal(Expression):
 class Operation(Expression):
     """A pointwise operation or math builtin on scalars and fields.
 
-    `op` is one of dataflow's operations (`add`, `lt`, `sqrt`, `minimum`, ...) but for `cast` and `select`.
+    `op` is one of dataflow's operations (`add`, `lt`, `sqrt`, ...) but for `cast` and `select`.
     """
 
     op: str
@@ -177,7 +177,7 @@ class DomainRange:
 
 @attrs.frozen
 class OutputSlice:
-    """One axis of `a[1:-1]`: bounds relative to the field, negative from its end, None if absent."""
+    """One axis of `a[1:-1]`: relative bounds, negative from the end, None if absent."""
 
     start: int | None
     stop: int | None

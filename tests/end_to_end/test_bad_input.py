@@ -37,7 +37,7 @@ def line_of(text: str) -> int:
 
 def test_a_dtype_mismatch_points_at_the_operation():
     with pytest.raises(
-        ff.errors.DSLTypeError, match="Could not promote .*float64.*float32"
+        ff.errors.DSLTypeError, match=r"Could not promote .*float64.*float32"
     ) as caught:
 
         @ff.field_operator
@@ -102,7 +102,7 @@ def test_a_wrong_type_at_the_call_names_expected_and_got(backend, given, words):
 def test_a_field_that_is_too_small_is_refused_before_anything_is_read():
     out = ff.full({I: 5}, -1.0)
 
-    with pytest.raises(ff.errors.DomainError, match="'u' is too small: along 'I' .*0:5.*0:4"):
+    with pytest.raises(ff.errors.DomainError, match=r"'u' is too small: along 'I' .*0:5.*0:4"):
         doubled.with_backend(ff.cpu)(ff.ones({I: 4}), out=out)
 
     assert (out.asnumpy() == -1.0).all()

@@ -85,7 +85,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
 def test_missing_files_unknown_endings_and_spacings_are_refused(tmp_path):
     with pytest.raises(InputDataError, match="There is no file"):
         read_elevation(tmp_path / "none.npy", 90.0)
-    with pytest.raises(InputDataError, match="ending in .*, got 'terrain.csv'"):
+    with pytest.raises(InputDataError, match=r"ending in .*, got 'terrain.csv'"):
         read_elevation(tmp_path / "terrain.csv", 90.0)
     with pytest.raises(InputDataError, match="positive spacing"):
         read_elevation(tmp_path / "terrain.npy", -1.0)
