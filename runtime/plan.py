@@ -35,6 +35,8 @@ Opcode: TypeAlias = Literal[
     "start",  # push the first index of argument `argument` along its axis `axis`
     "stop",  # push one past the last index of argument `argument` along its axis `axis`
     "scalar",  # push the integer scalar argument `argument`
+    "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
+    # the smallest valid entry, or one more than the largest; 0 where no entry is valid
     "int",  # push `Plan.ints[value]`, which stands earlier
     "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
     "floordiv", "mod",  # Python semantics; division by zero gives 0
@@ -56,22 +58,27 @@ Code: TypeAlias = tuple[Word, ...]
 
 @attrs.frozen
 class Argument:
-    """One leaf of the parameters: a field or a scalar.
+    """One leaf of the parameters: a field or a scalar, or a table of the offset provider.
 
     `path` is the index of the parameter followed by the element indices inside
     nested tuples. `dims` and `unit` are for fields: `unit` names the axis whose
     stride must be one element for this plan to fit (-1: none is required).
-    `written` and `read` say what the program does with a field.
+    `written` and `read` say what the program does with a field. A table has no
+    path: it is found in the offset provider by its name, and is int32 over (target, local)
+    with the local extent `width`; -1 may occur in it only if `skip`. Its address follows those of
+    the fields in `ptrs`; it is never written.
     """
 
     name: str
     path: tuple[int, ...]
-    kind: Literal["field", "scalar"]
+    kind: Literal["field", "scalar", "table"]
     dtype: str
     dims: tuple[Dimension, ...] = ()
     unit: int = -1
     read: bool = False
     written: bool = False
+    width: int = 0
+    skip: bool = False
 
 
 @attrs.frozen

@@ -80,6 +80,16 @@ class OffsetType:
 
 
 @attrs.frozen
+class DomainType:
+    """A region of the space of some dimensions, as in `K < n`."""
+
+    dims: tuple[Dimension, ...]
+
+    def __str__(self) -> str:
+        return f"Domain[{', '.join(dim.value for dim in self.dims)}]"
+
+
+@attrs.frozen
 class OperatorType:
     """A field operator, scan operator or program: parameters by name and the result."""
 

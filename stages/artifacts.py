@@ -82,11 +82,14 @@ class Variant:
     spelling of scalar leaves whose value is part of the program. `domain` says that an operator
     that is called directly gets a `domain=`: its bounds are the int64 scalars
     `domain.L.D.start` and `domain.L.D.stop` for leaf L of the output and its axis D.
+    `tables` are the neighbour tables of the offset provider by name: width, and whether entries may
+    be skipped; never their contents or sizes.
     """
 
     unit: tuple[tuple[str, str], ...] = ()
     static: tuple[tuple[str, str], ...] = ()
     domain: bool = False
+    tables: tuple[tuple[str, int, bool], ...] = ()
 
     @property
     def text(self) -> str:
@@ -95,11 +98,15 @@ class Variant:
             [f"unit stride of {name}: {dim}" for name, dim in self.unit]
             + [f"static {name} = {value}" for name, value in self.static]
             + ["domain given at the call"] * self.domain
+            + [
+                f"table {name}: {width} neighbours{', some missing' if skip else ''}"
+                for name, width, skip in self.tables
+            ]
         )
 
     def files(self) -> Mapping[str, bytes]:
         """One JSON table."""
-        return {"variant.json": codec.encode((self.unit, self.static, self.domain))}
+        return {"variant.json": codec.encode(attrs.astuple(self, recurse=False))}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:

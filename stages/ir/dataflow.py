@@ -4,6 +4,11 @@
     value     ::= Input | Scalar | Literal
                 | Map(op, value...)       pointwise; dims are the canonical union of the operands'
                 | Shift(value, dim, n)    g(i) = f(i + n)
+                | Displace(value, dim, value)
+                | Gather(value, table, k) | Neighbours(value, table)
+                | Reduce(op, value, table) | Local(value, dim, k)
+                | Region(boxes, value, value)
+                | Scan(body, first states, arguments) and Result(scan, k)
     statement ::= store...                all values of a statement are read before it writes
     store     ::= output[box] = value
 
@@ -24,7 +29,7 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.dimension import Dimension
-from .bounds import Ranges
+from .bounds import Bound, Ranges
 
 Ref: TypeAlias = int
 
@@ -118,6 +123,166 @@ class Shift(Value):
         return (self.arg,)
 
 
+@attrs.frozen(kw_only=True)
+class Displace(Value):
+    """The value `by` indices further along `dim`, `by` a value too; printed `displace %1 K %2`."""
+
+    arg: Ref
+    dim: Dimension
+    by: Ref
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value that is read, and how far away."""
+        return self.arg, self.by
+
+
+@attrs.frozen(kw_only=True)
+class Gather(Value):
+    """The value at neighbour `index` of a table; printed `gather %1 E2C[0]`.
+
+    The source dimension of the table becomes its target dimension. Where the entry is a skip value
+    the value is undefined, but never read from outside.
+    """
+
+    arg: Ref
+    table: str
+    index: int
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value that is gathered."""
+        return (self.arg,)
+
+
+@attrs.frozen(kw_only=True)
+class Neighbours(Value):
+    """The values at all neighbours; dims gain the table's local one; printed `neighbours %1 C2E`."""
+
+    arg: Ref
+    table: str
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value that is gathered."""
+        return (self.arg,)
+
+
+@attrs.frozen(kw_only=True)
+class Reduce(Value):
+    """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
+
+    `op` is sum, max or min; with no valid slot the result is 0, or the bound of the dtype.
+    """
+
+    op: str
+    arg: Ref
+    table: str
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value that is reduced."""
+        return (self.arg,)
+
+
+@attrs.frozen(kw_only=True)
+class Local(Value):
+    """Slot `index` of a value with a local dimension; printed `local %1 E2C[1]`."""
+
+    arg: Ref
+    dim: Dimension
+    index: int
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The value with the local dimension."""
+        return (self.arg,)
+
+
+@attrs.frozen
+class Side:
+    """Where a box of a region begins and ends along one dimension; None is infinity."""
+
+    dim: Dimension
+    start: Bound | None
+    stop: Bound | None
+
+
+@attrs.frozen(kw_only=True)
+class Region(Value):
+    """`then` inside any of the boxes, `otherwise` outside all; each is needed on its part only.
+
+    A box restricts the dimensions that it names; the boxes do not overlap.
+    Printed `region [K: 0 .. n] %1 %2`.
+    """
+
+    boxes: tuple[tuple[Side, ...], ...]
+    then: Ref
+    otherwise: Ref
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """Both branches."""
+        return self.then, self.otherwise
+
+
+@attrs.frozen
+class Body:
+    """What a scan does at one level, on scalars: a table of values without dimensions.
+
+    Its `Scalar` rows are named `s0, s1, ...` (the state's leaves) and `a0, a1, ...` (the arguments).
+    `results` are the rows of the next state.
+    """
+
+    values: tuple[Value, ...]
+    results: tuple[Ref, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Scan(Value):
+    """Walk columns along `axis`, from the first level of the written box (the last if backward).
+
+    `init` and `args` are rows; an argument without `axis` is constant in the column. The value itself
+    is never used but through `Result`; its dtype is that of the first leaf of the state.
+    """
+
+    body: Body
+    init: tuple[Ref, ...]
+    args: tuple[Ref, ...]
+    axis: Dimension
+    forward: bool
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """First states and arguments."""
+        return *self.init, *self.args
+
+
+@attrs.frozen(kw_only=True)
+class Result(Value):
+    """One leaf of the state of a scan at every level; printed `result %5 1`."""
+
+    scan: Ref
+    index: int
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """The scan."""
+        return (self.scan,)
+
+
+@attrs.frozen
+class Table:
+    """A neighbour table: `target` x `local` indices of `source`; `skip` says that -1 may occur."""
+
+    name: str
+    source: Dimension
+    target: Dimension
+    local: Dimension
+    width: int
+    skip: bool
+
+
 @attrs.frozen
 class Leaf:
     """A field or scalar inside a parameter; `path` is the parameter's index and those inside it."""
@@ -154,6 +319,7 @@ class Dataflow:
     leaves: tuple[Leaf, ...]
     values: tuple[Value, ...]
     statements: tuple[Statement, ...]
+    tables: tuple[Table, ...] = ()
 
 
 @attrs.frozen

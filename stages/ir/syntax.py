@@ -1,8 +1,11 @@
 """What the user wrote, typed: one operator or program as a table of expressions and statements.
 
     operator   ::= parameters, nodes, body of statements, result type
+                 | the same with an axis, a direction and a first state: a scan
     node       ::= Name | Literal | Operation | Select | TupleOf | Element
-                 | ShiftBy | Broadcast | Cast | CallOf
+                 | ShiftBy | Displace | Neighbour | Neighbours | Reduction | LocalElement
+                 | Broadcast | Cast | CallOf
+                 | Inside | Regions | ConcatWhere
     statement  ::= Assign | Unpack | If | Return
     program    ::= parameters, nodes, statements: call, outputs, domains
 
@@ -19,7 +22,7 @@ from typing import TypeAlias
 import attrs
 
 from ...runtime.dimension import Dimension
-from ...runtime.types import DataType
+from ...runtime.types import DataType, DomainType, OffsetType
 
 Ref: TypeAlias = int
 
@@ -28,7 +31,7 @@ Ref: TypeAlias = int
 class Expression:
     """A row of the table; `type` is what it evaluates to."""
 
-    type: DataType
+    type: DataType | DomainType
 
 
 @attrs.frozen(kw_only=True)
@@ -82,11 +85,90 @@ class Element(Expression):
 
 @attrs.frozen(kw_only=True)
 class ShiftBy(Expression):
-    """Apply a field to a Cartesian offset: g(i) = f(i + offset)."""
+    """Apply a field to a Cartesian offset: g(i) = f(i + offset).
+
+    `dim` is the dimension of the field that is shifted, `onto` that of the result: the same,
+    or its staggered counterpart (then g on `onto` at i reads f on `dim` at i + offset).
+    """
 
     field: Ref
     dim: Dimension
     offset: int
+    onto: Dimension | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Displace(Expression):
+    """`f(as_offset(Off, by))`: g(i) = f(i + by(i)) along `dim`; `by` is an integer field."""
+
+    field: Ref
+    dim: Dimension
+    by: Ref
+
+
+@attrs.frozen(kw_only=True)
+class Neighbour(Expression):
+    """`f(E2C[k])`: the value at neighbour `index` of table `offset`."""
+
+    field: Ref
+    offset: OffsetType
+    index: int
+
+
+@attrs.frozen(kw_only=True)
+class Neighbours(Expression):
+    """`f(C2E)`: the values at all neighbours; the type has the local dimension of the table."""
+
+    field: Ref
+    offset: OffsetType
+
+
+@attrs.frozen(kw_only=True)
+class Reduction(Expression):
+    """Combine over a local dimension, in the order of the slots; `op` is sum, max or min."""
+
+    op: str
+    field: Ref
+    dim: Dimension
+
+
+@attrs.frozen(kw_only=True)
+class LocalElement(Expression):
+    """`coeff[E2CDim(k)]`: slot `index` of a field with the local dimension `dim`."""
+
+    field: Ref
+    dim: Dimension
+    index: int
+
+
+@attrs.frozen(kw_only=True)
+class Inside(Expression):
+    """`K < n`: where an index compares so with an int32 scalar; `op` is lt, le, gt, ge, eq or ne."""
+
+    dim: Dimension
+    op: str
+    bound: Ref
+
+
+@attrs.frozen(kw_only=True)
+class Regions(Expression):
+    """`a & b` or `a | b` of regions; `op` is and, or."""
+
+    op: str
+    left: Ref
+    right: Ref
+
+
+@attrs.frozen(kw_only=True)
+class ConcatWhere(Expression):
+    """`concat_where(region, then, otherwise)`, element-wise on tuples.
+
+    Each branch is needed, and read, on its own part only.
+    """
+
+    region: Ref
+    then: Ref
+    otherwise: Ref
 
 
 @attrs.frozen(kw_only=True)
@@ -164,6 +246,25 @@ class Operator:
     nodes: tuple[Expression, ...]
     body: tuple[Statement, ...]
     result: DataType
+
+
+@attrs.frozen
+class Scan:
+    """A scan operator: an operator on the scalars of one point, walked along `axis`.
+
+    The first parameter is the state; `result` is its type, so the result of a call is that type with
+    fields for scalars. `init` are the first state's leaves, as literals of the state's dtypes.
+    A call (`CallOf`) leaves the state out of `args`.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    nodes: tuple[Expression, ...]
+    body: tuple[Statement, ...]
+    result: DataType
+    axis: Dimension
+    forward: bool
+    init: tuple[str, ...]
 
 
 @attrs.frozen
