@@ -1,7 +1,8 @@
 """Connectivities: maps from indices to indices, to which fields are applied.
 
 `I + 1` is the map i -> i + 1, a `CartesianConnectivity`; a `FieldOffset` names
-a map that the offset provider gives at the call.
+a map that the offset provider gives at the call. The tables there are `Connectivity`
+objects, see `neighbour_table`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ class GridType(enum.StrEnum):
 
 
 OffsetProvider: TypeAlias = Mapping[str, Any]
+
+
+def is_neighbour_table(value: object) -> bool:
+    """Say whether `value` is a table of neighbours, with a local dimension at the end."""
+    dims = getattr(value, "dims", ()) if is_table(value) else ()
+    return len(dims) == 2 and dims[1].kind is DimensionKind.LOCAL
+
+
+def is_table(value: object) -> bool:
+    """Say whether `value` is a `Connectivity`, of whatever dimensions."""
+    return getattr(type(value), "__fieldforge_table__", False) is True
 
 
 @attrs.frozen(init=False)
@@ -146,13 +158,32 @@ class FieldOffset:
         """Say whether the offset is a displacement along a dimension, not a neighbour table."""
         return len(self.target) == 1
 
-    def __getitem__(self, index: int) -> CartesianConnectivity:
-        if not self.is_cartesian:
-            raise EmbeddedExecutionError(
-                f"The neighbour offset '{self.value}' is not supported yet.",
-                hints=["Only Cartesian offsets such as 'I + 1' can be applied in this version."],
-            )
-        return CartesianConnectivity(self.target[0], index, codomain=self.source)
+    def __getitem__(self, index: int) -> CartesianConnectivity | NeighbourOffset:
+        if self.is_cartesian:
+            return CartesianConnectivity(self.target[0], index, codomain=self.source)
+        return NeighbourOffset(self, operator.index(index))
 
     def __str__(self) -> str:
         return f"Offset[{self.value}]"
+
+
+@attrs.frozen
+class NeighbourOffset:
+    """`E2C[k]`: the k-th neighbour in a table that the offset provider has."""
+
+    of: FieldOffset
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.of.value}[{self.index}]"
+
+
+@attrs.frozen(eq=False)
+class Displacement:
+    """`as_offset(Koff, by)`: i -> i + by(i) along the dimension of a Cartesian offset."""
+
+    dim: Dimension
+    by: Any
+
+    def __str__(self) -> str:
+        return f"as_offset({self.dim.value}, {self.by})"

@@ -1,4 +1,4 @@
-"""Make fields: `empty`, `zeros`, `ones`, `full`, and `as_field` from data."""
+"""Make fields: `empty`, `zeros`, `ones`, `full`; `as_field` and `as_connectivity` from data."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .domain import domain as make_domain
 from .dtype import DType
 from .errors import ArgumentError, DeviceError, DomainError
 from .field import Field, make
+from .neighbour_table import SKIP, Connectivity, as_indices
 from .types import SCALARS, ScalarType
 
 P = ParamSpec("P")
@@ -137,6 +138,44 @@ def as_field(
     return field
 
 
+_BY_DATA: Any = object()  # stands for a skip value that is -1 where -1 occurs
+
+
+@Constructor
+def as_connectivity(
+    domain: DomainLike | Sequence[Dimension],
+    codomain: Dimension,
+    data: Any,
+    dtype: Any = None,
+    *,
+    origin: Mapping[Dimension, int] | None = None,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+    skip_value: int | None = _BY_DATA,
+) -> Connectivity:
+    """Make a neighbour table of a copy of `data`, which holds indices along `codomain`.
+
+    Whatever integer type is given, indices are int32. A missing neighbour is -1:
+    `skip_value` is -1 where that occurs in the data, unless it is given.
+
+    >>> from fieldforge.runtime.dimension import DimensionKind
+    >>> E, V = Dimension("E"), Dimension("V")
+    >>> E2V = Dimension("E2V", kind=DimensionKind.LOCAL)
+    >>> as_connectivity([E, E2V], codomain=V, data=[[0, 1], [1, -1]]).skip_value
+    -1
+    """
+    array = as_indices(_array_on_cpu(data), dtype)
+    box = _domain_for(domain, array, origin)
+    if skip_value is _BY_DATA:
+        skip_value = SKIP if (array == SKIP).any() else None
+    if box.shape != array.shape:
+        return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
+    made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
+    made.ndarray[...] = array
+    return Connectivity.on(made.ndarray, box, codomain, skip_value)
+
+
 @attrs.frozen
 class FieldConstructor:
     """The constructors with an allocator, alignment and device chosen once."""
@@ -171,6 +210,17 @@ class FieldConstructor:
     ) -> Field:
         """Make a field that holds a copy of `data`."""
         return as_field(domain, data, dtype, origin=origin, **self._chosen())
+
+    def as_connectivity(
+        self,
+        domain: DomainLike | Sequence[Dimension],
+        codomain: Dimension,
+        data: Any,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Connectivity:
+        """Make a neighbour table of a copy of `data`."""
+        return as_connectivity(domain, codomain, data, dtype, **options, **self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
         return attrs.asdict(self, recurse=False)

@@ -63,7 +63,11 @@ def allocate(
     The first element, or the one at `aligned_index` (counted from the first), is
     aligned, and where rows are padded so are the elements at the same place in all other rows.
     """
-    strides = padded_strides(shape, memory_order(dims), dtype.itemsize, alignment)
+    order = memory_order(dims)
+    by_row = bool(order) and dims[order[0]].kind is DimensionKind.LOCAL
+    # a row of neighbours is short: padded to a cache line it would fill memory with nothing
+    row = dtype.itemsize if by_row else alignment
+    strides = padded_strides(shape, order, dtype.itemsize, row)
     if 0 in shape:
         return np.empty(tuple(shape), dtype)
     size = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))

@@ -1,0 +1,1 @@
+"""Where `gt4py._core` stood."""

@@ -1,0 +1,64 @@
+"""What `gt4py.next.allocators` offers: who makes the memory of fields, and who could."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .runtime.allocator import CPU_ALLOCATOR, Allocator, CPUAllocator, find_allocator
+from .runtime.device import DeviceType
+
+__all__ = [
+    "Allocator",
+    "CPUAllocator",
+    "device_allocators",
+    "get_allocator",
+    "is_field_allocation_tool",
+    "is_field_allocation_tool_for",
+    "is_field_allocator",
+    "is_field_allocator_factory",
+    "is_field_allocator_factory_for",
+    "is_field_allocator_for",
+]
+
+device_allocators: Final[Mapping[DeviceType, Allocator]] = {DeviceType.CPU: CPU_ALLOCATOR}
+
+
+def is_field_allocator(given: Any) -> bool:
+    """Say whether something makes arrays itself."""
+    return isinstance(given, Allocator)
+
+
+def is_field_allocator_for(given: Any, device: DeviceType) -> bool:
+    """Say whether something makes arrays on a kind of device."""
+    return is_field_allocator(given) and given.__gt_device_type__ == device
+
+
+def is_field_allocator_factory(given: Any) -> bool:
+    """Say whether something has an allocator, as backends do."""
+    return is_field_allocator(getattr(given, "__gt_allocator__", None))
+
+
+def is_field_allocator_factory_for(given: Any, device: DeviceType) -> bool:
+    """Say whether something has an allocator for a kind of device."""
+    return is_field_allocator_for(getattr(given, "__gt_allocator__", None), device)
+
+
+def is_field_allocation_tool(given: Any) -> bool:
+    """Say whether something is an allocator or has one.
+
+    >>> import fieldforge as ff
+    >>> is_field_allocation_tool(ff.cpu), is_field_allocation_tool(DeviceType.CPU)
+    (True, False)
+    """
+    return is_field_allocator(given) or is_field_allocator_factory(given)
+
+
+def is_field_allocation_tool_for(given: Any, device: DeviceType) -> bool:
+    """Say whether something is or has an allocator for a kind of device."""
+    return is_field_allocator_for(given, device) or is_field_allocator_factory_for(given, device)
+
+
+def get_allocator(given: Any, *, default: Any = None) -> Allocator:
+    """Return the allocator that something is or has; `default` stands in for None."""
+    return find_allocator(default if given is None else given, None)[0]

@@ -1,0 +1,80 @@
+"""The configuration under gt4py's names; values live in the settings of the process.
+
+What is set here holds from the next build on. The environment is read as `FIELDFORGE_...`.
+
+>>> from fieldforge import config
+>>> config.BUILD_JOBS = 3
+>>> from fieldforge.runtime.settings import current
+>>> current().jobs
+3
+>>> del config.BUILD_JOBS  # undoes the assignment
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from .forwarding import Elsewhere, ForwardingModule
+from .runtime.settings import current, set_current
+
+
+class BuildCacheLifetime(enum.Enum):
+    """How long built programs are kept; ours are always kept."""
+
+    SESSION = 1
+    PERSISTENT = 2
+
+
+class CMakeBuildType(enum.StrEnum):
+    """Kinds of builds of CMake, which fieldforge does not use."""
+
+    DEBUG = "Debug"
+    RELEASE = "Release"
+    REL_WITH_DEB_INFO = "RelWithDebInfo"
+    MIN_SIZE_REL = "MinSizeRel"
+
+
+def _setting(name: str, convert: Callable[[Any], Any]) -> Elsewhere:
+    def write(value: Any) -> None:
+        set_current(attrs.evolve(current(), **{name: convert(value)}))
+
+    return Elsewhere(lambda: getattr(current(), name), write)
+
+
+def _fixed(name: str, value: Any) -> Elsewhere:
+    """Return an attribute that nothing reads; whoever gives it another value is told so."""
+
+    def write(given: Any) -> None:
+        if given != value:
+            warnings.warn(
+                f"'config.{name}' has no effect in fieldforge; it stays {value!r}.", stacklevel=4
+            )
+
+    return Elsewhere(lambda: value, write)
+
+
+_WITHOUT_EFFECT = {
+    "ADD_GPU_TRACE_MARKERS": False,
+    "BUILD_CACHE_LIFETIME": BuildCacheLifetime.PERSISTENT,
+    "CMAKE_BUILD_TYPE": CMakeBuildType.RELEASE,
+    "DEBUG": False,
+    "SKIP_DACE_WARNINGS": True,
+    "UNSTRUCTURED_HORIZONTAL_HAS_UNIT_STRIDE": False,
+}
+
+FORWARDED: dict[str, Elsewhere] = {
+    "BUILD_CACHE_DIR": _setting("cache_dir", Path),
+    "BUILD_JOBS": _setting("jobs", int),
+    "ENABLE_JIT_DEFAULT": _setting("enable_jit", bool),
+    "VERBOSE_EXCEPTIONS": _setting("verbose_exceptions", bool),
+    **{name: _fixed(name, value) for name, value in _WITHOUT_EFFECT.items()},
+}
+
+sys.modules[__name__].__class__ = ForwardingModule

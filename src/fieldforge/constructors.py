@@ -1,0 +1,5 @@
+"""What `gt4py.next.constructors` offers."""
+
+from .runtime.constructors import FieldConstructor, as_field, empty, full, ones, zeros
+
+__all__ = ["FieldConstructor", "as_field", "empty", "full", "ones", "zeros"]

@@ -1,0 +1,27 @@
+"""What `gt4py.next.custom_layout_allocators` offers; the same as `allocators`."""
+
+from .allocators import (
+    Allocator,
+    CPUAllocator,
+    device_allocators,
+    get_allocator,
+    is_field_allocation_tool,
+    is_field_allocation_tool_for,
+    is_field_allocator,
+    is_field_allocator_factory,
+    is_field_allocator_factory_for,
+    is_field_allocator_for,
+)
+
+__all__ = [
+    "Allocator",
+    "CPUAllocator",
+    "device_allocators",
+    "get_allocator",
+    "is_field_allocation_tool",
+    "is_field_allocation_tool_for",
+    "is_field_allocator",
+    "is_field_allocator_factory",
+    "is_field_allocator_factory_for",
+    "is_field_allocator_for",
+]

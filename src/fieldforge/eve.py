@@ -1,0 +1,5 @@
+"""What models use of `gt4py.eve`."""
+
+from enum import StrEnum
+
+__all__ = ["StrEnum"]

@@ -1,0 +1,1 @@
+"""Where `gt4py.next.ffront` stood: decorators and builtins."""

@@ -1,0 +1,1 @@
+"""Where `gt4py.next.program_processors` stood."""

@@ -1,0 +1,1 @@
+"""Backends under gt4py's names, by toolchain."""
