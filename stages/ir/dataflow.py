@@ -240,8 +240,9 @@ class Body:
 
 @attrs.frozen(kw_only=True)
 class Scan(Value):
-    """Walk columns along `axis`, from the first level of the written box (the last if backward).
+    """Walk columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
 
+    The levels are those that the statement writes; a statement that writes others has another scan.
     `init` and `args` are rows; an argument without `axis` is constant in the column. The value itself
     is never used but through `Result`; its dtype is that of the first leaf of the state.
     """
@@ -251,6 +252,8 @@ class Scan(Value):
     args: tuple[Ref, ...]
     axis: Dimension
     forward: bool
+    start: Bound
+    stop: Bound
 
     @property
     def operands(self) -> tuple[Ref, ...]:
