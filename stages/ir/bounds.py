@@ -63,7 +63,23 @@ class Apply:
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
-Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | Apply
+@attrs.frozen
+class TableBound:
+    """The smallest valid entry of a neighbour table in rows `start .. stop`, or one past the largest.
+
+    0 where no entry there is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
+    """
+
+    end: Literal["lowest", "beyond"]
+    table: str
+    start: Bound
+    stop: Bound
+
+    def __str__(self) -> str:
+        return f"{self.end}({self.table}, {self.start}, {self.stop})"
+
+
+Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
 
 
 @attrs.frozen
