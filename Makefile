@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check fuzz bench format clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -23,6 +23,12 @@ check: $(STAMP)  ## formatting, lint, types, floors, tests: what must pass befor
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) test
+
+fuzz: N ?= 10000
+fuzz: SEED ?= 0
+fuzz: JOBS ?= 2
+fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
+	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
 
 bench: $(STAMP)  ## measure import, builds, calls and kernels as ratios; results in bench/results/
 	$(BIN)/python bench/run.py

@@ -10,6 +10,8 @@ import weakref
 from types import FunctionType
 from typing import Any, TypeAlias
 
+from ..runtime.source import PYTHON_PARSER
+
 PACKAGE = __name__.partition(".")[0]
 
 Code: TypeAlias = FunctionType | type
@@ -53,7 +55,8 @@ def describe(item: Code) -> tuple[str | None, ...] | None:
 
 def _describe(item: Code) -> tuple[str | None, ...] | None:
     try:
-        text = inspect.getsource(item.__code__ if isinstance(item, FunctionType) else item)
+        with PYTHON_PARSER:  # a class is found in the tree of its module
+            text = inspect.getsource(item.__code__ if isinstance(item, FunctionType) else item)
     except (OSError, TypeError):
         return None
     place = None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .domain import Domain
 from .errors import ArgumentError, nearest
-from .field import Field, UnboundedField, make
-from .operations import literal
+from .field import make
+from .lanes import Lanes
+from .operations import literal, member_value
+from .piecewise import AnyValue
 from .structure import elements, rebuilt
 from .types import CollectionType, FieldType, ScalarType, TupleType, Type
 
@@ -24,8 +26,12 @@ def bind(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     defaults: Mapping[str, Any],
+    scalar: Callable[[Any, ScalarType], Any] | None = None,
 ) -> list[Any]:
-    """Return one value for each parameter, numbers as NumPy scalars of the declared type."""
+    """Return one value for each parameter, numbers as NumPy scalars of the declared type.
+
+    `scalar` says what may stand for a scalar; it is `as_number` by default.
+    """
     if len(args) > len(parameters):
         raise ArgumentError(
             f"Invalid call to '{name}': Function takes {len(parameters)} positional arguments, "
@@ -42,7 +48,7 @@ def bind(
         raise ArgumentError(f"Invalid call to '{name}': Missing argument '{missing[0]}'.")
     values, wrong = [], []
     for parameter, type_ in parameters:
-        value = _converted(given[parameter], type_)
+        value = converted_to(type_, given[parameter], scalar or as_number)
         values.append(value)
         if value is MISFIT:
             wrong.append(
@@ -60,7 +66,9 @@ def describe(value: Any) -> str:
     >>> describe((1, np.float32(2)))
     'tuple[int32, float32]'
     """
-    if isinstance(value, Field | UnboundedField):
+    if isinstance(value, Lanes):
+        return value.dtype.dtype.name
+    if isinstance(value, AnyValue):
         dims = ", ".join(dim.value for dim in value.domain.dims)
         return f"Field[[{dims}], {value.dtype}]"
     parts = elements(value)
@@ -72,21 +80,19 @@ def describe(value: Any) -> str:
     return number.dtype.name if isinstance(number, np.generic) else type(value).__name__
 
 
-def _converted(value: Any, type_: Type) -> Any:
+def converted_to(type_: Type, value: Any, scalar: Callable[[Any, ScalarType], Any]) -> Any:
+    """Return a value in the declared type, its scalars as `scalar` makes them, or `MISFIT`."""
     match type_:
         case ScalarType():
-            return as_number(value, type_)
-        case FieldType(dims, dtype):
-            if isinstance(value, Field | UnboundedField):
-                fits = value.domain.dims == dims and value.dtype == dtype.name
-                return value if fits else MISFIT
-            number = MISFIT if dims else as_number(value, dtype)
-            return number if number is MISFIT else make(number, Domain())
+            return scalar(value, type_)
+        case FieldType():
+            return _as_field(value, type_)
         case TupleType(inner) | CollectionType(elements=inner):
             parts = elements(value)
             if parts is None or len(parts) != len(inner):
                 return MISFIT
-            made = tuple(_converted(*pair) for pair in zip(parts, inner, strict=True))
+            pairs = zip(inner, parts, strict=True)
+            made = tuple(converted_to(*pair, scalar) for pair in pairs)
             if any(part is MISFIT for part in made):
                 return MISFIT
             if isinstance(type_, CollectionType) and type_.python_class and type(value) is tuple:
@@ -95,13 +101,26 @@ def _converted(value: Any, type_: Type) -> Any:
     return MISFIT
 
 
+def _as_field(value: Any, type_: FieldType) -> Any:
+    dims, dtype = type_.dims, type_.dtype
+    if isinstance(value, AnyValue):
+        fits = value.domain.dims == dims and value.dtype == dtype.name
+        return value if fits else MISFIT
+    number = MISFIT if dims else as_number(value, dtype)
+    # a lane of a scan is a number, in the place of a field without dimensions too
+    alone = number is MISFIT or isinstance(number, Lanes)
+    return number if alone else make(number, Domain())
+
+
 def as_number(value: Any, type_: ScalarType) -> Any:
     """Return a number in the declared type: it must be of it, an `int` of any size must fit.
 
     What does not fit gives `MISFIT`.
     """
-    value = value.value if isinstance(value, enum.Enum) else value
+    value = member_value(value) if isinstance(value, enum.Enum) else value
     target = np.dtype(type_.name)
+    if isinstance(value, Lanes):
+        return value if value.dtype == target else MISFIT
     if isinstance(value, int) and not isinstance(value, bool) and target.kind in "iu":
         bounds = np.iinfo(target)
         return target.type(value) if bounds.min <= value <= bounds.max else MISFIT

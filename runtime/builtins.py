@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from builtins import bool, float, int, tuple  # noqa: A004, UP029 - names of the language
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import attrs
 import numpy as np
@@ -26,22 +26,18 @@ from numpy import (
     uint64,
 )
 
-from .alignment import reordered
+from .combining import common_dtype, converted
+from .connectivity import Displacement, FieldOffset
 from .constructors import as_dtype
-from .dimension import Dimension, check_dims
+from .dimension import Dimension, check_dims, in_canonical_order
 from .domain import Domain
-from .errors import ArgumentError, DomainError, EmbeddedExecutionError
-from .field import (
-    Field,
-    UnboundedField,
-    combined,
-    common_dtype,
-    converted,
-    make,
-    values_of,
-)
+from .errors import ArgumentError, DomainError
+from .field import combined, make
 from .operations import literal
-from .ranges import UnitRange
+from .operators import Operators
+from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
+from .reducing import reduced
+from .regions import Region, as_region, outside
 from .structure import map_leaves
 
 IndexType = int32
@@ -102,7 +98,7 @@ def where(mask: Any, a: Any, b: Any, /) -> Any:
     >>> where(f > 0.0, f, 0.0).asnumpy()
     array([0., 2.])
     """
-    if not isinstance(mask, Field | UnboundedField):
+    if not isinstance(mask, AnyValue):
         raise ArgumentError(
             f"Expected the mask of 'where' to be a field of bool, got '{type(mask).__name__}'.",
             hints=["Use 'a if condition else b' for a scalar condition."],
@@ -123,16 +119,14 @@ def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
     """
     _check_number("broadcast", x)
     check_dims(tuple(dims))
-    field = x if isinstance(x, Field | UnboundedField) else make(literal(x), Domain())
+    field = x if isinstance(x, AnyValue) else make(literal(x), Domain())
     missing = [dim.value for dim in field.domain.dims if dim not in dims]
     if missing:
         raise DomainError(
             f"The dimensions of 'broadcast' must include those of the field: '{missing[0]}' is "
             "missing."
         )
-    own = dict(field.domain)
-    domain = Domain(*((dim, own.get(dim, UnitRange.infinite())) for dim in dims))
-    return make(reordered(values_of(field), field.domain.dims, domain.dims), domain)
+    return mapped(lambda field: widened(field, dims), field)
 
 
 def astype(x: Any, dtype: Any, /) -> Any:
@@ -148,22 +142,57 @@ def astype(x: Any, dtype: Any, /) -> Any:
     return map_leaves(lambda leaf: combined("cast", literal(leaf), dtype=target), x)
 
 
-def neighbor_sum(field: Any, /, *, axis: Dimension) -> NoReturn:
-    """Sum over the valid neighbours along a local dimension."""
-    raise _no_tables("neighbor_sum", field, axis)
+def neighbor_sum(field: Any, /, *, axis: Dimension) -> Any:
+    """Sum over the valid neighbours along a local dimension, in the order of the slots."""
+    return reduced("neighbor_sum", "add", field, axis)
 
 
-def max_over(field: Any, /, *, axis: Dimension) -> NoReturn:
+def max_over(field: Any, /, *, axis: Dimension) -> Any:
     """Take the largest value of the valid neighbours along a local dimension."""
-    raise _no_tables("max_over", field, axis)
+    return reduced("max_over", "maximum", field, axis)
 
 
-def min_over(field: Any, /, *, axis: Dimension) -> NoReturn:
+def min_over(field: Any, /, *, axis: Dimension) -> Any:
     """Take the smallest value of the valid neighbours along a local dimension."""
-    raise _no_tables("min_over", field, axis)
+    return reduced("min_over", "minimum", field, axis)
 
 
-for _function in (where, broadcast, astype, neighbor_sum, max_over, min_over):
+def concat_where(condition: Any, a: Any, b: Any, /) -> Any:
+    """Take `a` where a condition on indices holds, else `b`; tuples element by element.
+
+    Each is needed on its own part only.
+
+    >>> from fieldforge.runtime.constructors import as_field
+    >>> I = Dimension("I")
+    >>> concat_where(I < 1, as_field([I], [1.0]), as_field({I: (1, 3)}, [2.0, 3.0])).asnumpy()
+    array([1., 2., 3.])
+    """
+    region = as_region(condition)
+    return map_leaves(lambda then, otherwise: _concatenated(region, then, otherwise), a, b)
+
+
+def as_offset(offset: FieldOffset, by: Any, /) -> Displacement:
+    """Make an offset that differs from point to point: `f(as_offset(Koff, g))` is f at k + g(k)."""
+    if not isinstance(offset, FieldOffset) or not offset.is_cartesian:
+        raise ArgumentError(
+            f"The first argument of 'as_offset' is a Cartesian one, got '{offset}'."
+        )
+    if not isinstance(by, AnyValue) or by.dtype.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"The second argument of 'as_offset' is a field of integers, got '{by}'."
+        )
+    if offset.source not in by.domain.dims:
+        raise ArgumentError(
+            f"The field given to 'as_offset' must have the dimension '{offset.source.value}' of "
+            f"offset '{offset.value}', got '{by}'."
+        )
+    return Displacement(offset.source, by)
+
+
+_FUNCTIONS: Final = (
+    where, broadcast, astype, neighbor_sum, max_over, min_over, concat_where, as_offset
+)  # fmt: skip
+for _function in _FUNCTIONS:
     setattr(_function, "__fieldforge_builtin__", _function.__name__)  # noqa: B010 - for mypy
 
 
@@ -213,14 +242,22 @@ def _select(mask: Any, then: Any, otherwise: Any) -> Any:
     return combined("select", mask, converted(then, common), converted(otherwise, common))
 
 
+def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
+    fields = []
+    for branch in (then, otherwise):
+        _check_number("concat_where", branch)
+        value = converted(branch, common_dtype(then, otherwise))
+        fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
+    dims = in_canonical_order(
+        (*region.dims, *(dim for field in fields for dim in field.domain.dims))
+    )
+    inside, rest = (mapped(lambda field: widened(field, dims), field) for field in fields)
+    pieces = cut(pieces_of(inside), region.boxes) + cut(pieces_of(rest), outside(region).boxes)
+    return assembled(pieces) if pieces else nothing(dims, inside.dtype.dtype)
+
+
 def _check_number(builtin: str, value: Any) -> None:
-    if not isinstance(literal(value), Field | UnboundedField | np.generic):
+    if not isinstance(literal(value), Operators | np.generic):
         raise ArgumentError(
             f"Builtin '{builtin}' works on fields and numbers, got '{type(value).__name__}'."
         )
-
-
-def _no_tables(name: str, field: Any, axis: Any) -> EmbeddedExecutionError:
-    return EmbeddedExecutionError(
-        f"Builtin '{name}' over '{axis}' on '{field}': neighbour tables are not supported yet."
-    )

@@ -15,6 +15,7 @@ from .errors import (
     DeviceError,
     DomainError,
     FieldforgeError,
+    MissingOffsetError,
     OverlapError,
     ReadOnlyError,
     nearest,
@@ -42,6 +43,8 @@ class Reason(enum.IntEnum):
     INPUTS_OVERLAP = 18
     MEMORY = 19
     STATUS = 20
+    NO_TABLE = 21
+    TABLE = 22
 
 
 class ProgramFailedError(FieldforgeError, RuntimeError):
@@ -54,7 +57,8 @@ def reject(
     """Raise the error for a refused call; this is the `on_reject` of programs.
 
     Where the arguments do not fit the parameters there is no plan, and `detail` is the
-    name of the program, its parameters, and what is wrong.
+    name of the program, its parameters, and what is wrong. Where the plan has tables, the
+    offset provider stands behind the arguments.
     """
     if plan is None:
         raise _BINDING[Reason(reason)](*detail)
@@ -62,11 +66,16 @@ def reject(
 
 
 def too_small(
-    name: str, dim: Dimension, done: str, needed: tuple[int, int], covered: tuple[int, int]
+    name: str,
+    dim: Dimension,
+    done: str,
+    needed: tuple[int, int],
+    covered: tuple[int, int],
+    kind: str = "Field",
 ) -> DomainError:
-    """Return the error for a field that does not cover what a program reads or writes."""
+    """Return the error for a field or table that does not cover what a program reads or writes."""
     return DomainError(
-        f"Field '{name}' is too small: along '{dim.value}' the program {done} "
+        f"{kind} '{name}' is too small: along '{dim.value}' the program {done} "
         f"{needed[0]}:{needed[1]}, but '{name}' covers {covered[0]}:{covered[1]}.",
         hint=f"Make '{name}' larger, or write a smaller domain.",
     )
@@ -137,7 +146,7 @@ def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> 
 def _types(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
     lines, hints = [], []
     for index in indices:
-        argument, value = plan.arguments[index], _at(arguments, plan.arguments[index].path)
+        argument, value = plan.arguments[index], _value(plan, arguments, index)
         lines.append(
             f"Expected argument '{argument.name}' to be of type '{_expected(argument)}', "
             f"got '{_shown(value)}'."
@@ -164,7 +173,7 @@ def _wrong_types(plan: Plan, lines: Sequence[str], hints: Sequence[str] = ()) ->
 
 
 def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
-    field = _at(arguments, plan.arguments[index].path)
+    field = _value(plan, arguments, index)
     return DeviceError(
         f"Argument '{plan.arguments[index].name}' lies on device {_device_name(field)}, but "
         f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
@@ -188,7 +197,7 @@ def _read_only(plan: Plan, _: Sequence[Any], index: int) -> ReadOnlyError:
 
 def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
     argument = plan.arguments[index]
-    strides = _at(arguments, argument.path).strides
+    strides = _value(plan, arguments, index).strides
     return ArgumentError(
         f"Argument '{argument.name}' has elements of type '{argument.dtype}' that are not "
         f"aligned: its strides are {strides} bytes.",
@@ -199,10 +208,11 @@ def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
 def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
     index, axis, start, stop, written = detail
     argument = plan.arguments[index]
-    field = _at(arguments, argument.path)
+    field = _value(plan, arguments, index)
     done = "writes" if written else "reads"
     covered = (field.starts[axis], field.stops[axis])
-    return too_small(argument.name, argument.dims[axis], done, (start, stop), covered)
+    kind = "Table" if argument.kind == "table" else "Field"
+    return too_small(argument.name, argument.dims[axis], done, (start, stop), covered, kind)
 
 
 def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:
@@ -233,6 +243,33 @@ def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 
+def _no_table(plan: Plan, arguments: Sequence[Any], index: int) -> MissingOffsetError:
+    name, provider = plan.arguments[index].name, arguments[-1]
+    given = sorted(str(key) for key in provider) if isinstance(provider, Mapping) else []
+    close = nearest(name, given)
+    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
+    return MissingOffsetError(
+        f"Offset '{name}' not found in offset provider.",
+        hint=f"Did you mean '{close}'?" if close else how,
+    )
+
+
+def _table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument, value = plan.arguments[index], _value(plan, arguments, index)
+    got = f"'{_shown(value)}'"
+    if getattr(value, "__fieldforge_table__", False):
+        got = f"one over ({_listed(value.dims)})"
+    return ArgumentError(
+        f"Expected offset '{argument.name}' in the offset provider to be a neighbour table over "
+        f"({_listed(argument.dims)}), got {got}.",
+        hint="Make it with 'as_connectivity'.",
+    )
+
+
+def _listed(dims: Sequence[Dimension]) -> str:
+    return ", ".join(dim.value for dim in dims)
+
+
 _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
     Reason.STRUCTURE: _structure,
     Reason.TYPE: _types,
@@ -245,7 +282,16 @@ _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
     Reason.INPUTS_OVERLAP: _inputs_overlap,
     Reason.MEMORY: _memory,
     Reason.STATUS: _status,
+    Reason.NO_TABLE: _no_table,
+    Reason.TABLE: _table,
 }
+
+
+def _value(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
+    argument = plan.arguments[index]
+    if argument.kind == "table":
+        return arguments[len(plan.parameters)][argument.name]
+    return _at(arguments, argument.path)
 
 
 def _at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
@@ -261,6 +307,7 @@ def _expected(argument: Argument) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, FieldView) and value.dtype_name != "none":
+    is_table = getattr(value, "__fieldforge_table__", False)
+    if isinstance(value, FieldView) and value.dtype_name != "none" and not is_table:
         return str(FieldType(value.dims, ScalarType(value.dtype_name)))
     return describe(value)

@@ -16,7 +16,7 @@ import attrs
 
 from . import domain as domains
 from .dimension import Dimension, DimensionKind, as_non_staggered, flip_staggered, is_staggered
-from .errors import DomainError, EmbeddedExecutionError, OptionError
+from .errors import DomainError, OptionError
 from .ranges import UnitRange
 
 
@@ -32,7 +32,7 @@ OffsetProvider: TypeAlias = Mapping[str, Any]
 
 def is_neighbour_table(value: object) -> bool:
     """Say whether `value` is a table of neighbours, with a local dimension at the end."""
-    dims = getattr(value, "dims", ()) if is_table(value) else ()
+    dims: tuple[Dimension, ...] = getattr(value, "dims", ()) if is_table(value) else ()
     return len(dims) == 2 and dims[1].kind is DimensionKind.LOCAL
 
 

@@ -1,17 +1,15 @@
 """Embedded execution: run operators and programs in CPython on fields. This is their meaning.
 
-Each operation lives on the intersection of its operands' domains, a shift only
-relabels, `broadcast` reaches to infinity. An operator is evaluated whole, then
-its result is written to the output domain, which it must cover.
+Each operation lives on the intersection of its operands' domains, a shift only relabels,
+`broadcast` reaches to infinity, and `concat_where` has pieces of both branches. An operator
+is evaluated whole, then its result is written to the output domain, which it must cover.
 """
 
 from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any, Final
@@ -22,28 +20,24 @@ import numpy as np
 from . import builtins as language
 from .annotations import type_from_annotation
 from .arguments import bind
+from .context import active, running
 from .definition import Definition
-from .errors import EmbeddedExecutionError
-from .field import Field, UnboundedField, combined
+from .dimension import Dimension
+from .domain import Domain
+from .field import combined
+from .gathering import applied
+from .lanes import Lanes
 from .operations import literal
-from .output import write
+from .operators import Operators
+from .output import levels_of, write
+from .piecewise import AnyValue
+from .regions import Region, as_region
 from .rewriting import rewritten
+from .scanning import Walk, as_column, scanned
+from .structure import leaves_of, map_leaves
 from .types import Type
 
-
-@attrs.frozen
-class Context:
-    """What the running operators can see besides their arguments."""
-
-    offset_provider: Mapping[str, Any]
-
-
-_CONTEXT: Final[ContextVar[Context | None]] = ContextVar("fieldforge_embedded", default=None)
-
-
-def active() -> bool:
-    """Say whether the caller runs inside an embedded operator or program."""
-    return _CONTEXT.get() is not None
+__all__ = ["active", "apply", "call_operator", "callee", "run_operator", "run_program"]
 
 
 def call_operator(
@@ -66,8 +60,20 @@ def run_operator(
 
     `domain` is anything that `domain()` takes, or a tuple of such that matches `out`.
     """
-    with _context(offset_provider):
-        result, arguments = _evaluated(definition, args, kwargs or {})
+    result: Any = None
+    arguments: dict[str, Any] = {}
+    columns = levels_of(out, domain)
+    results: dict[Domain, list[Any]] = {}
+    for levels in dict.fromkeys(columns) or [Domain()]:
+        with running(offset_provider, dict(levels)) as context:
+            result, arguments = _evaluated(definition, args, kwargs or {})
+        results[levels] = [leaf for _, leaf in leaves_of(result)]
+        if not context.walked:
+            break  # without scans the result does not depend on the levels
+    if len(results) > 1 and len(results[columns[0]]) == len(columns):
+        # a scan walks the levels of its own output
+        chosen = iter([results[levels][place] for place, levels in enumerate(columns)])
+        result = map_leaves(lambda _: next(chosen), result)
     write(definition.name, result, out, domain, arguments)
 
 
@@ -84,19 +90,8 @@ def run_program(
         UserWarning,
         stacklevel=3,
     )
-    with _context(offset_provider):
+    with running(offset_provider):
         _evaluated(definition, args, kwargs or {})
-
-
-@contextmanager
-def _context(offset_provider: Mapping[str, Any] | None) -> Iterator[None]:
-    around = _CONTEXT.get()
-    inherited = around.offset_provider if around else {}
-    token = _CONTEXT.set(Context(offset_provider or inherited))
-    try:
-        yield
-    finally:
-        _CONTEXT.reset(token)
 
 
 @attrs.frozen(eq=False)
@@ -104,7 +99,7 @@ class _Embedded:
     """A function ready to run: its rewritten copy and the types of its parameters."""
 
     function: FunctionType
-    parameters: tuple[tuple[str, Type], ...]
+    parameters: Sequence[tuple[str, Type]]
     defaults: Mapping[str, Any]
 
 
@@ -113,17 +108,19 @@ def _evaluated(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the result of the body, and the arguments that it was given by name."""
     embedded = _embedded(definition)
-    values = bind(definition.name, embedded.parameters, args, kwargs, embedded.defaults)
-    names = [name for name, _ in embedded.parameters]
-    return embedded.function(*values), dict(zip(names, values, strict=True))
+    parameters = embedded.parameters
+    walk = None
+    if definition.scan is not None:
+        (_, state), *parameters = parameters
+        walk = Walk(definition.name, embedded.function, state, definition.scan)
+    scalar = as_column if walk else None
+    values = bind(definition.name, parameters, args, kwargs, embedded.defaults, scalar)
+    result = scanned(walk, values) if walk else embedded.function(*values)
+    return result, dict(zip((name for name, _ in parameters), values, strict=True))
 
 
 def _embedded(definition: Definition) -> _Embedded:
     """Make the copy once for each function; it is kept on the function and dies with it."""
-    if definition.kind == "scan_operator":
-        raise EmbeddedExecutionError(
-            f"Scan operator '{definition.name}' can not run: scans are not supported yet."
-        )
     function = definition.function
     kept = function.__dict__.get(_KEY)
     # 'functools.wraps' copies the dictionary, so the copy says whose it is
@@ -154,22 +151,43 @@ _KEY: Final = "__fieldforge_embedded__"
 
 
 def apply(op: str, *operands: Any) -> Any:
-    """Compute `a + b` and the like, as the language means it where fields and numbers meet."""
+    """Compute `a + b` and the like, as the language means it where fields and numbers meet.
+
+    `a + b - c` comes as `"add", a, b, "sub", c`.
+    """
+    if len(operands) > 2:
+        value = apply(op, *operands[:2])
+        for at in range(2, len(operands), 2):
+            value = apply(operands[at], value, operands[at + 1])
+        return value
     values = [literal(operand) for operand in operands]
-    if not all(isinstance(value, Field | UnboundedField | np.generic) for value in values):
-        return _PYTHON[op](*operands)
+    if not all(isinstance(value, Operators | np.generic) for value in values):
+        return _on_indices(op, *operands)
     match op:
         case "pos":
             return values[0]
         case "invert":
             return combined("not", *values)
-        case "not" if not isinstance(values[0], np.generic):
+        case "not" if not isinstance(values[0], Lanes | np.generic):
             return not values[0]  # a field says why that can not be
     return combined(op, *values)
 
 
+def _on_indices(op: str, *operands: Any) -> Any:
+    """Compute with dimensions and regions: `I + 1`, `K < 3`, `(K < 3) | (K > 5)`, `K != 3`."""
+    if op in ("and", "or") and all(isinstance(x, Domain | Region) for x in operands):
+        operands = tuple(map(as_region, operands))
+    bounds = [x for x in operands if not isinstance(x, Dimension)]
+    if op == "ne" and len(operands) == 2 and len(bounds) == 1:
+        dim = next(x for x in operands if isinstance(x, Dimension))
+        return as_region(dim < bounds[0]) | as_region(dim > bounds[0])
+    return _PYTHON[op](*operands)
+
+
 def callee(function: Any) -> Any:
     """Return what calling `function` means: an operator is embedded, `int` makes an int64."""
+    if isinstance(function, AnyValue):
+        return partial(applied, function)
     definition = getattr(function, "__definition__", None)
     if isinstance(definition, Definition):
         return partial(_call, definition)

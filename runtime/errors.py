@@ -229,6 +229,10 @@ class EmbeddedExecutionError(FieldforgeError):
     """An operation on fields that embedded execution cannot do."""
 
 
+class MissingOffsetError(EmbeddedExecutionError, KeyError):
+    """A neighbour table that the offset provider of a call does not have."""
+
+
 class IndexOutOfBounds(EmbeddedExecutionError, DomainError):  # noqa: N818 - a name of the language
     """An index outside the domain of a field; nothing is ever clipped."""
 

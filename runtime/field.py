@@ -17,7 +17,8 @@ from . import operations
 from ._core import FieldView
 from .alignment import align, first, fitted, view_on
 from .annotations import field_alias
-from .dimension import Dimension
+from .connectivity import CartesianConnectivity
+from .dimension import Dimension, NamedIndex
 from .domain import Domain
 from .dtype import DType
 from .errors import (
@@ -29,6 +30,7 @@ from .errors import (
 from .indexing import resolve
 from .layout import allocate
 from .operators import Operators
+from .premap import check_maps, gathered, resolved
 from .ranges import UnitRange
 from .shifting import shifted
 
@@ -106,7 +108,7 @@ class Field(Operators, FieldView):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         places, domain = resolve(self.domain, index)
-        if isinstance(value, Field | UnboundedField):
+        if getattr(type(value), "__fieldforge_field__", False):
             if value.domain != domain:
                 raise DomainError(
                     f"Incompatible 'Domain' in assignment: expected '{domain}', "
@@ -121,11 +123,23 @@ class Field(Operators, FieldView):
             self.ndarray[(*places, ...)] = value
 
     def __call__(self, *connectivities: Any) -> Field:
-        """Shift: `f(I + 1)` is the field g with g(i) = f(i + 1); several are applied in turn."""
-        domain = shifted(self.domain, connectivities)
-        return Field._on(self.ndarray, domain)
+        """Shift or gather: `f(I + 1)` is the field g with g(i) = f(i + 1).
 
-    premap = __call__
+        Several offsets are applied in turn, several neighbour tables at once. The
+        result lives where all that is read exists, which must be a contiguous block.
+        """
+        maps = resolved(connectivities)
+        if all(isinstance(one, CartesianConnectivity) for one in maps):
+            return Field._on(self.ndarray, shifted(self.domain, maps))
+        return Field._on(*gathered(self.ndarray, self.domain, maps))
+
+    def premap(self, *connectivities: Any) -> Field:
+        """Read through maps, all at once: g(i, j) = f(a(i, j), b(i, j)).
+
+        Each map replaces another dimension, and they are all shifts or all tables.
+        """
+        check_maps(self.domain, connectivities)
+        return self(*connectivities)
 
     @property
     def __gt_domain__(self) -> Domain:
@@ -171,9 +185,6 @@ class Field(Operators, FieldView):
 
     __repr__ = __str__
 
-    def _combine(self, op: str, *operands: Any) -> Any:
-        return numpy_combined(op, *operands)
-
     @staticmethod
     def _on(array: Any, domain: Domain) -> Field:
         field = Field(array, domain.dims, tuple(map(first, domain.ranges)))
@@ -213,8 +224,10 @@ class UnboundedField(Operators):
             hints=["Restrict it first, for instance 'f[domain({I: (0, 10)})]'."],
         )
 
-    def restrict(self, index: Any) -> Field:
-        """Return the part on a finite `Domain` that names every infinite dimension."""
+    def restrict(self, index: Any) -> AnyField:
+        """Return the part on a finite `Domain`, or at one index such as `E2CDim(0)`."""
+        if isinstance(index, NamedIndex):
+            return self._at(index)
         if not isinstance(index, Domain):
             raise EmbeddedExecutionError(
                 f"A field on an infinite domain is restricted by a 'Domain', got '{index!r}'."
@@ -228,13 +241,19 @@ class UnboundedField(Operators):
         """Shift, as for a `Field`."""
         return UnboundedField(self.array, shifted(self.domain, connectivities))
 
+    def _at(self, index: NamedIndex) -> AnyField:
+        dim, place = index
+        own = dict(self.domain).get(dim, UnitRange(0, 0))
+        if place not in own:
+            raise IndexOutOfBounds(f"Index {place} of dimension '{dim}' is outside {own}.")
+        ahead = place - first(own) if own.is_finite() else 0
+        array = self.array.take(ahead, axis=self.domain.dim_index(dim))
+        return make(array, self.domain.pop(dim))
+
     def __str__(self) -> str:
         return f"UnboundedField({_ranges(self.domain)}; {self.dtype})"
 
     __repr__ = __str__
-
-    def _combine(self, op: str, *operands: Any) -> Any:
-        return numpy_combined(op, *operands)
 
 
 AnyField: TypeAlias = Field | UnboundedField
@@ -264,39 +283,16 @@ def restricted(field: AnyField, domain: Domain) -> Field:
 
 def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
     """Apply an operation of the language to fields and NumPy scalars of one dtype."""
+    for operand in operands:
+        if isinstance(operand, Operators) and not isinstance(operand, Field | UnboundedField):
+            return operand.combined(op, operands, dtype)
     fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
     if not fields:
         return operations.apply(op, *operands, dtype=dtype)
     arrays, domain = align([(values_of(field), field.domain) for field in fields])
     views = iter(arrays)
-    filled = (next(views) if isinstance(x, Field | UnboundedField) else x for x in operands)
+    filled = (next(views) if isinstance(x, Operators) else x for x in operands)
     return make(operations.apply(op, *filled, dtype=dtype), domain)
-
-
-def numpy_combined(op: str, *operands: Any) -> Any:
-    """Apply an operation to fields and numbers by NumPy's dtype rules, after promotion."""
-    if not all(isinstance(x, Field | UnboundedField | np.generic | int | float) for x in operands):
-        return NotImplemented
-    common = common_dtype(*operands)
-    if op == "div" and common.kind in "iub":
-        common = np.dtype(np.float64)
-    return combined(op, *(converted(operand, common) for operand in operands))
-
-
-def common_dtype(*operands: Any) -> np.dtype[Any]:
-    """Return NumPy's common dtype of fields and numbers; Python numbers adapt to the others."""
-    kinds = [x.dtype.dtype if isinstance(x, Operators) else x for x in operands]
-    if not any(hasattr(kind, "dtype") or isinstance(kind, np.dtype) for kind in kinds):
-        kinds = [operations.literal(kind) for kind in kinds]
-    return np.result_type(*kinds)
-
-
-def converted(operand: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a field or number in another dtype."""
-    if isinstance(operand, Operators):
-        return operand if operand.dtype == dtype else combined("cast", operand, dtype=dtype.name)
-    with np.errstate(all="ignore"):
-        return dtype.type(operand)
 
 
 def _copied(array: Any, domain: Domain) -> Field:

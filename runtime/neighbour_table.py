@@ -174,7 +174,7 @@ def inside(table: Connectivity, wanted: UnitRange) -> Domain:
 
     What is asked of a row is asked of all its slots: local dimensions stay whole.
     """
-    good = _good(table, wanted)
+    good: Any = _good(table, wanted)
     local = tuple(axis for axis, dim in enumerate(table.dims) if dim.kind is DimensionKind.LOCAL)
     good = good.all(axis=local, keepdims=True)
     if good.all():
@@ -202,8 +202,8 @@ def is_skip_value(given: Any) -> bool:
     return given is None or (given == SKIP and not isinstance(given, bool))
 
 
-def _good(table: Connectivity, wanted: UnitRange) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    array = table.asnumpy()
+def _good(table: Connectivity, wanted: UnitRange) -> Any:
+    array: Any = table.asnumpy()
     good = np.ones(array.shape, np.bool_)
     if wanted.is_left_finite():
         good &= array >= wanted.start

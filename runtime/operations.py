@@ -65,7 +65,7 @@ def literal(value: Any) -> Any:
     (np.int32(3), np.int64(2147483648), np.float64(0.5), np.True_)
     """
     if isinstance(value, enum.Enum):
-        return literal(value.value)
+        return literal(member_value(value))
     match value:
         case np.generic():
             return value
@@ -76,6 +76,14 @@ def literal(value: Any) -> Any:
         case float():
             return np.float64(value)
     return value
+
+
+def member_value(member: enum.Enum) -> Any:
+    """Return the number that a member of an enumeration stands for.
+
+    In `class Constants(np.float32, enum.Enum)` it is of the type that the class names.
+    """
+    return member.dtype.type(member.value) if isinstance(member, np.generic) else member.value
 
 
 def cast(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -8,7 +8,8 @@ Inside a field operator the language's own rules hold, see `embedded`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +28,14 @@ class Operators:
     def dtype(self) -> DType:
         """The type of the elements."""
 
-    @abstractmethod
     def _combine(self, op: str, *operands: Any) -> Any:
-        """Apply an operation of the table to fields and numbers, by NumPy's dtype rules."""
+        return combining.numpy_combined(op, *operands)
 
-    def __bool__(self) -> NoReturn:
+    def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
+        """Apply an operation where `self`, one of the operands, is more than one array."""
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
         raise TypeError(
             "A field has no truth value; use 'where(condition, a, b)' to choose point by point."
         )
@@ -131,3 +135,6 @@ class Operators:
                     f"The logical operation '{op}' works on fields of bool, got '{kind}'."
                 )
         return self._combine(op, *operands)
+
+
+from . import combining  # noqa: E402 - it works on fields, which have these operators

@@ -10,6 +10,7 @@ import numpy as np
 
 from .alignment import view_on
 from .arguments import describe
+from .dimension import Dimension, DimensionKind
 from .domain import Domain
 from .domain import domain as make_domain
 from .errors import (
@@ -20,8 +21,9 @@ from .errors import (
     OverlapError,
     ReadOnlyError,
 )
-from .field import Field, UnboundedField, make, values_of
+from .field import Field, make, values_of
 from .operations import literal
+from .piecewise import AnyValue, PiecewiseField, gap, on_box
 from .structure import elements, leaves_of
 
 
@@ -61,6 +63,19 @@ def write(operator: str, result: Any, out: Any, domain: Any, arguments: Mapping[
     ]
     for target, value in zip(targets, values, strict=True):
         target[...] = value
+
+
+def levels_of(out: Any, domain: Any) -> list[Domain]:
+    """Return the vertical ranges that each output is written on, in the order of the leaves.
+
+    For one without a vertical dimension they are those of the first that has one.
+    """
+    found = []
+    for path, target in leaves_of(out):
+        box = _box("out", target, _domain_at(domain, path)) if isinstance(target, Field) else ()
+        found.append(Domain(*(own for own in box if own.dim.kind is DimensionKind.VERTICAL)))
+    walked = next((levels for levels in found if levels.ndim), Domain())
+    return [levels if levels.ndim else walked for levels in found]
 
 
 def _leaves(operator: str, result: Any, out: Any, domain: Any) -> list[_Leaf]:
@@ -107,16 +122,18 @@ def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Writ
     _check_cover(operator, name, value, box, arguments)
     if out.readonly:
         raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")
+    if isinstance(value, PiecewiseField):
+        value = on_box(value, box)
     source = view_on(values_of(value), value.domain, box)
     return _Write(name, view_on(out.ndarray, out.domain, box), source)
 
 
-def _as_field(operator: str, name: str, value: Any, out: Any) -> Field | UnboundedField:
+def _as_field(operator: str, name: str, value: Any, out: Any) -> AnyValue:
     number = literal(value)
     value = make(number, Domain()) if isinstance(number, np.generic) else value
     same = (
         isinstance(out, Field)
-        and isinstance(value, Field | UnboundedField)
+        and isinstance(value, AnyValue)
         and set(out.dims) == set(value.domain.dims)
         and out.dtype == value.dtype
     )
@@ -151,28 +168,38 @@ def _box(name: str, out: Field, domain: Any) -> Domain:
 def _check_cover(
     operator: str,
     name: str,
-    value: Field | UnboundedField,
+    value: AnyValue,
     box: Domain,
     arguments: Mapping[str, Any],
 ) -> None:
     for dim, needed in box:
         given = value.domain[dim].unit_range
-        if needed <= given:
-            continue
-        inputs = [
-            f"'{parameter}{''.join(f'[{index}]' for index in path)}' {leaf.domain[dim].unit_range}"
-            for parameter, argument in arguments.items()
-            for path, leaf in leaves_of(argument)
-            if isinstance(leaf, Field) and dim in leaf.dims
-        ]
+        if not needed <= given:
+            raise IndexOutOfBounds(
+                f"The result of '{operator}' does not cover '{name}': needed along '{dim.value}' "
+                f"is {needed}, given is {given}.",
+                hints=[
+                    f"The inputs along '{dim.value}' are {_given(arguments, dim) or 'none'}; give "
+                    "larger ones, or write a smaller 'domain'."
+                ],
+            )
+    missing = gap(value, box) if isinstance(value, PiecewiseField) else None
+    if missing is not None:
         raise IndexOutOfBounds(
-            f"The result of '{operator}' does not cover '{name}': needed along '{dim.value}' is "
-            f"{needed}, given is {given}.",
-            hints=[
-                f"The inputs along '{dim.value}' are {', '.join(inputs) or 'none'}; give larger "
-                "ones, or write a smaller 'domain'."
-            ],
+            f"The result of '{operator}' does not cover '{name}': "
+            f"there is no value at '{missing}'.",
+            hints=["An input, or what is read through a neighbour table, ends before that."],
         )
+
+
+def _given(arguments: Mapping[str, Any], dim: Dimension) -> str:
+    """List the inputs that have a dimension, each with its range."""
+    return ", ".join(
+        f"'{parameter}{''.join(f'[{index}]' for index in path)}' {leaf.domain[dim].unit_range}"
+        for parameter, argument in arguments.items()
+        for path, leaf in leaves_of(argument)
+        if isinstance(leaf, Field) and dim in leaf.dims
+    )
 
 
 def _check_overlap(operator: str, writes: list[_Write]) -> None:

@@ -157,11 +157,14 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _shown_argument(argument: Argument) -> str:
+    dims = ", ".join(dim.value for dim in argument.dims)
+    if argument.kind == "table":
+        missing = ", some missing" if argument.skip else ""
+        return f"{argument.name} = table over ({dims}), {argument.width} neighbours{missing}"
     path = "".join(f"[{index}]" for index in argument.path[1:])
     place = f" at parameter {argument.path[0]}{path}" if path else ""
     if argument.kind == "scalar":
         return f"{argument.name} = {argument.dtype}{place}"
-    dims = ", ".join(dim.value for dim in argument.dims)
     facts = [f"{argument.name} = Field[[{dims}], {argument.dtype}]{place}"]
     facts += ["read"] * argument.read + ["written"] * argument.written
     if argument.unit >= 0:
@@ -179,7 +182,11 @@ def _shown(code: Code, plan: Plan) -> str:
     """Write postfix as infix, with brackets around every operand that is an operation."""
     stack: list[tuple[str, bool]] = []
     for word in code:
-        if word.op in ("add", "sub", "mul", "min", "max", "floordiv", "mod"):
+        if word.op in ("lowest", "beyond"):
+            (stop, _), (start, _) = stack.pop(), stack.pop()
+            rows = f"{plan.arguments[word.argument].name}, {start}, {stop}"
+            stack.append((f"{word.op}({rows})", False))
+        elif word.op in ("add", "sub", "mul", "min", "max", "floordiv", "mod"):
             (right, right_apart), (left, left_apart) = stack.pop(), stack.pop()
             if sign := _INFIX.get(word.op):
                 left = f"({left})" if left_apart else left

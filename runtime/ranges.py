@@ -190,7 +190,7 @@ def unit_range(given: RangeLike) -> UnitRange:
             return UnitRange.infinite()
         case range() if given.step == 1:
             return UnitRange(given.start, given.stop)
-        case (start, stop):
+        case (start, stop) if not isinstance(given, range):
             return UnitRange(
                 Infinity.NEGATIVE if start is None else start,
                 Infinity.POSITIVE if stop is None else stop,

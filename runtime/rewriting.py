@@ -1,9 +1,9 @@
 """Compile the copy of an operator's body that embedded execution runs.
 
-In the copy `a + b` reads `apply("add", a, b)` and `f(x)` reads `callee(f)(x)`, so that
-scalars too follow the language (5 / 2 is 2, int32 wraps). File, lines and columns,
-globals and closure are those of the function, so debuggers and tracebacks
-show what the user wrote.
+In the copy `a + b - c` reads `apply("add", a, b, "sub", c)` and `f(x)` reads
+`callee(f)(x)`, so that scalars too follow the language (5 / 2 is 2, int32 wraps). File,
+lines and columns, globals and closure are those of the function, so debuggers and
+tracebacks show what the user wrote.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
-from .source import SourceText
+from .source import PYTHON_PARSER, SourceText
 
 APPLY: Final = "__fieldforge_apply__"
 CALLEE: Final = "__fieldforge_callee__"
@@ -34,13 +34,15 @@ def rewritten(
     callee: Callable[[Any], Any],
 ) -> FunctionType:
     """Return the copy of `function` whose operators call `apply` and whose calls `callee`."""
-    tree = ast.parse(source.text)
+    with PYTHON_PARSER:
+        tree = ast.parse(source.text)
     definition = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     _strip(definition)
     _replace_operators(definition)
     _move(definition, source.line - 1, source.indent)
     free = function.__code__.co_freevars
-    code = _compiled(definition, (*free, APPLY, CALLEE), source.file)
+    with PYTHON_PARSER:
+        code = _compiled(definition, (*free, APPLY, CALLEE), source.file)
     cells = dict(zip(free, function.__closure__ or (), strict=True))
     cells |= {APPLY: CellType(apply), CALLEE: CellType(callee)}
     closure = tuple(cells[name] for name in code.co_freevars)
@@ -74,7 +76,7 @@ def _replace_operators(definition: ast.FunctionDef) -> None:
 def _replaced(node: Any) -> Any:
     match node:
         case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in OPERATORS:
-            return _call(APPLY, [ast.Constant(OPERATORS[type(op)]), left, right], node)
+            return _continued(left, ast.Constant(OPERATORS[type(op)]), right, node)
         case ast.UnaryOp(op, operand):
             return _call(APPLY, [ast.Constant(OPERATORS[type(op)]), operand], node)
         case ast.Call(func):
@@ -82,6 +84,15 @@ def _replaced(node: Any) -> Any:
         case ast.AnnAssign(target, _, value) if value is not None:
             return ast.copy_location(ast.Assign([target], value), node)
     return node
+
+
+def _continued(left: ast.expr, op: ast.Constant, right: ast.expr, place: ast.expr) -> ast.Call:
+    """Return one call for a whole chain `a + b - c`: the compiler recurses on nested ones."""
+    match left:
+        case ast.Call(func=ast.Name(id=name), args=[_, _, _, *_]) if name == APPLY:
+            left.args += [ast.copy_location(op, place), right]
+            return ast.copy_location(left, place)
+    return _call(APPLY, [op, left, right], place)
 
 
 def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
@@ -108,14 +119,16 @@ def _move(definition: ast.FunctionDef, lines: int, columns: int) -> None:
 def _compiled(definition: ast.FunctionDef, free: tuple[str, ...], file: str) -> CodeType:
     """Compile inside a function whose parameters are the free names, and take the code out."""
     parameters = [ast.arg(name) for name in free]
+    extra: dict[str, Any] = {}
+    if "type_params" in ast.FunctionDef._fields:  # since Python 3.12
+        extra["type_params"] = []
     outer = ast.FunctionDef(
         name="__fieldforge_scope__",
         args=ast.arguments([], parameters, None, [], [], None, []),
         body=[definition],
         decorator_list=[],
+        **extra,
     )
-    if "type_params" in ast.FunctionDef._fields:
-        setattr(outer, "type_params", [])  # noqa: B010 - Python 3.12 has it, 3.11 does not
     for node in (outer, *parameters):
         ast.copy_location(node, definition)
     module = compile(ast.Module([outer], []), file, "exec", dont_inherit=True)

@@ -18,6 +18,8 @@ from .errors import OptionError
 PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
+METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
+METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
 COMPILER_VARIABLES: Final = (
     "PATH", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
@@ -56,6 +58,9 @@ class Settings:
         enable_jit: whether a call compiles a variant that is missing.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
+        collect_metrics: how much is measured of calls: 0 nothing, 1 whole calls, 10 compiled code
+            too; 30, 50 and 100 leave room for more.
+        dump_metrics: where metrics are written when the process ends; None writes nothing.
         compiler_variables: the variables, by their own names, that compilers are given.
 
     """
@@ -68,6 +73,9 @@ class Settings:
     enable_jit: bool = True
     verbose_exceptions: bool = False
     log: str | None = None
+    # What is measured has no part in what is built, so it does not count for equality.
+    collect_metrics: int = attrs.field(default=0, eq=False)
+    dump_metrics: Path | None = attrs.field(default=None, eq=False)
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -133,6 +141,18 @@ def _read_level(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_metrics_level(variable: str, text: str) -> int:
+    if text not in map(str, METRICS_LEVELS):
+        raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
+    return int(text)
+
+
+def _read_metrics_file(_: str, text: str) -> Path | None:
+    """Read a flag, or the name of a file."""
+    on = _FLAGS.get(text.lower())
+    return (Path(METRICS_FILE) if on else None) if on is not None else Path(text)
+
+
 def _refused(variable: str, text: str, accepted: str) -> OptionError:
     return OptionError(f"The environment variable '{variable}' must be {accepted}, got '{text}'.")
 
@@ -146,18 +166,34 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "enable_jit": read_flag,
     "verbose_exceptions": read_flag,
     "log": _read_level,
+    "collect_metrics": _read_metrics_level,
+    "dump_metrics": _read_metrics_file,
 }
 
 _current: list[Settings] = []
+_listeners: list[Callable[[], None]] = []
 
 
 def current() -> Settings:
     """Return the settings of the process, read from the environment at first use."""
     if not _current:
         _current[:] = [Settings.from_env()]
+        _tell()
     return _current[0]
 
 
 def set_current(settings: Settings | None) -> None:
     """Replace the settings of the process; None reads the environment again at next use."""
     _current[:] = [] if settings is None else [settings]
+    if settings is not None:
+        _tell()
+
+
+def on_change(listener: Callable[[], None]) -> None:
+    """Call `listener` whenever the process has other settings than before."""
+    _listeners.append(listener)
+
+
+def _tell() -> None:
+    for listener in tuple(_listeners):
+        listener()

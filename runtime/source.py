@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Final
+
 import attrs
+
+PYTHON_PARSER: Final = threading.RLock()
+"""To be held around `ast.parse`, `compile` of a tree, and `inspect.getsource` of a class.
+
+CPython 3.11 counts the depth of trees in one place for all threads, and two that build trees at the
+same time make it raise "AST constructor recursion depth mismatch".
+"""
 
 
 @attrs.frozen

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Parsed:
-    """A typed operator or program, and every operator that it reaches under its key.
+    """A typed operator, scan or program, and every operator and scan that it reaches by key.
 
     A key is the operator's name and the first 16 digits of the digest of its
     canonical bytes, `laplacian:3fa9c2d1e0b7a654`; `operators` is sorted by key.
     """
 
-    root: syntax.Operator | syntax.Program
-    operators: tuple[tuple[str, syntax.Operator], ...]
+    root: syntax.Root
+    operators: tuple[tuple[str, syntax.Callee], ...]
 
     @property
     def text(self) -> str:
@@ -178,8 +178,8 @@ class Generated:
 class Interface:
     """What generated code expects at its entry point, in symbols; `bind` makes the plan of it.
 
-    `fields` are the leaves behind `ptrs` in order, `scalars` those behind the
-    scalar slots, `ints` what each integer is.
+    `fields` are the leaves behind `ptrs` in order, the `tables` of the offset provider follow them;
+    `scalars` are the leaves behind the scalar slots, `ints` what each integer is.
     """
 
     program: str
@@ -193,11 +193,13 @@ class Interface:
     reads: tuple[dataflow.Read, ...]
     workspace: bounds.Bound
     backend: str
+    tables: tuple[dataflow.Table, ...] = ()
 
     @property
     def text(self) -> str:
         """Pointers, integers and scalars, one a line, in order."""
-        rows = [f"ptrs[{i}]     {name}" for i, name in enumerate(self.fields)]
+        memory = [*self.fields, *(f"table {table.name}" for table in self.tables)]
+        rows = [f"ptrs[{i}]     {name}" for i, name in enumerate(memory)]
         rows += [f"ints[{i}]     {source}" for i, source in enumerate(self.ints)]
         rows += [f"scalars[{i}]  {name}" for i, name in enumerate(self.scalars)]
         return "\n".join([*rows, f"arena       {self.workspace} bytes"])

@@ -11,14 +11,18 @@ from .backend import Backend
 cpu: Final = recipes.cpu()
 dace_cpu: Final = recipes.dace()
 reference: Final = recipes.reference()
+gpu: Final = recipes.gpu()
 gtfn_cpu: Final = cpu
+gtfn_gpu: Final = gpu
 itir_python: Final = reference
 
 BACKENDS: Final[dict[str, Backend]] = {
     "cpu": cpu,
     "dace_cpu": dace_cpu,
     "reference": reference,
+    "gpu": gpu,
     "gtfn_cpu": gtfn_cpu,
+    "gtfn_gpu": gtfn_gpu,
     "itir_python": itir_python,
 }
 

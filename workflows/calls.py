@@ -1,18 +1,22 @@
-"""Calls that go through Python: the reference backend, and the `domain=` of an operator."""
+"""Calls of one function under a backend: the native program for them, or a Python function."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from ..runtime import _core
+from ..runtime import _core, observation
+from ..runtime.compiled import reject
 from ..runtime.domain import Domain
 from ..runtime.domain import domain as make_domain
 from ..runtime.errors import ArgumentError, DomainError, nearest
 from ..runtime.structure import elements, leaves_of
+from ..stages.artifacts import Variant
 from .backend import Backend
-from .building import ENTRY, OUT, Variants
-from .variants import leaf_name, variant_of
+from .building import ENTRY, OUT
+from .static_arguments import Static, key_of
+from .variant_table import Variants
+from .variants import leaf_name
 
 
 def is_native(backend: Backend | None) -> bool:
@@ -23,17 +27,107 @@ def is_native(backend: Backend | None) -> bool:
     return any(issubclass(stage.provides[ENTRY], _core.Entry) for stage in stages)
 
 
-def call_python(
-    variants: Variants,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    enable_jit: bool | None,
-) -> None:
-    """Call the variant for these arguments, built if need be."""
-    given = _ordered(variants, args, kwargs)
-    variant = variant_of(variants.parameters, given, {})
-    variants.allow(variant, enable_jit)
-    variants.entry(variant)(*given)
+class Calls:
+    """Calls that go through Python: to a native program for each choice of static values.
+
+    A backend that gives Python functions is called without a native program. `first` is
+    the program for calls without static values, where there is one already.
+    """
+
+    def __init__(self, name: str, variants: Variants, first: _core.Program | None = None) -> None:
+        self._name = name
+        self.variants = variants
+        self._native = is_native(variants.backend)
+        self._programs: dict[Static, _core.Program] = {} if first is None else {(): first}
+        self._quick: dict[Hashable, _core.Program] = {}
+        variants.add = self._add
+
+    def __call__(
+        self,
+        *args: Any,
+        offset_provider: Mapping[str, Any] | None = None,
+        enable_jit: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Call the variant for these arguments, built if need be."""
+        given: dict[str, Any] = {"offset_provider": offset_provider, "enable_jit": enable_jit}
+        if observation.active():
+            self._observed(args, kwargs, given)
+        elif not self._native:
+            self._python(args, kwargs, offset_provider, enable_jit)
+        else:
+            self._program(args, kwargs, given)(*args, **given, **kwargs)
+
+    def forget(self) -> None:
+        """Begin anew: the function is no longer what it was."""
+        self._programs.clear()
+        self._quick.clear()
+
+    def _program(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> _core.Program:
+        """Return the program for the static values of a call."""
+        if not self.variants.static:
+            return self._programs.get(()) or self._made(())
+        key = self._key(args, kwargs)
+        found = self._quick.get(key)
+        if found is None:
+            variant = self.variants.variant(args, kwargs, given["offset_provider"])
+            self.variants.allow(variant, given["enable_jit"])
+            found = self._made(variant.static)
+            self._quick[key] = found
+        return found
+
+    def _key(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable:
+        names, count = self.variants.parameters, len(args)
+        return tuple(
+            key_of(args[place] if (place := names.index(name)) < count else kwargs.get(name))
+            for name in self.variants.static
+        )
+
+    def _made(self, static: Static) -> _core.Program:
+        variants = self.variants
+        made = _core.Program(self._name, variants.parameters, variants.on_miss, reject)
+        return self._programs.setdefault(static, made)
+
+    def _add(self, variant: Variant, entry: Any) -> None:
+        """Hand a new entry to the program that it belongs to."""
+        if self._native:
+            (self._programs.get(variant.static) or self._made(variant.static)).add(entry)
+
+    def _python(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Mapping[str, Any] | None,
+        enable_jit: bool | None,
+    ) -> None:
+        variants = self.variants
+        ordered = _ordered(variants, args, kwargs)
+        variant = variants.variant(ordered, {}, provider)
+        variants.allow(variant, enable_jit)
+        run: Callable[..., Any] = variants.entry(variant)
+        if variant.tables:
+            run(*ordered, offset_provider=provider)
+        else:
+            run(*ordered)
+
+    def _observed(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: dict[str, Any]
+    ) -> None:
+        """Call with everybody watching who asked for it."""
+        variants, provider = self.variants, given["offset_provider"]
+        ordered = _ordered(variants, args, kwargs)
+        variant = variants.variant(ordered, {}, provider)
+        variants.allow(variant, given["enable_jit"])
+        entry = variants.entry(variant)
+        backend = variants.backend.name if variants.backend else ""
+        root = self._name, backend
+        with observation.compiled_call(entry, args, kwargs, provider, root, variant):
+            if self._native:
+                self._program(args, kwargs, given)(*args, **given, **kwargs)
+            else:
+                self._python(args, kwargs, provider, given["enable_jit"])
 
 
 def _ordered(

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.capture import capture
-from ..runtime.definition import Definition, Kind
-from ..runtime.errors import UnsupportedPythonFeatureError
+from ..runtime.definition import Kind, ScanOptions
 from ..runtime.settings import current
 from .backend import Backend
 from .backends import find_backend
-from .building import check
-from .entry_point import CompilationOptions, Made, changed_options, grid_name
+from .building import check, summary
+from .entry_point import CompilationOptions, Made, changed_options, check_grid, grid_name
 from .field_operator import FieldOperator
 from .program import Program, make_program
+from .rebinding import watch
+from .scan_operator import ScanOperator
+from .static_arguments import check_names
 
 DEFAULT_BACKEND: Backend | str | None = None
 """What functions get that are decorated without `backend=`; None leaves it to the settings."""
@@ -71,18 +73,35 @@ def program(
     return decorate if function is None else decorate(function)
 
 
-def scan_operator(function: Callable[..., Any] | None = None, **_: Any) -> Any:
-    """Refuse scans, which are not supported yet."""
+def scan_operator(
+    function: Callable[..., Any] | None = None,
+    *,
+    axis: Any = None,
+    forward: Any = True,
+    init: Any = 0.0,
+    backend: Backend | str | _Unset | None = UNSET,
+    grid_type: Any = None,
+    **options: Any,
+) -> Any:
+    """Make a scan of a function on the scalars of one point, checked at once.
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        definition = capture(function, "scan_operator")
-        lines = definition.source.text.splitlines()
-        place = definition.source.span(1, 0, 1, len(lines[0]))
-        raise UnsupportedPythonFeatureError(
-            place,
-            "scan_operator",
-            notes=[f"Scans are not supported yet, so '{definition.name}' cannot be used."],
-        )
+    The first parameter is the state: what the function returns at one level is the result there,
+    and the state at the next.
+
+    Args:
+        function: left out where the decorator is written with arguments.
+        axis: the vertical dimension to walk along.
+        forward: whether indices grow on the way.
+        init: the first state, of exactly the type of the first parameter.
+        backend: what compiles direct calls; None runs embedded.
+        grid_type: as for `field_operator`.
+        options: compilation options, see `CompilationOptions`.
+
+    """
+    scan = ScanOptions(axis, forward, init)
+
+    def decorate(function: Callable[..., Any]) -> ScanOperator:
+        return ScanOperator(_made(function, "scan_operator", backend, grid_type, options, scan))
 
     return decorate if function is None else decorate(function)
 
@@ -93,13 +112,17 @@ def _made(
     backend: Backend | str | _Unset | None,
     grid_type: Any,
     options: dict[str, Any],
+    scan: ScanOptions | None = None,
 ) -> Made:
-    definition: Definition = capture(function, kind, grid_type=grid_name(grid_type))
+    definition = capture(function, kind, scan=scan, grid_type=grid_name(grid_type))
     check(definition)
-    chosen = changed_options(CompilationOptions(), options)
-    return Made(
-        definition, find_backend(_default() if isinstance(backend, _Unset) else backend), chosen
-    )
+    check_grid(definition)
+    chosen = changed_options(CompilationOptions(enable_jit=current().enable_jit), options)
+    if chosen.static_params:
+        types = dict(summary(definition).signature.parameters)
+        check_names(types, chosen.static_params, definition.name)
+    found = find_backend(_default() if isinstance(backend, _Unset) else backend)
+    return Made(definition, watch(definition), found, chosen)
 
 
 def _default() -> Backend | str | None:

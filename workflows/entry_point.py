@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from ..runtime.capture import recapture
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
+from ..stages.artifacts import Variant
+from ..stages.parse.free_names import objects_in_sight
+from ..stages.parse.stage import forget
 from .backend import Backend
 from .backends import find_backend
-from .building import Variants, parsed, trace
+from .building import summary, trace
+from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
-from .variants import variant_of
+from .static_arguments import check_names, combinations
+from .variant_table import Variants
 
 if TYPE_CHECKING:
     from .inspection import Trace
@@ -28,9 +31,10 @@ class CompilationOptions:
 
     Attributes:
         enable_jit: whether a call compiles what it misses.
-        static_params: parameters whose values are compiled in; not supported yet.
-        static_domains: compile the domains of fields in; not supported yet.
-        connectivities: neighbour tables to compile for; not supported yet.
+        static_params: parameters whose values are compiled in.
+        static_domains: accepted for programs written for other toolchains; our code reads the
+            domains of fields at each call, so it makes no difference.
+        connectivities: neighbour tables that `compile` takes when it is given none.
 
     """
 
@@ -39,17 +43,13 @@ class CompilationOptions:
     static_domains: bool = False
     connectivities: Mapping[str, Any] | None = None
 
-    def __attrs_post_init__(self) -> None:
-        for option in ("static_params", "static_domains", "connectivities"):
-            if getattr(self, option):
-                raise OptionError(f"The compilation option '{option}' is not supported yet.")
-
 
 @attrs.frozen(eq=False)
 class Made:
     """All that a decorated object is made of; other objects are made by changing it."""
 
     definition: Definition
+    watch: Watch
     backend: Backend | None = None
     options: CompilationOptions = CompilationOptions()
     bound: tuple[tuple[str, Any], ...] = ()
@@ -61,6 +61,7 @@ class EntryPoint:
     __definition__: Definition
     _made: Made
     _sets: tuple[Variants, ...]
+    _watch: Watch | None = None
 
     def _wear(self, made: Made) -> None:
         """Look like the function that was decorated."""
@@ -103,7 +104,7 @@ class EntryPoint:
 
     def __gt_type__(self) -> Any:
         """Return the typed signature."""
-        return parsed(self._current()).root
+        return summary(self._current()).signature
 
     def with_backend(self, backend: Backend | str | None) -> Self:
         """Run it by another backend, by name or as an object; None runs embedded."""
@@ -112,30 +113,66 @@ class EntryPoint:
     def with_grid_type(self, grid_type: Any) -> Self:
         """Say on which kind of grid it runs, instead of what was deduced."""
         definition = attrs.evolve(self._current(), grid_type=grid_name(grid_type))
+        check_grid(definition)
         return self._changed(definition=definition)
 
     def with_compilation_options(self, **options: Any) -> Self:
         """Replace compilation options by name."""
         return self._changed(options=changed_options(self._made.options, options))
 
-    def trace(self, *args: Any, until: str | None = None, **kwargs: Any) -> Trace:
+    def trace(
+        self,
+        *args: Any,
+        until: str | None = None,
+        offset_provider: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Trace:
         """Show every stage of a build, for the layout of these arguments or the default one.
 
         `program.trace()["lower"].text` is what stage 'lower' gave. Embedded programs show the
         stages of the reference backend.
         """
-        backend = self.backend or reference()
-        names = self._sets[0].parameters
-        variant = variant_of(names, args, kwargs) if args or kwargs else None
-        return trace(self._current(), backend, variant, until)
+        provider = self._made.options.connectivities if offset_provider is None else offset_provider
+        definition, variants = self._current(), self._sets[0]
+        if args or kwargs:
+            variant = variants.variant(args, kwargs, provider)
+        else:
+            variant = variants.default(provider)
+        return trace(definition, self.backend or reference(), variant, until)
 
-    def compile(self, offset_provider: Any = None, **static: Any) -> Self:
-        """Build it now, for fields as our constructors make them; returns the object itself."""
-        if static:
-            names = ", ".join(f"'{name}'" for name in static)
-            raise OptionError(f"Static arguments such as {names} are not supported yet.")
-        if offset_provider:
-            raise OptionError("Neighbour tables in 'offset_provider' are not supported yet.")
+    def compile(
+        self,
+        offset_provider: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        enable_jit: bool | None = None,
+        **static: Sequence[Any],
+    ) -> Self:
+        """Build it for fields as our constructors make them; returns the object itself.
+
+        Goes on in the background: a call waits for what it needs, `wait_for_compilation` for
+        everything.
+
+        Args:
+            offset_provider: neighbour tables, or a list of such dictionaries to build for each;
+                without it those of the option `connectivities`.
+            enable_jit: whether calls may compile from now on.
+            static: for each static parameter the list of its values; every combination is built.
+
+        """
+        self._check_compilable()
+        variants = self._wanted(offset_provider, static)
+        if enable_jit is not None:
+            self._sets[0].enable_jit = enable_jit
+        self._sets[0].begin(variants)
+        return self
+
+    def build(self, offset_provider: Any = None, **static: Sequence[Any]) -> Self:
+        """Build it like `compile`, but here and now, and no error if it is built already."""
+        self._check_compilable()
+        for variant in self._wanted(offset_provider, static):
+            self._sets[0].entry(variant)
+        return self
+
+    def _check_compilable(self) -> None:
         if self.backend is None:
             raise OptionError(
                 f"'{self.__name__}' runs embedded; there is nothing to compile.",
@@ -143,9 +180,52 @@ class EntryPoint:
             )
         if self._made.bound:
             raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
+
+    def _wanted(self, given: Any, static: Mapping[str, Sequence[Any]]) -> list[Variant]:
+        """Return every combination of static values and offset providers."""
+        self._current()
+        self._choose_static(static)
         variants = self._sets[0]
-        variants.entry(variants.default())
-        return self
+        values = list(combinations(variants.types, static)) if static else [()]
+        providers = self._providers(given)
+        return [variants.default(provider, each) for provider in providers for each in values]
+
+    def _choose_static(self, static: Mapping[str, Sequence[Any]]) -> None:
+        for name, values in static.items():
+            if not isinstance(values, list | tuple):
+                raise TypeError(
+                    f"Static argument '{name}' of '{self.__name__}' takes a list of values, "
+                    f"got '{values!r}'."
+                )
+        variants = self._sets[0]
+        names = tuple(sorted(static))
+        check_names(variants.types, names, self.__name__)
+        if variants.static == names:
+            return
+        if variants.static or variants.table:
+            chosen = ", ".join(map(repr, variants.static)) or "none"
+            raise ValueError(
+                f"The static parameters of '{self.__name__}' are {chosen}, got "
+                f"{', '.join(map(repr, names)) or 'none'}; they are the same for all its variants."
+            )
+        self._set_static(names)
+
+    def _set_static(self, names: tuple[str, ...]) -> None:
+        for variants in self._sets:
+            variants.static = names
+
+    def _providers(self, given: Any) -> list[Mapping[str, Any] | None]:
+        if given is None:
+            given = self._made.options.connectivities
+        if given is None:
+            needed = [name for name, is_needed in self._sets[0].summary.tables if is_needed]
+            if needed:
+                raise OptionError(
+                    f"'{self.__name__}' reads the neighbour tables {', '.join(map(repr, needed))}.",
+                    hints=["Give them: 'compile(offset_provider=...)', or as 'connectivities'."],
+                )
+            return [None]
+        return [given] if isinstance(given, Mapping) else list(given)
 
     @property
     def variants(self) -> str:
@@ -160,37 +240,52 @@ class EntryPoint:
         return f"<{self.__definition__.kind} {self.__qualname__} ({name})>"
 
     def _current(self) -> Definition:
-        refresh(self)
+        self._renew()
         return self.__definition__
 
+    def _renew(self) -> bool:
+        """Read the function again if a name that it sees was bound anew; tell whether it was."""
+        if self._watch is None:
+            self._watch = together(each._made.watch for each in _reached(self))
+        if not self._watch.changed():
+            return False
+        forget()
+        for each in _reached(self):
+            definition = read_again(each.__definition__)
+            each.__definition__ = definition
+            each._made = attrs.evolve(each._made, definition=definition, watch=watch(definition))
+        self._watch = None
+        self._forget()
+        return True
+
+    def _forget(self) -> None:
+        """Drop what was built of the function as it was before."""
+        for variants in self._sets:
+            variants.forget()
+
     def _changed(self, **changes: Any) -> Self:
-        made = attrs.evolve(self._made, definition=self.__definition__)
-        return self._of(attrs.evolve(made, **changes))
+        return self._of(attrs.evolve(self._made, **changes))
 
 
-def refresh(entry: EntryPoint) -> None:
-    """Look again at what the names in a function, and in those that it calls, are bound to now."""
-    seen: set[int] = set()
-    waiting: list[Any] = [entry]
-    while waiting:
-        current = waiting.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        current.__definition__ = recapture(current.__definition__)
-        waiting += _reached(current.__definition__)
+def _reached(entry: EntryPoint) -> list[EntryPoint]:
+    """Return the decorated objects that a function may name, and those that these may name."""
+    found: dict[int, EntryPoint] = {id(entry): entry}
+    waiting = [entry]
+    for each in waiting:  # grows while it is walked
+        for value in objects_in_sight(each.__definition__):
+            if isinstance(value, EntryPoint) and id(value) not in found:
+                found[id(value)] = value
+                waiting.append(value)
+    return waiting
 
 
-def _reached(definition: Definition) -> list[EntryPoint]:
-    """Return the decorated objects that a function may name, directly or through modules."""
-    mentioned = sorted(definition.function.__code__.co_names)
-    values = [value for _, value in definition.closure]
-    looked_into: set[int] = set()
-    for value in values:  # grows while it is walked
-        if isinstance(value, ModuleType) and id(value) not in looked_into:
-            looked_into.add(id(value))
-            values += [vars(value)[name] for name in mentioned if name in vars(value)]
-    return [value for value in values if isinstance(value, EntryPoint)]
+def check_grid(definition: Definition) -> None:
+    """Refuse a Cartesian grid for a function that reads neighbours from tables."""
+    if definition.grid_type == "cartesian" and summary(definition).unstructured:
+        raise OptionError(
+            f"'{definition.name}' reads neighbours from tables, so its grid type is "
+            "'unstructured', got 'cartesian'.",
+        )
 
 
 def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
@@ -199,6 +294,9 @@ def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> 
     for name in changes:
         if name not in known:
             raise OptionError(f"There is no compilation option '{name}'.", name=name, known=known)
+    named = changes.get("static_params")
+    if named is not None:
+        changes = {**changes, "static_params": (named,) if isinstance(named, str) else tuple(named)}
     return attrs.evolve(options, **changes)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from ..runtime import _core, embedded
-from ..runtime.compiled import reject
+from ..runtime import embedded, observation
 from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
-from .building import OUT, Variants, parameter_types, parsed
-from .calls import call_python, domain_scalars, is_native
+from .building import OUT
+from .calls import Calls, domain_scalars
 from .entry_point import EntryPoint, Made, parameter_names
+from .variant_table import Variants
 from .variants import leaf_name
 
 
@@ -21,9 +21,9 @@ class FieldOperator(EntryPoint):
     def __init__(self, made: Made) -> None:
         own = (*parameter_names(made.definition.function), OUT)
         self._wear(made)
-        self._sets = (self._variants(own),)
-        self._whole = self._callable(self._sets[0])
-        self._part: Any = None  # for calls with 'domain=', made by the first of them
+        self._whole = self._calls(own)
+        self._sets = (self._whole.variants,)
+        self._part: Calls | None = None  # for calls with 'domain=', made by the first of them
 
     @classmethod
     def _of(cls, made: Made) -> Self:
@@ -45,43 +45,65 @@ class FieldOperator(EntryPoint):
             raise MissingArgumentError(
                 None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
             )
-        if self.backend is None or embedded.active():
-            embedded.run_operator(
-                self._current(),
-                args,
-                kwargs,
-                out=out,
-                domain=domain,
-                offset_provider=offset_provider,
-            )
-        elif domain is None:
-            self._whole(*args, out=out, enable_jit=enable_jit, **kwargs)
+        self._renew()
+        if observation.active():
+            shown = {**kwargs, "out": out} | ({} if domain is None else {"domain": domain})
+            with observation.program_call(self, args, shown, offset_provider, enable_jit):
+                self._run(args, kwargs, out, domain, offset_provider, enable_jit)
         else:
-            scalars = domain_scalars(out, domain)
-            self._on_part()(*args, out=out, enable_jit=enable_jit, **kwargs, **scalars)
+            self._run(args, kwargs, out, domain, offset_provider, enable_jit)
         return None
 
-    def _variants(self, parameters: tuple[str, ...]) -> Variants:
-        made = self._made
-        return Variants(self._current, made.backend, made.options.enable_jit, parameters)
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        domain: Any,
+        provider: Mapping[str, Any] | None,
+        enable_jit: bool | None,
+    ) -> None:
+        if self.backend is None or embedded.active():
+            self._embedded(args, kwargs, out, domain, provider)
+            return
+        calls, bounds = self._whole, {}
+        if domain is not None:
+            calls, bounds = self._on_part(), domain_scalars(out, domain)
+        calls(*args, offset_provider=provider, enable_jit=enable_jit, out=out, **kwargs, **bounds)
 
-    def _callable(self, variants: Variants) -> Any:
-        if not is_native(self.backend):
-            return _Called(variants)
-        program = _core.Program(self.__name__, variants.parameters, variants.on_miss, reject)
-        variants.add = program.add
-        return program
+    def _embedded(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        domain: Any,
+        provider: Mapping[str, Any] | None,
+    ) -> None:
+        definition = self.__definition__
+        with observation.embedded_call(self, args, kwargs, provider):
+            embedded.run_operator(
+                definition, args, kwargs, out=out, domain=domain, offset_provider=provider
+            )
 
-    def _on_part(self) -> Any:
+    def _calls(self, parameters: tuple[str, ...]) -> Calls:
+        made, static = self._made, self._made.options.static_params
+        variants = Variants(
+            self._current, made.backend, made.options.enable_jit, parameters, static=static or ()
+        )
+        return Calls(self.__name__, variants)
+
+    def _on_part(self) -> Calls:
         if self._part is None:
-            variants = self._variants((*self._sets[0].parameters, *self._bounds()))
-            self._part = self._callable(variants)
-            self._sets = (self._sets[0], variants)
+            whole = self._sets[0]
+            self._part = self._calls((*whole.parameters, *self._bounds()))
+            self._part.variants.static = whole.static
+            self._sets = (whole, self._part.variants)
         return self._part
 
     def _bounds(self) -> list[str]:
         """Name the scalars that hold the ends of a domain, in the order that `lower` gives them."""
-        _, result = parameter_types(parsed(self._current()).root)[-1]
+        result = self._sets[0].summary.signature.result
+        assert result is not None  # an operator has one
         return [
             f"domain.{leaf_name(OUT, path)}.{dim.value}.{end}"
             for path, leaf in leaves(result)
@@ -90,12 +112,7 @@ class FieldOperator(EntryPoint):
             for end in ("start", "stop")
         ]
 
-
-class _Called:
-    """Stands for the native program where a backend gives Python functions."""
-
-    def __init__(self, variants: Variants) -> None:
-        self._variants = variants
-
-    def __call__(self, *args: Any, enable_jit: bool | None = None, **kwargs: Any) -> None:
-        call_python(self._variants, args, kwargs, enable_jit)
+    def _forget(self) -> None:
+        super()._forget()
+        self._whole.forget()
+        self._part, self._sets = None, self._sets[:1]

@@ -37,7 +37,7 @@ class Precompilation:
         """Begin to build a program for the default layout of its fields."""
         if self._pool is None:
             self._pool = self._executor or pool(self.jobs)
-        future = self._pool.submit(program.compile, **static)
+        future = self._pool.submit(program.build, **static)
         self._futures.append((str(program.__name__), future))
 
     def wait(self) -> None:

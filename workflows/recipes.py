@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..runtime.allocator import CPUAllocator
+from ..runtime.errors import OptionError
 from .backend import Backend
 from .graph import Workflow
 
@@ -26,6 +27,11 @@ def dace(**options: Any) -> Backend:
     """Return the backend that writes its C++ with DaCe; it needs the extra 'dace' to build."""
     backend = Backend("dace_cpu", _dace, CPUAllocator())
     return backend.with_options(**options) if options else backend
+
+
+def gpu() -> Backend:
+    """Return the backend for GPUs, which models name at import; using it is an error so far."""
+    return Backend("gpu", _gpu)
 
 
 def reference(**options: Any) -> Backend:
@@ -60,6 +66,12 @@ def _dace() -> Workflow:
     from . import pipelines
 
     return pipelines.dace()
+
+
+def _gpu() -> Workflow:
+    raise OptionError(
+        "Backend 'gpu' is not supported yet.", hints=["Select 'cpu' with 'with_backend'."]
+    )
 
 
 def _reference() -> Workflow:

@@ -12,7 +12,11 @@ from ..stages.artifacts import Variant
 
 
 def variant_of(
-    parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    parameters: Sequence[str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    tables: tuple[tuple[str, int, bool], ...] = (),
+    static: tuple[tuple[str, str], ...] = (),
 ) -> Variant:
     """Describe the arguments of a call; whatever is no field has no layout."""
     given = {**dict(zip(parameters, args, strict=False)), **kwargs}
@@ -23,12 +27,19 @@ def variant_of(
         for path, leaf in leaves_of(given[name])
     )
     domain = any(name.startswith("domain.") for name in parameters)
-    return Variant(unit=tuple((name, dim) for name, dim in found if dim), domain=domain)
+    unit = tuple((name, dim) for name, dim in found if dim)
+    return Variant(unit=unit, static=static, domain=domain, tables=tables)
 
 
-def default_variant(parameters: Iterable[tuple[str, Type]], domain: bool = False) -> Variant:
+def default_variant(
+    parameters: Iterable[tuple[str, Type]],
+    domain: bool = False,
+    tables: tuple[tuple[str, int, bool], ...] = (),
+    static: tuple[tuple[str, str], ...] = (),
+) -> Variant:
     """Describe arguments that our own constructors have made."""
-    return Variant(unit=tuple(_default_units(parameters)), domain=domain)
+    unit = tuple(_default_units(parameters))
+    return Variant(unit=unit, static=static, domain=domain, tables=tables)
 
 
 def leaf_name(parameter: str, path: tuple[int, ...]) -> str:

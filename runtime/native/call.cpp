@@ -7,6 +7,7 @@
 
 #include "scalar.h"
 #include "structure.h"
+#include "table.h"
 
 namespace fieldforge {
 namespace {
@@ -34,6 +35,11 @@ int64_t apply(Op op, int64_t a, int64_t b) {
         case Op::floordiv: return floor_div(a, b);
         default: return floor_mod(a, b);
     }
+}
+
+int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop) {
+    const Entries found = entries_of(view, start, stop);
+    return op == Op::lowest ? found.lowest : found.beyond;
 }
 
 }  // namespace
@@ -65,15 +71,30 @@ Frame::Frame(const CallPlan& plan) : plan_(plan) {
 }
 
 Frame::~Frame() {
+    for (int32_t i : plan_.tables) Py_XDECREF(leaves_[i]);
     if (!owns_leaves_) return;
-    for (size_t i = 0; i < plan_.arguments.size(); ++i) Py_XDECREF(leaves_[i]);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+        if (!plan_.arguments[i].is_table) Py_XDECREF(leaves_[i]);
+    }
 }
 
-Refusal Frame::flatten(PyObject* const* parameters) {
+// A table is held while the program runs: another thread may replace it in the provider.
+Refusal Frame::find_tables(PyObject* provider) {
+    for (int32_t i : plan_.tables) {
+        leaves_[i] = find_table(provider, plan_.arguments[i].name);
+        if (leaves_[i] == nullptr) return {Reason::no_table, {i}};
+    }
+    return {};
+}
+
+Refusal Frame::flatten(PyObject* const* parameters, PyObject* provider) {
     const size_t count = plan_.arguments.size();
+    for (int32_t i : plan_.tables) leaves_[i] = nullptr;
     if (plan_.flat) {
-        for (size_t i = 0; i < count; ++i) leaves_[i] = parameters[plan_.arguments[i].parameter];
-        return {};
+        for (size_t i = 0; i < count; ++i) {
+            if (!plan_.arguments[i].is_table) leaves_[i] = parameters[plan_.arguments[i].parameter];
+        }
+        return find_tables(provider);
     }
     // An attribute of a dataclass may be replaced by another thread while the program runs, so
     // what was found inside a collection is kept alive.
@@ -81,11 +102,12 @@ Refusal Frame::flatten(PyObject* const* parameters) {
     owns_leaves_ = true;
     for (size_t i = 0; i < count; ++i) {
         const Argument& argument = plan_.arguments[i];
+        if (argument.is_table) continue;
         int64_t depth = 0;
         leaves_[i] = walk(parameters[argument.parameter], argument.steps, depth);
         if (leaves_[i] == nullptr) return {Reason::structure, {static_cast<int64_t>(i), depth}};
     }
-    return {};
+    return find_tables(provider);
 }
 
 bool Frame::fits() const {
@@ -95,6 +117,14 @@ bool Frame::fits() const {
         const Axis& axis = field(i).axes[argument.unit];
         if (axis.stride != int64_t{1} << field(i).shift && axis.stop - axis.start > 1) return false;
     }
+    for (int32_t i : plan_.tables) {
+        const TableIndex* table = table_of(leaves_[i]);
+        if (table == nullptr) continue;
+        const Argument& wanted = plan_.arguments[i];
+        const Axis& slots = field(i).axes[1];
+        if (slots.stop - slots.start != wanted.width) return false;
+        if (table->has_skips() && !wanted.skip) return false;
+    }
     return true;
 }
 
@@ -103,6 +133,7 @@ bool Frame::take_field(int32_t argument) {
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
     if ((view.form & wanted.mask) != wanted.form) return false;
+    if (wanted.is_table && view.table == nullptr) return false;
     const Axis* axis = view.axes;
     for (PyObject* dim : wanted.dims) {
         if ((axis++)->dim != dim) return false;
@@ -136,7 +167,9 @@ void Frame::compute() {
         registers_[load.reg] = slot_as_int(load.dtype, &scalars_[load.slot]);
     }
     for (const Instruction& step : plan_.code) {
-        registers_[step.reg] = apply(step.op, value(step.left), value(step.right));
+        const int64_t left = value(step.left), right = value(step.right);
+        registers_[step.reg] = step.table < 0 ? apply(step.op, left, right)
+                                              : ask(field(step.table), step.op, left, right);
     }
     int64_t* next = ints_;
     for (const Operand& source : plan_.ints) *next++ = value(source);

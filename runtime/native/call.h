@@ -25,9 +25,10 @@ class Frame {
     Frame(const Frame&) = delete;
     Frame& operator=(const Frame&) = delete;
 
-    // Looks the leaves up in the parameters.
-    Refusal flatten(PyObject* const* parameters);
-    // Whether strides are what the entry was compiled for; wrong types are left to `check`.
+    // Looks the leaves up in the parameters, and the tables in the offset provider (or null).
+    Refusal flatten(PyObject* const* parameters, PyObject* provider);
+    // Whether strides and tables are what the entry was compiled for; wrong types are left to
+    // `check`.
     bool fits() const;
     // Everything else; after this the words are ready.
     Refusal check();
@@ -42,9 +43,10 @@ class Frame {
         size_t offset;
     };
 
-    const FieldView& field(int32_t argument) const {
+    FieldView& field(int32_t argument) const {
         return *reinterpret_cast<FieldView*>(leaves_[argument]);
     }
+    Refusal find_tables(PyObject* provider);
     int64_t value(Operand operand) const {
         return static_cast<int64_t>(static_cast<uint64_t>(registers_[operand.reg]) +
                                     static_cast<uint64_t>(operand.offset));

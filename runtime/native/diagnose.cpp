@@ -14,6 +14,7 @@ bool Frame::has_type(int32_t argument) const {
     }
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
+    if (wanted.is_table && view.table == nullptr) return false;
     const auto& dims = wanted.dims;
     return view.dtype == wanted.dtype && view.ndim == static_cast<int32_t>(dims.size()) &&
            std::equal(dims.begin(), dims.end(), view.axes,
@@ -26,7 +27,9 @@ Refusal Frame::diagnose_arguments() const {
     Refusal types{Reason::type, {}};
     const auto count = static_cast<int32_t>(plan_.arguments.size());
     for (int32_t i = 0; i < count; ++i) {
-        if (!has_type(i)) types.detail.push_back(i);
+        if (has_type(i)) continue;
+        if (plan_.arguments[i].is_table) return {Reason::table, {i}};
+        types.detail.push_back(i);
     }
     if (!types.detail.empty()) return types;
     for (int32_t i = 0; i < count; ++i) {

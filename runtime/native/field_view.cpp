@@ -1,6 +1,8 @@
 // `FieldView`: the base class of `runtime.field.Field`.
 #include "field_view.h"
 
+#include "table.h"
+
 #include <cstring>
 #include <iterator>
 #include <structmember.h>
@@ -102,7 +104,8 @@ bool complete(FieldView* view, DType dtype) {
     view->dtype = dtype;
     view->form = make_form(dtype, view->ndim, view->device_type,
                            (view->readonly ? 0 : form_writable) | (view->regular ? form_regular : 0));
-    if (familiar_field_type == nullptr && Py_TYPE(view) != field_view_type) {
+    if (familiar_field_type == nullptr && Py_TYPE(view) != field_view_type &&
+        !is_table_type(Py_TYPE(view))) {
         familiar_field_type = reinterpret_cast<PyTypeObject*>(
             Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(view))));
     }
@@ -133,6 +136,8 @@ void reset(FieldView* view) {
     view->origin = view->low = view->high = view->data = 0;
     if (view->axes != view->few) PyMem_Free(view->axes);
     view->axes = view->few;
+    delete view->table;
+    view->table = nullptr;
     PyBuffer_Release(&view->buffer);
     Py_CLEAR(view->owner);
     Py_CLEAR(view->dims);

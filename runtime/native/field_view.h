@@ -39,6 +39,8 @@ struct Axis {
 
 constexpr int inline_axes = 3;
 
+class TableIndex;  // table.h
+
 // Dtype, rank, device, layout and access in one word, so that a call compares them at once.
 // `form_writable` stands apart: a field that is only read may have it or not.
 using Form = uint32_t;
@@ -68,6 +70,7 @@ struct FieldView {
     PyObject* owner;
     PyObject* dims;
     PyObject* weak_references;
+    TableIndex* table;  // null until a call has seen that this is a neighbour table
     Py_buffer buffer;  // held while the view lives, so that the exporter cannot move the memory
 };
 

@@ -5,9 +5,9 @@
 
 namespace fieldforge {
 
-// The quick answer: the hulls of the two fields meet.
+// The quick answer: the hulls of the two fields meet. An empty one meets nothing.
 inline bool hulls_meet(const FieldView& a, const FieldView& b) {
-    return a.low < b.high && b.low < a.high;
+    return a.low < b.high && b.low < a.high && a.low < a.high && b.low < b.high;
 }
 
 // The exact answer, for components, rows, columns and strided slices of one array; a question

@@ -43,13 +43,14 @@ class Compiler {
     }
 
    private:
-    using Key = std::array<int64_t, 5>;
+    using Key = std::array<int64_t, 6>;
 
     void push(nb::handle word, std::vector<Operand>& stack) {
         const auto op = get<std::string>(word, "op");
         if (op == "const") return stack.push_back({0, get<int64_t>(word, "value")});
         if (op == "int") return stack.push_back(earlier(get<int64_t>(word, "value")));
         if (op == "scalar") return stack.push_back(load_scalar(word));
+        if (op == "lowest" || op == "beyond") return ask_table(op, word, stack);
         for (auto [name, offset] : words) {
             if (op == name) return stack.push_back(load_word(offset / sizeof(int64_t), word));
         }
@@ -85,7 +86,7 @@ class Compiler {
         if (argument.dtype == DType::float32 || argument.dtype == DType::float64) {
             refuse("a bound depends on a floating point number");
         }
-        const auto [reg, is_new] = place({-1, argument.slot, 0, 0, 0});
+        const auto [reg, is_new] = place({-1, argument.slot, 0, 0, 0, 0});
         if (is_new) plan_.scalar_loads.push_back({reg, argument.slot, argument.dtype});
         return {reg, 0};
     }
@@ -99,7 +100,7 @@ class Compiler {
         const auto at = static_cast<uint16_t>(axis * (sizeof(Axis) / sizeof(int64_t)) + offset);
         const bool is_stride = offset == offsetof(Axis, stride) / sizeof(int64_t);
         const auto shift = static_cast<uint8_t>(is_stride ? dtype_shift(argument.dtype) : 0);
-        const auto [reg, is_new] = place({-2, argument.slot, at, 0, 0});
+        const auto [reg, is_new] = place({-2, argument.slot, at, 0, 0, 0});
         if (is_new) plan_.loads.push_back({reg, argument.slot, at, shift});
         return {reg, 0};
     }
@@ -114,9 +115,25 @@ class Compiler {
                     static_cast<int64_t>(bits(left.offset) - bits(right.offset))};
         }
         const auto [reg, is_new] = place(
-            {static_cast<int64_t>(op), left.reg, left.offset, right.reg, right.offset});
+            {static_cast<int64_t>(op), left.reg, left.offset, right.reg, right.offset, 0});
         if (is_new) plan_.code.push_back({reg, op, left, right});
         return {reg, 0};
+    }
+
+    void ask_table(const std::string& op, nb::handle word, std::vector<Operand>& stack) {
+        if (stack.size() < 2) refuse("'" + op + "' needs two values");
+        const auto index = get<int32_t>(word, "argument");
+        if (!argument_of(word, true).is_table) {
+            refuse("argument " + std::to_string(index) + " is no table");
+        }
+        const Operand stop = stack.back();
+        stack.pop_back();
+        const Operand start = stack.back();
+        const Op code = op == "lowest" ? Op::lowest : Op::beyond;
+        const auto [reg, is_new] = place({static_cast<int64_t>(code), start.reg, start.offset,
+                                          stop.reg, stop.offset, index});
+        if (is_new) plan_.code.push_back({reg, code, start, stop, index});
+        stack.back() = {reg, 0};
     }
 
     std::pair<int32_t, bool> place(const Key& key) {
@@ -139,11 +156,22 @@ class Compiler {
     std::map<Key, int32_t> seen_;
 };
 
+Argument read_table(Argument made, nb::handle given) {
+    made.name = given.attr("name").ptr();
+    made.width = get<int64_t>(given, "width");
+    made.skip = get<bool>(given, "skip");
+    if (made.dtype != DType::int32 || made.dims.size() != 2) refuse("a table is int32 over 2 axes");
+    if (made.written) refuse("a table is written");
+    made.read = true;
+    return made;
+}
+
 Argument read_argument(nb::handle given, int32_t parameters) {
     Argument made{};
     const auto kind = get<std::string>(given, "kind");
-    if (kind != "field" && kind != "scalar") refuse("unknown kind of argument '" + kind + "'");
-    made.is_field = kind == "field";
+    made.is_table = kind == "table";
+    made.is_field = kind == "field" || made.is_table;
+    if (!made.is_field && kind != "scalar") refuse("unknown kind of argument '" + kind + "'");
     made.read = get<bool>(given, "read");
     made.written = get<bool>(given, "written");
     const auto dtype = get<std::string>(given, "dtype");
@@ -155,6 +183,7 @@ Argument read_argument(nb::handle given, int32_t parameters) {
         refuse("axis " + std::to_string(made.unit) + " of an argument does not exist");
     }
     made.parameter = -1;
+    if (made.is_table) return read_table(std::move(made), given);
     for (nb::handle index : given.attr("path")) {
         const auto step = nb::cast<int32_t>(index);
         if (step < 0) refuse("a path goes through element " + std::to_string(step));
@@ -191,11 +220,19 @@ void read_arguments(CallPlan& plan, nb::handle given) {
     count_elements(plan.arguments);
     for (int32_t i = 0; i < static_cast<int32_t>(plan.arguments.size()); ++i) {
         Argument& argument = plan.arguments[i];
+        if (argument.is_table) {
+            plan.tables.push_back(i);
+            continue;
+        }
         auto& slots = argument.is_field ? plan.fields : plan.scalars;
         argument.slot = static_cast<int32_t>(slots.size());
         slots.push_back(i);
         plan.flat &= argument.steps.empty();
         if (argument.unit >= 0) plan.units.push_back(i);
+    }
+    for (int32_t i : plan.tables) {
+        plan.arguments[i].slot = static_cast<int32_t>(plan.fields.size());
+        plan.fields.push_back(i);
     }
 }
 
@@ -206,6 +243,7 @@ Box read_box(CallPlan& plan, Compiler& compiler, nb::handle given, bool written)
         refuse("a box belongs to no field");
     }
     Argument& target = plan.arguments[box.argument];
+    if (written && target.is_table) refuse("a table is written");
     (written ? target.written : target.read) = true;
     const nb::object start = given.attr("start"), stop = given.attr("stop");
     if (nb::len(start) != target.dims.size() || nb::len(stop) != target.dims.size()) {

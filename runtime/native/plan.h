@@ -33,13 +33,14 @@ struct ScalarLoad {
     DType dtype;
 };
 
-enum class Op : uint8_t { add, sub, mul, min, max, floordiv, mod };
+enum class Op : uint8_t { add, sub, mul, min, max, floordiv, mod, lowest, beyond };
 
 struct Instruction {
     int32_t reg;
     Op op;
     Operand left;
     Operand right;
+    int32_t table = -1;  // argument whose rows left .. right are asked, for the last two
 };
 
 // One step into a nested tuple or collection that must have `count` elements.
@@ -51,7 +52,11 @@ struct Step {
 struct Argument {
     int32_t parameter;
     std::vector<Step> steps;  // empty: the parameter itself is the leaf
-    bool is_field;
+    bool is_field;            // has a pointer: a field or a table
+    bool is_table;            // is found in the offset provider under `name`
+    PyObject* name;           // borrowed from the Python plan
+    int64_t width;            // of a table
+    bool skip;                // a table may have missing entries
     bool read;
     bool written;
     DType dtype;
@@ -89,7 +94,8 @@ struct CallPlan {
     int32_t parameters = 0;
     bool flat = true;  // no argument lies inside a tuple
     std::vector<Argument> arguments;
-    std::vector<int32_t> fields;   // argument behind each pointer
+    std::vector<int32_t> fields;   // argument behind each pointer: fields, then tables
+    std::vector<int32_t> tables;   // arguments
     std::vector<int32_t> scalars;  // argument behind each scalar slot
     std::vector<int32_t> written;  // positions in `fields`
     std::vector<int32_t> units;    // arguments with a required unit stride
@@ -101,6 +107,13 @@ struct CallPlan {
     std::vector<Access> accesses;
     std::vector<Inside> inside;  // every range of every box, once
     Operand workspace;
+
+    // How much the plan asks of layout and tables: where a plan that asks more fits, it is faster.
+    size_t demands() const {
+        size_t whole = 0;
+        for (int32_t i : tables) whole += !arguments[i].skip;
+        return units.size() + whole;
+    }
 };
 
 // Translates the Python plan and verifies it on the way; throws nanobind::python_error or

@@ -99,8 +99,17 @@ PyObject* reject_missing(Program* self, PyObject* const* bound, Py_ssize_t count
     return reject_binding(self, Reason::missing, tuple_of(missing));
 }
 
+// The arguments of one call in the order of the parameters, and what stands beside them.
+struct Bound {
+    PyObject** values;
+    Py_ssize_t count;
+    PyObject* provider = nullptr;
+};
+
 // Puts the arguments in the order of the parameters; false with a Python error set.
-bool bind(Program* self, const Given& given, PyObject** bound, Py_ssize_t count) {
+bool bind(Program* self, const Given& given, Bound& into) {
+    PyObject** const bound = into.values;
+    const Py_ssize_t count = into.count;
     if (given.positional > count) {
         reject_binding(self, Reason::too_many, PyLong_FromSsize_t(given.positional));
         return false;
@@ -120,6 +129,9 @@ bool bind(Program* self, const Given& given, PyObject** bound, Py_ssize_t count)
                 return false;
             }
             if (index == Keyword::failed) return false;
+            if (index == Keyword::offset_provider) {
+                into.provider = given.values[given.positional + i];
+            }
             continue;
         }
         if (bound[index] != nullptr) {
@@ -135,11 +147,22 @@ bool bind(Program* self, const Given& given, PyObject** bound, Py_ssize_t count)
 
 enum class Outcome { done, failed, no_fit };
 
-Outcome call_entry(Program* self, Entry* entry, PyObject* const* bound, Py_ssize_t count) {
+// What `on_reject` is shown: the arguments and, where there are tables, the provider after them.
+PyObject* shown(const Entry* entry, const Bound& bound) {
+    if (entry->plan->tables.empty()) return tuple_of(bound.values, bound.count);
+    PyObject* made = PyTuple_New(bound.count + 1);
+    for (Py_ssize_t i = 0; made != nullptr && i <= bound.count; ++i) {
+        PyObject* value = i < bound.count ? bound.values[i] : bound.provider;
+        PyTuple_SET_ITEM(made, i, Py_NewRef(value == nullptr ? Py_None : value));
+    }
+    return made;
+}
+
+Outcome call_entry(Program* self, Entry* entry, const Bound& bound) {
     Refusal refusal;
     {
         Frame frame(*entry->plan);
-        refusal = frame.flatten(bound);
+        refusal = frame.flatten(bound.values, bound.provider);
         if (!refusal) {
             if (!frame.fits()) return Outcome::no_fit;
             refusal = frame.check();
@@ -147,17 +170,17 @@ Outcome call_entry(Program* self, Entry* entry, PyObject* const* bound, Py_ssize
         if (!refusal) refusal = frame.run(entry->address, *entry->arena);
     }
     if (!refusal) return Outcome::done;
-    const Held arguments(tuple_of(bound, count));
+    const Held arguments(shown(entry, bound));
     reject(self, entry->source, arguments.get(), refusal.reason, tuple_of(refusal.detail));
     return Outcome::failed;
 }
 
-Outcome call_first_fit(Program* self, PyObject* const* bound, Py_ssize_t count) {
+Outcome call_first_fit(Program* self, const Bound& bound) {
     // By index: looking into a dataclass may run Python code, and that may add an entry.
     for (size_t i = 0; i < self->entries->size(); ++i) {
         Entry* entry = (*self->entries)[i];
         const Held held(Py_NewRef(reinterpret_cast<PyObject*>(entry)));
-        const Outcome outcome = call_entry(self, entry, bound, count);
+        const Outcome outcome = call_entry(self, entry, bound);
         if (outcome != Outcome::no_fit) return outcome;
     }
     return Outcome::no_fit;
@@ -179,12 +202,12 @@ bool ask_for_entry(Program* self, const Given& given) {
     return static_cast<bool>(result);
 }
 
-PyObject* call_bound(Program* self, const Given& given, PyObject** bound, Py_ssize_t count) {
-    if (!bind(self, given, bound, count)) return nullptr;
-    Outcome outcome = call_first_fit(self, bound, count);
+PyObject* call_bound(Program* self, const Given& given, Bound bound) {
+    if (!bind(self, given, bound)) return nullptr;
+    Outcome outcome = call_first_fit(self, bound);
     if (outcome == Outcome::no_fit) {
         if (!ask_for_entry(self, given)) return nullptr;
-        outcome = call_first_fit(self, bound, count);
+        outcome = call_first_fit(self, bound);
     }
     if (outcome == Outcome::done) Py_RETURN_NONE;
     if (outcome == Outcome::no_fit) {
@@ -202,10 +225,10 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* values, size_t flags,
     try {
         std::array<PyObject*, 64> few;
         if (count <= static_cast<Py_ssize_t>(few.size())) {
-            return call_bound(self, given, few.data(), count);
+            return call_bound(self, given, {few.data(), count});
         }
         std::vector<PyObject*> many(static_cast<size_t>(count));
-        return call_bound(self, given, many.data(), count);
+        return call_bound(self, given, {many.data(), count});
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
@@ -280,7 +303,7 @@ PyObject* add(PyObject* object, PyObject* given) {
     }
     // An entry that asks for more is faster where it fits, whenever it was added.
     const auto behind = [](const Entry* one, const Entry* other) {
-        return one->plan->units.size() > other->plan->units.size();
+        return one->plan->demands() > other->plan->demands();
     };
     try {
         auto& entries = *self->entries;

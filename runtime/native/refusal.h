@@ -25,6 +25,8 @@ enum class Reason : int {
     inputs_overlap = 18,   // written argument, read argument
     memory = 19,           // bytes of workspace, bytes of snapshots
     status = 20,           // what the program returned
+    no_table = 21,         // argument that the offset provider does not have
+    table = 22,            // argument for which the offset provider has something else
 };
 
 struct Refusal {

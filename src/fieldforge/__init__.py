@@ -13,6 +13,7 @@ array([1., 2., 4.])
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Final as _Final
 
 from . import errors
 from .runtime import settings as _settings
@@ -20,7 +21,15 @@ from .runtime.annotations import Dims
 from .runtime.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
 from .runtime.builtins import __all__ as _builtins
 from .runtime.connectivity import CartesianConnectivity, FieldOffset, GridType
-from .runtime.constructors import FieldConstructor, as_field, empty, full, ones, zeros
+from .runtime.constructors import (
+    FieldConstructor,
+    as_connectivity,
+    as_field,
+    empty,
+    full,
+    ones,
+    zeros,
+)
 from .runtime.device import Device, DeviceType
 from .runtime.dimension import (
     Dimension,
@@ -33,9 +42,10 @@ from .runtime.domain import Domain, UnitRange, domain, unit_range
 from .runtime.excepthook import install_excepthook as _install_excepthook
 from .runtime.field import Field
 from .runtime.namespace import FrozenNamespace
+from .runtime.neighbour_table import Connectivity
 from .workflows import recipes
 from .workflows.backend import Backend
-from .workflows.backends import cpu, dace_cpu, gtfn_cpu, itir_python, reference
+from .workflows.backends import cpu, dace_cpu, gtfn_cpu, gtfn_gpu, itir_python, reference
 from .workflows.decorators import field_operator, program, scan_operator
 from .workflows.engine import Engine
 from .workflows.events import Collector
@@ -44,14 +54,18 @@ from .workflows.graph import Workflow
 from .workflows.session import engine, using
 
 if _TYPE_CHECKING:
+    from ._core.definitions import CUPY_DEVICE_TYPE, is_scalar_type
+    from .workflows.background import wait_for_compilation
     from .workflows.precompile import precompile
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CUPY_DEVICE_TYPE",
     "Backend",
     "CartesianConnectivity",
     "Collector",
+    "Connectivity",
     "Device",
     "DeviceType",
     "Dimension",
@@ -67,6 +81,7 @@ __all__ = [
     "Text",
     "UnitRange",
     "Workflow",
+    "as_connectivity",
     "as_field",
     "as_non_staggered",
     "cpu",
@@ -79,6 +94,8 @@ __all__ = [
     "flip_staggered",
     "full",
     "gtfn_cpu",
+    "gtfn_gpu",
+    "is_scalar_type",
     "is_staggered",
     "itir_python",
     "ones",
@@ -90,23 +107,45 @@ __all__ = [
     "stage",
     "unit_range",
     "using",
+    "wait_for_compilation",
     "zeros",
     *_builtins,
 ]
+
+_LATE: _Final = {
+    "CUPY_DEVICE_TYPE": "._core.definitions",
+    "is_scalar_type": "._core.definitions",
+    "precompile": ".workflows.precompile",
+    "wait_for_compilation": ".workflows.background",
+}
+_MODULES: _Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("allocators", "backend", "common", "config", "constructors", "custom_layout_allocators",
+         "experimental", "field_utils", "named_collections", "typing"),
+        (),
+    ),
+    "ffront": ("decorator", "experimental", "fbuiltins"),
+    "instrumentation": ("hook_machinery", "hooks", "metrics"),
+    "program_processors": ("runners.dace", "runners.gtfn"),
+}  # fmt: skip
 
 if not _TYPE_CHECKING:  # type checkers would take it to have every name
 
     def __getattr__(name: str) -> object:
         """Import what few programs use when it is asked for, see decision 0005."""
-        if name == "precompile":
-            from .workflows.precompile import precompile
+        from importlib import import_module
 
-            return precompile
+        if name in _LATE:
+            return getattr(import_module(_LATE[name], __name__), name)
+        if name in _MODULES:
+            for inner in _MODULES[name]:
+                import_module(f".{name}.{inner}", __name__)
+            return import_module(f".{name}", __name__)
         raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
 _install_excepthook(lambda: _settings.current().verbose_exceptions)

@@ -7,15 +7,18 @@ from typing import Any
 from ._core.definitions import DimsT, ScalarT
 from .runtime.annotations import Dims
 from .runtime.connectivity import CartesianConnectivity, GridType, OffsetProvider
+from .runtime.connectivity import is_neighbour_table as is_neighbor_table
 from .runtime.dimension import (
     Dimension,
     DimensionKind,
     NamedIndex,
     as_non_staggered,
+    check_dims,
     flip_staggered,
     is_staggered,
     promote_dims,
 )
+from .runtime.dimension import in_canonical_order as order_dimensions
 from .runtime.domain import (
     Domain,
     DomainLike,
@@ -27,10 +30,15 @@ from .runtime.domain import (
     named_range,
     unit_range,
 )
+from .runtime.domain import domain as make_domain
 from .runtime.field import Field, make
+from .runtime.neighbour_table import Connectivity, ConnectivityType
+from .runtime.neighbour_table import Connectivity as NeighborTable
 
 __all__ = [
     "CartesianConnectivity",
+    "Connectivity",
+    "ConnectivityType",
     "Dimension",
     "DimensionKind",
     "Dims",
@@ -42,20 +50,31 @@ __all__ = [
     "Infinity",
     "NamedIndex",
     "NamedRange",
+    "NeighborTable",
     "OffsetProvider",
     "RangeLike",
     "ScalarT",
     "UnitRange",
     "as_non_staggered",
+    "check_dims",
     "domain",
     "flip_staggered",
+    "is_neighbor_table",
     "is_staggered",
     "named_range",
+    "order_dimensions",
     "promote_dims",
     "unit_range",
 ]
 
 
-def _field(ndarray: Any, *, domain: Any) -> Any:
+def _field(ndarray: Any, *, domain: DomainLike) -> Any:
     """Put an array on a domain without copying it."""
-    return make(ndarray, globals()["domain"](domain))
+    return make(ndarray, make_domain(domain))
+
+
+def _connectivity(
+    ndarray: Any, codomain: Dimension, *, domain: DomainLike, skip_value: int | None = None
+) -> Connectivity:
+    """Make a neighbour table of a copy of an array of indices."""
+    return Connectivity(ndarray, make_domain(domain), codomain, skip_value)

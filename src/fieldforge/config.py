@@ -22,7 +22,8 @@ from typing import Any
 import attrs
 
 from .forwarding import Elsewhere, ForwardingModule
-from .runtime.settings import current, set_current
+from .runtime.errors import OptionError
+from .runtime.settings import METRICS_FILE, METRICS_LEVELS, current, set_current
 
 
 class BuildCacheLifetime(enum.Enum):
@@ -30,6 +31,14 @@ class BuildCacheLifetime(enum.Enum):
 
     SESSION = 1
     PERSISTENT = 2
+
+
+class BuildJobsMode(enum.StrEnum):
+    """Where builds run; ours run in threads, and the compiler in processes of its own."""
+
+    SERIAL = "serial"
+    THREAD = "thread"
+    PROCESS = "process"
 
 
 class CMakeBuildType(enum.StrEnum):
@@ -54,15 +63,31 @@ def _fixed(name: str, value: Any) -> Elsewhere:
     def write(given: Any) -> None:
         if given != value:
             warnings.warn(
-                f"'config.{name}' has no effect in fieldforge; it stays {value!r}.", stacklevel=4
+                f"'config.{name}' has no effect in fieldforge; it stays {value!r}.", stacklevel=3
             )
 
     return Elsewhere(lambda: value, write)
 
 
+def _level(value: Any) -> int:
+    if value not in METRICS_LEVELS:
+        listed = ", ".join(map(str, METRICS_LEVELS))
+        raise OptionError(f"The level of metrics must be one of {listed}, got '{value!r}'.")
+    return int(value)
+
+
+def _metrics_file(value: Any) -> Path | None:
+    """Read a flag, or the name of a file."""
+    if isinstance(value, str | Path) and str(value):
+        return Path(value)
+    return Path(METRICS_FILE) if value else None
+
+
 _WITHOUT_EFFECT = {
     "ADD_GPU_TRACE_MARKERS": False,
     "BUILD_CACHE_LIFETIME": BuildCacheLifetime.PERSISTENT,
+    "BUILD_CACHE_VERSION_ID": "",  # results are found by what they were made of
+    "BUILD_JOBS_MODE": BuildJobsMode.THREAD,
     "CMAKE_BUILD_TYPE": CMakeBuildType.RELEASE,
     "DEBUG": False,
     "SKIP_DACE_WARNINGS": True,
@@ -72,6 +97,8 @@ _WITHOUT_EFFECT = {
 FORWARDED: dict[str, Elsewhere] = {
     "BUILD_CACHE_DIR": _setting("cache_dir", Path),
     "BUILD_JOBS": _setting("jobs", int),
+    "COLLECT_METRICS_LEVEL": _setting("collect_metrics", _level),
+    "DUMP_METRICS_AT_EXIT": _setting("dump_metrics", _metrics_file),
     "ENABLE_JIT_DEFAULT": _setting("enable_jit", bool),
     "VERBOSE_EXCEPTIONS": _setting("verbose_exceptions", bool),
     **{name: _fixed(name, value) for name, value in _WITHOUT_EFFECT.items()},

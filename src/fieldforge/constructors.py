@@ -1,5 +1,13 @@
 """What `gt4py.next.constructors` offers."""
 
-from .runtime.constructors import FieldConstructor, as_field, empty, full, ones, zeros
+from .runtime.constructors import (
+    FieldConstructor,
+    as_connectivity,
+    as_field,
+    empty,
+    full,
+    ones,
+    zeros,
+)
 
-__all__ = ["FieldConstructor", "as_field", "empty", "full", "ones", "zeros"]
+__all__ = ["FieldConstructor", "as_connectivity", "as_field", "empty", "full", "ones", "zeros"]

@@ -1,4 +1,4 @@
-"""Modules with attributes that are kept elsewhere, so that setting or patching one reaches there."""
+"""Modules with attributes that are kept elsewhere: setting or patching one reaches there."""
 
 from __future__ import annotations
 

@@ -6,25 +6,33 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from ...runtime.dimension import Dimension
 from ...runtime.plan import Code, Word
-from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol
-from ..ir.dataflow import Leaf
+from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol, TableBound
+from ..ir.dataflow import Leaf, Table
 from ..ir.strides import Stride
 
 
 @attrs.frozen
 class Symbols:
-    """Where symbols stand: leaves by name, and integers that are already computed."""
+    """Where symbols stand: arguments by name, and integers that are already computed.
 
-    leaves: tuple[Leaf, ...]
+    Tables are arguments behind the leaves; as memory they are called `table C2E`.
+    """
+
+    dims: tuple[tuple[Dimension, ...], ...]
     places: Mapping[str, int]
     ints: Mapping[Bound | Stride, int]
 
     @classmethod
-    def of(cls, leaves: Sequence[Leaf], ints: Sequence[Bound | Stride]) -> Symbols:
-        """Give leaves and integers their numbers, in order."""
-        places = {leaf.name: index for index, leaf in enumerate(leaves)}
-        return cls(tuple(leaves), places, {source: index for index, source in enumerate(ints)})
+    def of(
+        cls, leaves: Sequence[Leaf], ints: Sequence[Bound | Stride], tables: Sequence[Table] = ()
+    ) -> Symbols:
+        """Give leaves, tables and integers their numbers, in order."""
+        names = [leaf.name for leaf in leaves] + [f"table {table.name}" for table in tables]
+        dims = [leaf.dims for leaf in leaves] + [(table.target, table.local) for table in tables]
+        places = {name: index for index, name in enumerate(names)}
+        return cls(tuple(dims), places, {source: index for index, source in enumerate(ints)})
 
 
 def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) -> Code:
@@ -50,6 +58,9 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
             for other in reversed(others):
                 pending += [Word(part.op), other]
             pending.append(first)
+        elif isinstance(part, TableBound):
+            asked = Word(part.end, argument=symbols.places[f"table {part.table}"])
+            pending += [asked, part.stop, part.start]
         else:
             words.append(_word(part, symbols))
     return tuple(words)
@@ -62,7 +73,7 @@ def _word(symbol: Const | ScalarSymbol | DomainSymbol | Stride, symbols: Symbols
         case ScalarSymbol(name=name):
             return Word("scalar", argument=symbols.places[name])
         case DomainSymbol(end=end, field=name, dim=dim):
-            axis = symbols.leaves[symbols.places[name]].dims.index(dim)
+            axis = symbols.dims[symbols.places[name]].index(dim)
             return Word(end, argument=symbols.places[name], axis=axis)
         case Stride(name=name, axis=axis):
             return Word("stride", argument=symbols.places[name], axis=axis)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...runtime.plan import Access, Argument, Box, Plan
 from ..artifacts import Interface
 from ..ir.bounds import Ranges
@@ -11,14 +13,17 @@ from .codes import Symbols, code_of
 
 def plan_of(interface: Interface) -> Plan:
     """Return the argument plan of an interface."""
-    symbols = Symbols.of(interface.leaves, interface.ints)
+    types = {leaf.name: (leaf.dims, leaf.dtype) for leaf in interface.leaves}
+    symbols = Symbols.of(interface.leaves, interface.ints, interface.tables)
     return Plan(
         program=interface.program,
         parameters=interface.parameters,
         arguments=_arguments(interface),
         ints=tuple(code_of(source, symbols, i) for i, source in enumerate(interface.ints)),
         accesses=tuple(
-            _access(statement, [read for read in interface.reads if read.statement == i], symbols)
+            _access(
+                statement, [read for read in interface.reads if read.statement == i], symbols, types
+            )
             for i, statement in enumerate(interface.statements)
         ),
         workspace=code_of(interface.workspace, symbols),
@@ -30,7 +35,7 @@ def _arguments(interface: Interface) -> tuple[Argument, ...]:
     unit = dict(interface.unit)
     read = {read.name for read in interface.reads}
     written = {store.target for each in interface.statements for store in each.stores}
-    return tuple(
+    leaves = tuple(
         Argument(
             name=leaf.name,
             path=leaf.path,
@@ -43,6 +48,20 @@ def _arguments(interface: Interface) -> tuple[Argument, ...]:
         )
         for leaf in interface.leaves
     )
+    tables = tuple(
+        Argument(
+            name=table.name,
+            path=(),
+            kind="table",
+            dtype="int32",
+            dims=(table.target, table.local),
+            read=True,
+            width=table.width,
+            skip=table.skip,
+        )
+        for table in interface.tables
+    )
+    return leaves + tables
 
 
 def _axis(leaf: Leaf, dim: str | None) -> int:
@@ -50,7 +69,9 @@ def _axis(leaf: Leaf, dim: str | None) -> int:
     return -1 if dim is None else names.index(dim)
 
 
-def _access(statement: Statement, reads: list[Read], symbols: Symbols) -> Access:
+def _access(
+    statement: Statement, reads: list[Read], symbols: Symbols, types: Mapping[str, object]
+) -> Access:
     """Return the boxes of a statement, and which of its arguments may be one memory.
 
     A field that the program itself reads and writes may always be: code was generated for that.
@@ -60,7 +81,7 @@ def _access(statement: Statement, reads: list[Read], symbols: Symbols) -> Access
         (symbols.places[target], symbols.places[read.name])
         for target in targets
         for read in reads
-        if target == read.name or (read.pointwise and _is_alike(target, read.name, symbols))
+        if target == read.name or (read.pointwise and types[target] == types.get(read.name))
     ]
     writes = dict.fromkeys((store.target, store.box) for store in statement.stores)
     return Access(
@@ -70,16 +91,11 @@ def _access(statement: Statement, reads: list[Read], symbols: Symbols) -> Access
     )
 
 
-def _is_alike(target: str, source: str, symbols: Symbols) -> bool:
-    left, right = (symbols.leaves[symbols.places[name]] for name in (target, source))
-    return left.dims == right.dims and left.dtype == right.dtype
-
-
 def _box(name: str, box: Ranges, symbols: Symbols) -> Box:
     ranges = {range_.dim: range_ for range_ in box}
-    leaf = symbols.leaves[symbols.places[name]]
+    place = symbols.places[name]
     return Box(
-        argument=symbols.places[name],
-        start=tuple(code_of(ranges[dim].start, symbols) for dim in leaf.dims),
-        stop=tuple(code_of(ranges[dim].stop, symbols) for dim in leaf.dims),
+        argument=place,
+        start=tuple(code_of(ranges[dim].start, symbols) for dim in symbols.dims[place]),
+        stop=tuple(code_of(ranges[dim].stop, symbols) for dim in symbols.dims[place]),
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..ir import dataflow
-from .points import Node, Offsets
+from .places import Coords, is_still
+from .points import Node
 
 ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
@@ -15,6 +16,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
 _DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 60}
 _CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
 _TRANSCENDENTAL: Final = 25
+_COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
 
 def operations(op: str) -> int:
@@ -43,11 +45,27 @@ def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float
         node = nodes[index]
         costs[index] = 0.0
         # what has no dimensions is computed once, outside all loops
-        if isinstance(node.value, dataflow.Map) and node.dims:
-            places: dict[int, set[Offsets]] = {}
-            for operand, offsets in node.operands:
-                places.setdefault(operand, set()).add(offsets)
-            here = [o for o, at in places.items() if len(at) == 1 and not any(min(at))]
-            shared = sum(costs[operand] / users[operand] for operand in here)
-            costs[index] = operations(node.value.op) + shared
+        if isinstance(node.value, _COMPUTED) and node.dims:
+            places: dict[int, set[Coords]] = {}
+            for operand, coords in node.operands:
+                places.setdefault(operand, set()).add(coords)
+            costs[index] = _own(node.value) + sum(
+                _share(node.value, costs[operand], users[operand], at)
+                for operand, at in places.items()
+            )
     return costs
+
+
+def _own(value: dataflow.Value) -> float:
+    if isinstance(value, dataflow.Map):
+        return operations(value.op)
+    return 1.0
+
+
+def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:
+    """Return what an operand at some places costs its user."""
+    if isinstance(value, dataflow.Reduce):
+        return len(at) * (1 + cost / users)
+    (first, *others) = at
+    here = not others and is_still(first)
+    return cost / users if here else 0.0

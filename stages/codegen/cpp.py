@@ -6,8 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from ...runtime.dimension import Dimension
 from ...runtime.plan import ENTRY
-from ..ir.bounds import Bound
-from ..ir.loops import Argument, Buffer, Compute, Constant, Instruction, Kernel, Load, Nest, Store
+from ..ir.bounds import Bound, Range
+from ..ir.loops import (
+    Advance,
+    Argument,
+    Buffer,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Loop,
+    Nest,
+    Number,
+    State,
+    Store,
+)
 from ..ir.strides import Stride
 from .arena import extent
 from .cpp_operations import TYPES, express, literal
@@ -43,8 +58,9 @@ class Writer:
         self.functions: dict[str, str] = {}
         self.buffers = {buffer.name: buffer for buffer in kernel.buffers}
         fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
+        tables = [buffer for buffer in kernel.buffers if buffer.memory == "table"]
         arrays = [buffer for buffer in kernel.buffers if buffer.memory == "arena"]
-        self.names = {buffer.name: f"p{i}" for i, buffer in enumerate(fields)}
+        self.names = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
         self.names |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
         self.scalar_names = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 
@@ -70,11 +86,10 @@ class Writer:
     def pointers(self) -> Iterator[str]:
         """Name the memory: fields at index 0, arrays in their slots moved to index 0."""
         touched = {name for nest in self.kernel.nests for name in buffers_of(nest)}
-        fields = [buffer for buffer in self.kernel.buffers if buffer.memory == "field"]
-        for i, buffer in enumerate(fields):
-            if buffer.name in touched:
-                type_ = _stored(buffer)
-                yield f"  {type_}* const p{i} = ({type_}*)ptrs[{i}];"
+        for buffer in self.kernel.buffers:
+            if buffer.memory != "arena" and buffer.name in touched:
+                type_, name = _stored(buffer), self.names[buffer.name]
+                yield f"  {type_}* const {name} = ({type_}*)ptrs[{name[1:]}];"
         offset = "(char*)arena"
         for place, size in enumerate(self.kernel.slots):
             yield f"  char* const slot{place} = {offset};"
@@ -132,14 +147,32 @@ class Writer:
             indent = "  " * (level + 2)
             if level == depth - 1:
                 yield from rows.pointers(indent)
-            if level == 0:
+                yield from rows.states(indent)
+            if level == 0 and loop.kind != "sequential":
                 yield f"{self._threads(nest, shared)}"
-            elif loop.kind == "vector":
+            if level < depth - 1:
+                yield f"{indent}{self._loop(level, loop, loop.range)}"
+                yield from rows.at(level + 1)
+            else:
+                yield from self._innermost(nest, rows, indent)
+        yield "  " + "}" * (max(0, depth - 1) + bool(guard) + 1)
+
+    def _innermost(self, nest: Nest, rows: _Rows, indent: str) -> Iterator[str]:
+        """Write the innermost loop, or its parts one after another."""
+        level = len(nest.loops) - 1
+        loop = nest.loops[level]
+        for part, range_ in enumerate(nest.parts or (loop.range,)):
+            if loop.kind == "vector" and (level or part):
                 yield SIMD
-            start, stop = self.bound(loop.range.start), self.bound(loop.range.stop)
-            yield f"{indent}for (s64 i{level} = {start}; i{level} < {stop}; ++i{level}) {{"
-            yield from rows.at(level + 1)
-        yield "  " + "}" * (depth + bool(guard) + 1)
+            yield f"{indent}{self._loop(level, loop, range_)}"
+            yield from rows.at(level + 1, part)
+            yield f"{indent}}}"
+
+    def _loop(self, level: int, loop: Loop, range_: Range) -> str:
+        start, stop = self.bound(range_.start), self.bound(range_.stop)
+        if loop.backward:
+            return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
+        return f"for (s64 i{level} = {start}; i{level} < {stop}; ++i{level}) {{"
 
     def _threads(self, nest: Nest, shared: int) -> str:
         counts = [f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box]
@@ -156,55 +189,79 @@ class _Rows:
         self.writer = writer
         self.nest = nest
         self.dims = [loop.range.dim for loop in nest.loops]
-        self.rows: dict[tuple[str, tuple[int, ...]], str] = {}
+        self.rows: dict[tuple[str, tuple[tuple[int | None, int], ...]], str] = {}
         for row in nest.body:
             if isinstance(row, Load | Store):
                 key = self._key(row)
                 if key is not None:
                     self.rows.setdefault(key, f"r{len(self.rows)}")
 
-    def at(self, level: int) -> Iterator[str]:
-        """Write the instructions that stand inside `level` loops."""
+    def at(self, level: int, part: int = 0) -> Iterator[str]:
+        """Write the instructions that stand inside `level` loops, of one part of the innermost."""
         indent = "  " * (level + 2)
+        inside = level == len(self.dims)
         for number, row in enumerate(self.nest.body):
-            if row.level == level and not isinstance(row, Constant | Argument):
+            here = row.level == level and (not inside or row.part == part)
+            if here and not isinstance(row, Constant | Argument | Index | Number):
                 yield indent + self._line(number, row)
+
+    def states(self, indent: str) -> Iterator[str]:
+        """Define the states of a scan before its loop."""
+        for k, (dtype, row) in enumerate(self.nest.states):
+            yield f"{indent}{TYPES[dtype][0]} s{k} = {self._operand(row)};"
 
     def pointers(self, indent: str) -> Iterator[str]:
         """Define the rows: all indices but the innermost are added up outside its loop."""
-        for (name, offsets), row in self.rows.items():
+        for (name, places), row in self.rows.items():
             buffer = self.writer.buffers[name]
             terms = [
-                self.writer.term(buffer, axis, self._index(dim, offsets[axis]))
+                self.writer.term(buffer, axis, index)
                 for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1]
+                if dim is not self.dims[-1] and (index := self._index(dim, *places[axis])) != "0"
             ]
             address = " + ".join([self.writer.names[name], *terms])
             yield f"{indent}{_stored(buffer)}* const {row} = {address};"
 
-    def _key(self, access: Load | Store) -> tuple[str, tuple[int, ...]] | None:
+    def _places(self, access: Load | Store) -> list[tuple[int | None, int]]:
+        """Return row and offset of each axis."""
+        count = len(self.writer.buffers[access.buffer].dims)
+        if not isinstance(access, Load):
+            return [(None, 0)] * count
+        return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
+
+    def _key(self, access: Load | Store) -> tuple[str, tuple[tuple[int | None, int], ...]] | None:
         """Return what tells rows apart, or None for what is not read along the innermost loop."""
         buffer = self.writer.buffers[access.buffer]
         if not self.dims or self.dims[-1] not in buffer.dims:
             return None
-        offsets = access.offsets if isinstance(access, Load) else (0,) * len(buffer.dims)
-        pairs = zip(buffer.dims, offsets, strict=True)
-        return access.buffer, tuple(0 if dim is self.dims[-1] else n for dim, n in pairs)
+        places = self._places(access)
+        inner = buffer.dims.index(self.dims[-1])
+        rows = [self.nest.body[row] for row, _ in places if row is not None]
+        if places[inner][0] is not None or any(row.level == len(self.dims) for row in rows):
+            return None
+        places[inner] = (None, 0)
+        return access.buffer, tuple(places)
 
-    def _index(self, dim: Dimension, offset: int) -> str:
-        name = f"i{self.dims.index(dim)}"
+    def _index(self, dim: Dimension, row: int | None, offset: int) -> str:
+        if row is not None:
+            name = self._operand(row)
+        elif dim in self.dims:
+            name = f"i{self.dims.index(dim)}"
+        else:
+            return str(offset)
         return name if not offset else f"({name} {'+' if offset > 0 else '-'} {abs(offset)})"
 
     def _place(self, access: Load | Store) -> str:
         buffer = self.writer.buffers[access.buffer]
-        offsets = access.offsets if isinstance(access, Load) else (0,) * len(buffer.dims)
+        places = self._places(access)
         key = self._key(access)
         axes = range(len(buffer.dims))
         if key is not None:
             axes = range(buffer.dims.index(self.dims[-1]), buffer.dims.index(self.dims[-1]) + 1)
         terms = [
-            self.writer.term(buffer, axis, self._index(buffer.dims[axis], offsets[axis]))
+            self.writer.term(buffer, axis, index)
             for axis in axes
+            if (index := self._index(buffer.dims[axis], *places[axis])) != "0"
         ]
         pointer = self.writer.names[access.buffer] if key is None else self.rows[key]
         return f"{pointer}[{' + '.join(terms) or '0'}]"
@@ -212,11 +269,18 @@ class _Rows:
     def _line(self, number: int, row: Instruction) -> str:
         if isinstance(row, Store):
             return f"{self._place(row)} = {self._operand(row.value)};"
+        if isinstance(row, Advance):
+            return f"s{row.index} = {self._operand(row.value)};"
         return f"const {TYPES[row.dtype][0]} v{number} = {self._value(row)};"
 
     def _value(self, row: Instruction) -> str:
         if isinstance(row, Load):
-            return f"{self._place(row)}{' != 0' if row.dtype == 'bool' else ''}"
+            value = self._place(row)
+            if row.when is not None:
+                value = f"({self._operand(row.when)} ? {value} : {TYPES[row.dtype][0]}(0))"
+            return f"{value}{' != 0' if row.dtype == 'bool' else ''}"
+        if isinstance(row, State):
+            return f"s{row.index}"
         if isinstance(row, Compute):
             args = [self._operand(arg) for arg in row.args]
             dtypes = [self.nest.body[arg].dtype for arg in row.args]
@@ -232,6 +296,10 @@ class _Rows:
                 return literal(text, row.dtype)
             case Argument(name=name):
                 return self.writer.scalar_names[name]
+            case Index(dim=dim):
+                return f"i{self.dims.index(dim)}"
+            case Number(bound=bound):
+                return f"s64({self.writer.bound(bound)})"
         return f"v{number}"
 
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..ir.bounds import Range, Ranges, add, difference
+from ..ir.bounds import Ranges, difference
 from ..ir.loops import Load, Nest, Store
 
 
-def fields_to_stage(final: Nest, later: Sequence[Nest]) -> frozenset[str]:
-    """Return the fields that `final` may not store before the rest of its statement has read them.
+def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
+    """Return the fields that `nest` may not store before the rest of its statement has read them.
 
     It reads one at another point than it writes, or a later nest reads it where it is written.
     """
-    risky: set[str] = set()
-    written = {store.buffer for store in final.body if isinstance(store, Store)}
-    for load in loads(final):
-        if load.buffer in written and any(load.offsets):
-            risky.add(load.buffer)
-    for nest in later:
-        for load in loads(nest):
-            if load.buffer in written and not are_disjoint(read_box(nest, load), final.box):
-                risky.add(load.buffer)
+    written = {row.buffer for row in nest.body if isinstance(row, Store)}
+    written = {name for name in written if not name.startswith("@")}  # arrays are written once
+    risky = {load.buffer for load in loads(nest) if load.buffer in written and not load.is_here}
+    for other in later if written else ():
+        for reading in other.reads:
+            if reading.buffer in written and not are_disjoint(reading.box, nest.box):
+                risky.add(reading.buffer)
     return frozenset(risky)
 
 
@@ -32,32 +30,24 @@ def is_pointwise(
 
     `nests` are those of one group of stores and `outputs` the fields that the statement writes,
     to the boxes `earlier` by nests before these. What nests read that only fill arrays
-    is not overwritten yet.
+    is not overwritten yet, unless a nest before them has stored.
     """
     targets, boxes = frozenset(outputs), list(earlier)
     for nest in nests:
         stores = any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
-        for load in loads(nest):
-            if load.buffer == name:
-                if stores and any(load.offsets):
-                    return False
-                if not all(are_disjoint(read_box(nest, load), box) for box in boxes):
-                    return False
+        if stores and any(load.buffer == name and not load.is_here for load in loads(nest)):
+            return False
+        own = [reading.box for reading in nest.reads if reading.buffer == name]
+        if not all(are_disjoint(read, box) for read in own for box in boxes):
+            return False
+        if stores:
+            boxes.append(nest.box)
     return True
 
 
 def loads(nest: Nest) -> Iterator[Load]:
     """Yield the loads of a nest."""
     return (row for row in nest.body if isinstance(row, Load))
-
-
-def read_box(nest: Nest, load: Load) -> Ranges:
-    """Return the indices that a load touches, in the order of the loops that it depends on."""
-    ranges = {loop.range.dim: loop.range for loop in nest.loops}
-    return tuple(
-        Range(dim, add(ranges[dim].start, offset), add(ranges[dim].stop, offset))
-        for dim, offset in zip(load.dims, load.offsets, strict=True)
-    )
 
 
 def are_disjoint(left: Ranges, right: Ranges) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const
-from ..ir.loops import Kernel, Load, Nest, Store
+from ..ir.bounds import Apply, Bound, Const, TableBound, parts
+from ..ir.loops import Kernel, Load, Nest, Number, Store
 from ..ir.strides import Stride
 
 
@@ -17,13 +17,16 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
     found: dict[Bound | Stride, None] = {}
     touched = {name for nest in kernel.nests for name in buffers_of(nest)}
     for buffer in kernel.buffers:
-        if buffer.memory == "field" and buffer.name in touched:
+        if buffer.memory != "arena" and buffer.name in touched:
             for axis, dim in enumerate(buffer.dims):
                 if dim is not buffer.unit:
                     found[Stride(buffer.name, axis)] = None
     for bound in _bounds(kernel):
         symbol, _ = split(bound)
-        if symbol is not None:
+        if symbol is not None and symbol not in found:
+            # what a table is asked is shared by the bounds of all that is gathered with it
+            asked = (part for part in parts(symbol) if isinstance(part, TableBound))
+            found |= dict.fromkeys(asked)
             found[symbol] = None
     return tuple(found)
 
@@ -52,9 +55,10 @@ def buffers_of(nest: Nest) -> list[str]:
 
 def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for nest in kernel.nests:
-        for range_ in (*nest.guard, *nest.box):
+        for range_ in (*nest.guard, *nest.box, *nest.parts):
             yield range_.start
             yield range_.stop
+        yield from (row.bound for row in nest.body if isinstance(row, Number))
     for buffer in kernel.buffers:
         for range_ in buffer.box:
             yield range_.start

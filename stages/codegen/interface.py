@@ -10,7 +10,7 @@ from ..ir import dataflow
 from ..ir.bounds import Ranges, hull
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
-from .hazards import is_pointwise, loads, read_box
+from .hazards import is_pointwise
 from .integers import integers
 from .schedule import Group
 
@@ -40,6 +40,7 @@ def describe(
         reads=tuple(reads),
         workspace=kernel.workspace,
         backend=backend,
+        tables=program.tables,
     )
 
 
@@ -71,15 +72,22 @@ def _reads(
     earlier: Sequence[Ranges],
     statement: int,
 ) -> list[Read]:
-    """Return the hull of what the nests of one group read of each field."""
-    boxes: dict[str, Ranges] = {}
+    """Return the hull of what the nests of one group read of each field and table, tables first.
+
+    A second box of the same field is what must be there because indices are moved inside.
+    """
+    boxes: dict[tuple[str, Ranges | None], Ranges] = {}
     for nest in nests:
-        for load in loads(nest):
-            box = read_box(nest, load)
-            boxes[load.buffer] = hull(boxes[load.buffer], box) if load.buffer in boxes else box
+        for reading in nest.reads:
+            key = (reading.buffer, reading.box if reading.moved else None)
+            box = reading.box
+            boxes[key] = hull(boxes[key], box) if key in boxes else box
     targets = [store.target for store in stores]
-    return [
-        Read(statement, name, boxes[name], is_pointwise(name, nests, targets, earlier))
-        for name in (buffer.name for buffer in kernel.buffers if buffer.memory == "field")
-        if name in boxes
-    ]
+    found = []
+    for memory in ("table", "field"):
+        for buffer in kernel.buffers:
+            own = [box for (name, _), box in boxes.items() if name == buffer.name]
+            if buffer.memory == memory and own:
+                alike = is_pointwise(buffer.name, nests, targets, earlier)
+                found += [Read(statement, buffer.name, box, alike) for box in own]
+    return found

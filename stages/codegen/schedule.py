@@ -9,14 +9,18 @@ import attrs
 from ...runtime.dimension import Dimension
 from ..artifacts import Lowered, Variant
 from ..ir import dataflow
-from ..ir.bounds import Ranges
-from ..ir.loops import Buffer, Instruction, Kernel, Nest, Store, verify
+from ..ir.bounds import Ranges, hull
+from ..ir.loops import Buffer, Instruction, Kernel, Loop, Nest, Store, verify
 from .arena import plan_arena
-from .body import copy_body, write_body
-from .hazards import fields_to_stage, loads
+from .body import Body, copy_body, write_body
+from .discovery import Home, Homes, table_buffer
+from .hazards import fields_to_stage
+from .needs import Need, joined
 from .order import loops_over, order_dims, unit_dims
-from .placement import Rules, place
-from .points import Point, Points
+from .placement import STORES, Array, Placement, Rules, Walk, place
+from .places import Point, still
+from .points import Points
+from .scans import first_states, scan_body, scan_loops, state_arrays
 
 
 @attrs.frozen
@@ -30,9 +34,8 @@ class Group:
 
 @attrs.frozen
 class Draft:
-    """The nests of one group: those that fill arrays, then the one that stores."""
+    """The nests of one group in order, and the arrays that they fill."""
 
-    group: Group
     nests: tuple[Nest, ...]
     arrays: tuple[Buffer, ...]
     notes: tuple[str, ...]
@@ -47,7 +50,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     fields = {leaf.name: leaf for leaf in program.leaves if leaf.kind == "field"}
     units = unit_dims(variant.unit, {name: leaf.dims for name, leaf in fields.items()})
     rules = attrs.evolve(rules, units=tuple(units.items()))
-    points = Points(program.values)
+    points = Points(program.values, program.tables)
     check_versions(program, points)
     groups: list[Group] = []
     nests: list[Nest] = []
@@ -55,6 +58,10 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     buffers = [
         Buffer(name, "field", leaf.dtype, leaf.dims, units.get(name))
         for name, leaf in fields.items()
+    ]
+    buffers += [
+        Buffer(table_buffer(table.name), "table", "int32", (table.target, table.local))
+        for table in program.tables
     ]
     for index, statement in enumerate(program.statements):
         drafts: list[Draft] = []
@@ -66,6 +73,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         ordered, copies = _stage(drafts, rules)
         buffers += copies
         nests += ordered
+    buffers = [_padded(buffer, nests) for buffer in buffers]
     kernel = Kernel(
         program.name,
         tuple((leaf.name, leaf.dtype) for leaf in program.leaves if leaf.kind == "scalar"),
@@ -76,11 +84,21 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     return verify(plan_arena(kernel)), tuple(groups)
 
 
+def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
+    """Give an array room for the one element that is read when indices are moved inside it."""
+    if buffer.memory == "arena":
+        for nest in nests:
+            for reading in nest.reads:
+                if reading.moved and reading.buffer == buffer.name:
+                    buffer = attrs.evolve(buffer, box=hull(buffer.box, reading.box))
+    return buffer
+
+
 def check_versions(program: dataflow.Dataflow, points: Points) -> None:
     """Refuse a program that reads a version of a field that memory no longer, or not yet, holds."""
     writes: dict[str, int] = {}
     for statement in program.statements:
-        for index in points.reachable(points.at(store.value)[0] for store in statement.stores):
+        for index in points.reachable(points.at(store.value) for store in statement.stores):
             value = points.nodes[index].value
             if isinstance(value, dataflow.Input) and value.version != writes.get(value.name, 0):
                 raise ValueError(
@@ -98,102 +116,212 @@ def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
     return [Group(index, box, tuple(stores)) for box, stores in boxes.items()]
 
 
-@attrs.frozen
-class _Context:
-    """What all nests of one group share; `names` are the buffers of the nodes that are arrays."""
-
-    points: Points
-    rules: Rules
-    group: Group
-    number: int
-    names: Mapping[int, str]
-
-
 def _draft(points: Points, group: Group, number: int, first: int, rules: Rules) -> Draft:
     roots = [points.at(store.value) for store in group.stores]
     placement = place(points, roots, group.box, rules)
-    names = {index: f"@{first + i}" for i, (index, _, _) in enumerate(placement.arrays)}
-    boxes = {index: box for index, box, _ in placement.arrays}
-    context = _Context(points, rules, group, number, names)
-    nests = []
-    for together in _share_nests(context, boxes):
-        fills = [(names[index], _still(points, index)) for index in together]
-        nests.append(_nest(context, fills, boxes[together[0]], "fills"))
-    stores = [(store.target, root) for store, root in zip(group.stores, roots, strict=True)]
-    nests.append(_nest(context, stores, group.box, "stores"))
-    arrays = tuple(
-        _array(names[index], points.nodes[index].value, box, reason, rules)
-        for index, box, reason in placement.arrays
-    )
-    return Draft(group, tuple(nests), arrays, placement.notes)
+    return _Drafting(points, group, number, first, rules, placement).run(roots)
 
 
-def _share_nests(context: _Context, boxes: Mapping[int, Ranges]) -> list[list[int]]:
-    """Return the arrays nest by nest: one box and one depth in the chain of arrays share a nest."""
-    nodes = {name: index for index, name in context.names.items()}
-    depths: dict[int, int] = {}
-    shared: dict[tuple[int, Ranges], list[int]] = {}
-    for index, box in boxes.items():
-        nest = _nest(context, [(context.names[index], _still(context.points, index))], box, "")
-        sources = [depths[nodes[load.buffer]] for load in loads(nest) if load.buffer in nodes]
-        depths[index] = 1 + max(sources, default=0)
-        shared.setdefault((depths[index], box), []).append(index)
-    return [shared[key] for key in sorted(shared, key=lambda key: (key[0], shared[key][0]))]
+@attrs.frozen
+class _Fill:
+    """What fills arrays: some of one box, or a scan."""
+
+    box: Ranges
+    arrays: tuple[Array, ...] = ()
+    walk: Walk | None = None
+
+    @property
+    def node(self) -> int:
+        """The first node that it computes."""
+        return self.arrays[0].node if self.walk is None else self.walk.node
 
 
-def _still(points: Points, index: int) -> Point:
-    return index, (0,) * len(points.nodes[index].dims)
+class _Drafting:
+    """Makes the nests of one group, given which values are arrays."""
 
+    def __init__(
+        self,
+        points: Points,
+        group: Group,
+        number: int,
+        first: int,
+        rules: Rules,
+        placement: Placement,
+    ) -> None:
+        self.points = points
+        self.group = group
+        self.number = number
+        self.rules = rules
+        self.units = [dim for _, dim in rules.units]
+        self.placement = placement
+        self.states: list[Buffer] = []
+        self.names = {array.node: f"@{first + i}" for i, array in enumerate(placement.arrays)}
+        self.homes: Homes = {
+            array.node: Home(self.names[array.node], array.box, self._axis(array.node))
+            for array in placement.arrays
+        }
 
-def _nest(context: _Context, stores: Sequence[tuple[str, Point]], box: Ranges, verb: str) -> Nest:
-    order, reason = _order(box, context.rules)
-    loops = loops_over(box, order)
-    body = write_body(context.points, stores, loops, context.names)
-    why = f"{verb} {', '.join(buffer for buffer, _ in stores)}"
-    guard = context.group.box
-    return Nest(context.number, loops, body, guard, f"{why}; {reason}" if loops else why)
+    def _axis(self, node: int) -> Dimension | None:
+        value = self.points.nodes[node].value
+        if not isinstance(value, dataflow.Result):
+            return None
+        scan = self.points.nodes[self.points.nodes[node].operands[0][0]].value
+        assert isinstance(scan, dataflow.Scan)
+        return scan.axis
+
+    def run(self, roots: Sequence[Point]) -> Draft:
+        """Return the nests: those that fill arrays, then the one that stores."""
+        nests = [nest for fill in self._fills() for nest in self._filled(fill)]
+        by_scans = {number for walk in self.placement.walks for number in walk.stores}
+        stores = [
+            (store.target, root)
+            for number, (store, root) in enumerate(zip(self.group.stores, roots, strict=True))
+            if number not in by_scans
+        ]
+        if stores:
+            nests.append(self._nest(stores, self.group.box, STORES, self.homes, "stores"))
+        arrays = [self._array(array) for array in self.placement.arrays]
+        return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
+
+    def _fills(self) -> list[_Fill]:
+        """Return what fills arrays in order; one box and one depth in the chain share a nest."""
+        depths: dict[int, int] = {}
+        shared: dict[tuple[int, Ranges], list[Array]] = {}
+        walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
+        fills: list[tuple[int, _Fill]] = []
+        results = {array.node: self._walk_of(array) for array in self.placement.arrays}
+        plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
+        for node in sorted([*plain, *walked]):
+            reads = self.placement.needs.get(node, {})
+            below = [depths[results[each] or each] for each in reads if each in results]
+            depths[node] = 1 + max(below, default=0)
+            if node in plain:
+                shared.setdefault((depths[node], plain[node].box), []).append(plain[node])
+            else:
+                own = tuple(each for each in self.placement.arrays if results[each.node] == node)
+                fills.append((depths[node], _Fill(walked[node].box, own, walked[node])))
+        fills += [(depth, _Fill(box, tuple(arrays))) for (depth, box), arrays in shared.items()]
+        return [fill for _, fill in sorted(fills, key=lambda each: (each[0], each[1].node))]
+
+    def _walk_of(self, array: Array) -> int | None:
+        """Return the scan whose result an array is."""
+        node = self.points.nodes[array.node]
+        return node.operands[0][0] if isinstance(node.value, dataflow.Result) else None
+
+    def _filled(self, fill: _Fill) -> list[Nest]:
+        if fill.walk is not None:
+            return self._scanned(fill.walk, fill.arrays)
+        nodes = [array.node for array in fill.arrays]
+        homes = {node: home for node, home in self.homes.items() if node not in nodes}
+        stores = [(self.names[node], self._here(node)) for node in nodes]
+        return [self._nest(stores, fill.box, nodes, homes, "fills")]
+
+    def _here(self, node: int) -> Point:
+        return node, still(len(self.points.nodes[node].dims))
+
+    def _nest(
+        self,
+        stores: Sequence[tuple[str, Point]],
+        box: Ranges,
+        nodes: int | Sequence[int],
+        homes: Homes,
+        verb: str,
+    ) -> Nest:
+        order, reason = _order(box, self.rules)
+        loops = loops_over(box, order)
+        needs = self._needs([nodes] if isinstance(nodes, int) else nodes)
+        body = write_body(self.points, stores, loops, homes, needs)
+        why = f"{verb} {', '.join(buffer for buffer, _ in stores)}"
+        return self._made(body, loops, f"{why}; {reason}" if loops else why)
+
+    def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
+        needs: dict[int, Need] = {}
+        for nest in nodes:
+            for node, need in self.placement.needs.get(nest, {}).items():
+                needs[node] = joined(needs.get(node), need)
+        return needs
+
+    def _made(self, body: Body, loops: tuple[Loop, ...], reason: str) -> Nest:
+        guard = self.group.box
+        return Nest(self.number, loops, body.rows, guard, reason, body.reads, body.parts)
+
+    def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
+        """Return the nest of a scan, after one that sets its states where they are arrays."""
+        scan = self.points.nodes[walk.node]
+        value = scan.value
+        assert isinstance(value, dataflow.Scan)
+        loops, beside = scan_loops(value, walk.box, self.units)
+        stores = [(self.names[array.node], self._leaf(array.node)) for array in arrays]
+        stores += [
+            (store.target, self._leaf(self.points.at(store.value)[0]))
+            for store in (self.group.stores[number] for number in walk.stores)
+        ]
+        needs = self._needs([walk.node])
+        states: tuple[Buffer, ...] = ()
+        nests = []
+        why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
+        if beside:
+            number = self.number * 1000 + len(self.states)
+            states = state_arrays(self.points, walk.node, number, walk.box, loops)
+            self.states += states
+            box = states[0].box
+            over, _ = _order(box, self.rules)
+            first = loops_over(box, over)
+            body = first_states(self.points, walk.node, states, first, self.homes, needs)
+            nests.append(self._made(body, first, f"sets the states of {scan.name}"))
+        body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
+        return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
+
+    def _leaf(self, node: int) -> int:
+        value = self.points.nodes[node].value
+        assert isinstance(value, dataflow.Result)
+        return value.index
+
+    def _array(self, array: Array) -> Buffer:
+        value = self.points.nodes[array.node].value
+        order, _ = _order(array.box, self.rules)
+        name = self.names[array.node]
+        return Buffer(
+            name, "arena", value.dtype, value.dims, order[-1], array.box, order, reason=array.reason
+        )
 
 
 def _order(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
     return order_dims([range_.dim for range_ in box], [dim for _, dim in rules.units])
 
 
-def _array(name: str, value: dataflow.Value, box: Ranges, reason: str, rules: Rules) -> Buffer:
-    order, _ = _order(box, rules)
-    return Buffer(name, "arena", value.dtype, value.dims, order[-1], box, order, reason=reason)
-
-
 def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buffer]]:
     """Let what would overwrite values still to be read go through arrays, copied at the end."""
+    planned = [nest for draft in drafts for nest in draft.nests]
     nests: list[Nest] = []
     copies: list[Nest] = []
     arrays: list[Buffer] = []
-    for index, draft in enumerate(drafts):
-        final = draft.nests[-1]
-        later = [nest for other in drafts[index + 1 :] for nest in other.nests]
-        risky = fields_to_stage(final, later)
+    for index, nest in enumerate(planned):
+        risky = fields_to_stage(nest, planned[index + 1 :])
         body: list[Instruction] = []
-        for row in final.body:
+        for row in nest.body:
             if isinstance(row, Store) and row.buffer in risky:
-                array = _copy_array(row, final, rules)
-                arrays.append(array)
-                copies.append(_copy_nest(final, row.buffer, array))
-                body.append(attrs.evolve(row, buffer=array.name))
+                name = f"@{row.buffer}.{nest.statement}"
+                body.append(attrs.evolve(row, buffer=name))
+                if all(array.name != name for array in arrays):  # parts of a loop store apart
+                    arrays.append(_copy_array(name, row, nest, rules))
+                    copies.append(_copy_nest(nest, row.buffer, arrays[-1], rules))
             else:
                 body.append(row)
-        nests += [*draft.nests[:-1], attrs.evolve(final, body=tuple(body))]
+        nests.append(attrs.evolve(nest, body=tuple(body)) if risky else nest)
     return [*nests, *copies], arrays
 
 
-def _copy_array(store: Store, final: Nest, rules: Rules) -> Buffer:
-    order, _ = _order(final.guard, rules)
-    dims = tuple(range_.dim for range_ in final.guard)
+def _copy_array(name: str, store: Store, nest: Nest, rules: Rules) -> Buffer:
+    order, _ = _order(nest.guard, rules)
+    dims = tuple(range_.dim for range_ in nest.guard)
     reason = f"'{store.buffer}' would be overwritten before all of it is read"
     unit = order[-1] if order else None
-    name = f"@{store.buffer}.{final.statement}"
-    return Buffer(name, "arena", store.dtype, dims, unit, final.guard, order, reason=reason)
+    return Buffer(name, "arena", store.dtype, dims, unit, nest.guard, order, reason=reason)
 
 
-def _copy_nest(final: Nest, target: str, array: Buffer) -> Nest:
-    body = copy_body(target, array, final.loops)
-    return attrs.evolve(final, body=body, reason=f"copies {array.name} to {target}")
+def _copy_nest(nest: Nest, target: str, array: Buffer, rules: Rules) -> Nest:
+    loops = loops_over(nest.guard, _order(nest.guard, rules)[0])
+    body = copy_body(target, array, loops)
+    reason = f"copies {array.name} to {target}"
+    return Nest(nest.statement, loops, body.rows, nest.guard, reason, body.reads)

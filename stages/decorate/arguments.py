@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ...runtime.arguments import MISFIT, as_number, describe
-from ...runtime.errors import ArgumentError, OverlapError, ReadOnlyError
+from ...runtime.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
 from ...runtime.structure import elements
 from ...runtime.types import FieldType, ScalarType, Type
-from ..ir.dataflow import Dataflow, Leaf
+from ..ir.dataflow import Dataflow, Leaf, Table
 
 
 def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -31,6 +31,31 @@ def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
         if np.shares_memory(found[first].ndarray, found[second].ndarray):
             raise OverlapError(f"Arguments '{first}' and '{second}' are written and share memory.")
     return found
+
+
+def tables_of(program: Dataflow, provider: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the neighbour tables of a program out of an offset provider, and check them."""
+    return {table.name: _table(table, provider) for table in program.tables}
+
+
+def _table(table: Table, provider: Mapping[str, Any]) -> Any:
+    if table.name not in provider:
+        raise MissingOffsetError(f"Offset '{table.name}' not found in offset provider.")
+    given = provider[table.name]
+    dims = (table.target, table.local)
+    if not getattr(given, "__fieldforge_table__", False) or given.dims != dims:
+        raise ArgumentError(
+            f"Expected offset '{table.name}' in the offset provider to be a neighbour table over "
+            f"({dims[0].value}, {dims[1].value}), got '{describe(given)}'.",
+            hint="Make it with 'as_connectivity'.",
+        )
+    missing = given.skip_value is not None
+    if given.shape[1] != table.width or (missing and not table.skip):
+        raise ArgumentError(
+            f"Table '{table.name}' has {given.shape[1]} neighbours{', some missing' * missing}; "
+            f"the program was built for {table.width}{', some missing' * table.skip}."
+        )
+    return given
 
 
 def _inside(leaf: Leaf, arguments: Sequence[Any]) -> Any:

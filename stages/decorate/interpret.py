@@ -17,13 +17,13 @@ class Entry:
 
     lowered: Lowered
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None) -> None:
         """Check types and ranges as a compiled program does, then run."""
-        from .arguments import arguments_of
+        from .arguments import arguments_of, tables_of
         from .evaluation import check_ranges, interpret
 
         program = self.lowered.program
-        leaves = arguments_of(program, arguments)
+        leaves = arguments_of(program, arguments) | tables_of(program, offset_provider or {})
         for statement in program.statements:
             check_ranges(program, statement, leaves)
         interpret(self.lowered, leaves)

@@ -5,18 +5,26 @@ values: a sum is terms with integer factors, sorted by their text, and at most o
 minima and maxima are flat, keep one argument of those that differ by a constant, and take up the
 constant that is added to them. Bounds are mathematical integers: where a scalar expression would
 wrap, its bound does not.
+
+The range of a table is made of two bounds and stands in two: bounds share their parts, and what
+walks them visits each part once. `str` does not; `key` is as good for sorting, and short.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, TypeAlias
+from functools import cached_property
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
 
 import attrs
 
 from ...runtime.dimension import Dimension
 
 Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
+
+LONGEST_KEY: Final = 200
+DIGEST: Final = "~"  # what the key of a long bound begins with
 
 
 @attrs.frozen
@@ -51,21 +59,28 @@ class DomainSymbol:
         return f"{self.end}({self.field}, {self.dim.value})"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Apply:
     """An integer operation; printed `max(n, 3)`, `n + -1`, `floordiv(n, 2)`."""
 
     op: Operation
     args: tuple[Bound, ...]
 
+    @cached_property
+    def key(self) -> str:
+        """The text, or a digest of it where it is long."""
+        return _shortened(self._spelled([key_of(arg) for arg in self.args]))
+
     def __str__(self) -> str:
-        inner = [str(arg) for arg in self.args]
+        return self._spelled([str(arg) for arg in self.args])
+
+    def _spelled(self, inner: list[str]) -> str:
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class TableBound:
-    """The smallest valid entry of a neighbour table in rows `start .. stop`, or one past the largest.
+    """The smallest valid entry of a table in rows `start .. stop`, or one past the largest.
 
     0 where no entry there is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
     """
@@ -75,11 +90,17 @@ class TableBound:
     start: Bound
     stop: Bound
 
+    @cached_property
+    def key(self) -> str:
+        """The text, or a digest of it where it is long."""
+        return _shortened(f"{self.end}({self.table}, {key_of(self.start)}, {key_of(self.stop)})")
+
     def __str__(self) -> str:
         return f"{self.end}({self.table}, {self.start}, {self.stop})"
 
 
 Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
+Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound  # what only a call knows
 
 
 @attrs.frozen
@@ -133,7 +154,7 @@ def multiply(left: Bound, right: Bound | int) -> Bound:
     if isinstance(left, Const):
         left, other = other, left
     if not isinstance(other, Const):
-        return Apply("mul", tuple(sorted((left, other), key=str)))
+        return Apply("mul", tuple(sorted((left, other), key=key_of)))
     if other.value == 0:
         return other
     terms, constant = _split(left)
@@ -212,36 +233,70 @@ def translate(ranges: Ranges, dim: Dimension, offset: int) -> Ranges:
     )
 
 
-def parts(bound: Bound) -> Iterator[Bound]:
-    """Yield everything inside `bound`, arguments before their operation."""
-    stack: list[tuple[Bound, bool]] = [(bound, False)]
+def table_range(table: str, start: Bound, stop: Bound) -> tuple[Bound, Bound]:
+    """Return the range of the entries of a neighbour table in some of its rows."""
+    rows = difference(stop, start)
+    if rows is not None and rows <= 0:
+        return Const(0), Const(0)
+    return TableBound("lowest", table, start, stop), TableBound("beyond", table, start, stop)
+
+
+def parts(*bounds: Bound) -> Iterator[Bound]:
+    """Yield everything inside `bounds`, a shared part once, arguments before their user."""
+    found: set[int] = set()  # identities: a hash or a comparison would recurse
+    stack: list[tuple[Bound, bool]] = [(bound, False) for bound in reversed(bounds)]
     while stack:
         part, ready = stack.pop()
-        if ready or not isinstance(part, Apply):
+        if id(part) in found:
+            continue
+        inner = arguments(part)
+        if ready or not inner:
+            found.add(id(part))
             yield part
         else:
             stack.append((part, True))
-            stack += [(arg, False) for arg in reversed(part.args)]
+            stack += [(arg, False) for arg in reversed(inner)]
 
 
-def evaluate(bound: Bound, value_of: Callable[[ScalarSymbol | DomainSymbol], int]) -> int:
+def arguments(bound: Bound) -> tuple[Bound, ...]:
+    """Return the bounds that a bound is made of."""
+    if isinstance(bound, Apply):
+        return bound.args
+    return (bound.start, bound.stop) if isinstance(bound, TableBound) else ()
+
+
+def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
     """Return the integer that `bound` stands for, given those of its symbols.
+
+    `value_of` is asked for a table's bound with constant rows.
 
     >>> evaluate(add(ScalarSymbol("n"), 2), {ScalarSymbol("n"): 5}.__getitem__)
     7
     """
-    stack: list[int] = []
+    values: dict[int, int] = {}  # by identity
     for part in parts(bound):
         match part:
             case Const():
-                stack.append(part.value)
+                value = part.value
             case Apply():
-                values = stack[-len(part.args) :]
-                del stack[-len(part.args) :]
-                stack.append(_compute(part.op, values))
+                value = _compute(part.op, [values[id(arg)] for arg in part.args])
+            case TableBound():
+                start, stop = (Const(values[id(arg)]) for arg in arguments(part))
+                value = value_of(TableBound(part.end, part.table, start, stop))
             case _:
-                stack.append(value_of(part))
-    return stack.pop()
+                value = value_of(part)
+        values[id(part)] = value
+    return values[id(bound)]
+
+
+def key_of(bound: Bound) -> str:
+    """Return what bounds are sorted by."""
+    return bound.key if isinstance(bound, Apply | TableBound) else str(bound)
+
+
+def is_long(bound: Bound) -> bool:
+    """Tell whether a bound takes more than 200 characters to write."""
+    return isinstance(bound, Apply) and bound.key.startswith(DIGEST)
 
 
 def _compute(op: Operation, values: list[int]) -> int:
@@ -312,4 +367,8 @@ def _join(terms: tuple[Term, ...], constant: int) -> Bound:
 
 
 def _text_of_term(term: Term) -> tuple[str, int]:
-    return str(term[0]), term[1]
+    return key_of(term[0]), term[1]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_KEY else DIGEST + sha256(text.encode()).hexdigest()[:24]

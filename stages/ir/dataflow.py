@@ -6,7 +6,8 @@
                 | Shift(value, dim, n)    g(i) = f(i + n)
                 | Displace(value, dim, value)
                 | Gather(value, table, k) | Neighbours(value, table)
-                | Reduce(op, value, table) | Local(value, dim, k)
+                | Reduce(op, value, table)    op is sum, max or min
+                | Local(value, dim, k)
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
     statement ::= store...                all values of a statement are read before it writes
@@ -28,7 +29,7 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.dimension import Dimension, flip_staggered
 from .bounds import Bound, Ranges
 
 Ref: TypeAlias = int
@@ -54,6 +55,7 @@ MATH: Final = (
     "floor", "ceil", "trunc",
 )  # fmt: skip
 PREDICATES: Final = ("isfinite", "isinf", "isnan")
+REDUCTIONS: Final = ("sum", "max", "min")
 OPERATIONS: Final = (
     *ARITHMETIC, *COMPARISONS, *LOGIC, *UNARY, *MATH, *PREDICATES,
     "cast",  # to the value's own dtype
@@ -111,11 +113,20 @@ class Map(Value):
 
 @attrs.frozen(kw_only=True)
 class Shift(Value):
-    """The value `offset` indices further along `dim`; printed `shift %1 I+1`."""
+    """The value `offset` indices further along `dim`; printed `shift %1 I+1`.
+
+    The result may have the staggered counterpart of `dim` for it: then it is read `offset` further
+    on `dim` than it stands on `onto`.
+    """
 
     arg: Ref
     dim: Dimension
     offset: int
+
+    @property
+    def onto(self) -> Dimension:
+        """The dimension of the result: `dim`, or its staggered counterpart."""
+        return self.dim if self.dim in self.dims else flip_staggered(self.dim)
 
     @property
     def operands(self) -> tuple[Ref, ...]:
@@ -125,7 +136,11 @@ class Shift(Value):
 
 @attrs.frozen(kw_only=True)
 class Displace(Value):
-    """The value `by` indices further along `dim`, `by` a value too; printed `displace %1 K %2`."""
+    """The value `by` indices further along `dim`, `by` a value too; printed `displace %1 K %2`.
+
+    An index outside the range that the argument has (an input its own, a scan its levels) is moved
+    to the nearest inside: what it gives is undefined, but never read from outside.
+    """
 
     arg: Ref
     dim: Dimension
@@ -157,7 +172,7 @@ class Gather(Value):
 
 @attrs.frozen(kw_only=True)
 class Neighbours(Value):
-    """The values at all neighbours; dims gain the table's local one; printed `neighbours %1 C2E`."""
+    """The values at all neighbours: the table's local dim is new; printed `neighbours %1 C2E`."""
 
     arg: Ref
     table: str
@@ -172,7 +187,10 @@ class Neighbours(Value):
 class Reduce(Value):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 
-    `op` is sum, max or min; with no valid slot the result is 0, or the bound of the dtype.
+    `op` is sum, max or min. A sum starts at 0; the others at the first valid slot, and with none the
+    result is the lowest (max) or highest (min) finite number of the dtype. A value without the
+    local dimension is the same in every slot. Where slots may be missing, the result has the
+    target dimension of the table.
     """
 
     op: str
@@ -230,8 +248,8 @@ class Region(Value):
 class Body:
     """What a scan does at one level, on scalars: a table of values without dimensions.
 
-    Its `Scalar` rows are named `s0, s1, ...` (the state's leaves) and `a0, a1, ...` (the arguments).
-    `results` are the rows of the next state.
+    Its `Scalar` rows are named `s0, s1, ...` (the leaves of the state) and `a0, a1, ...` (the
+    arguments); `results` are the rows of the next state.
     """
 
     values: tuple[Value, ...]
@@ -242,9 +260,10 @@ class Body:
 class Scan(Value):
     """Walk columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
 
-    The levels are those that the statement writes; a statement that writes others has another scan.
-    `init` and `args` are rows; an argument without `axis` is constant in the column. The value itself
-    is never used but through `Result`; its dtype is that of the first leaf of the state.
+    The levels are those that the statement writes; one that writes others has another scan. `init`
+    and `args` are rows; an argument without `axis` is constant in the column. The value itself
+    is never used but through `Result`; its dtype is that of the first leaf of the state. At levels
+    that it does not walk its results are undefined.
     """
 
     body: Body

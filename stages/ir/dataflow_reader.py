@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, get_args
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal as OneOf
+from typing import TypeAlias
+
+import attrs
 
 from ...runtime.dimension import Dimension, DimensionKind
 from ...runtime.types import SCALARS
-from .bounds import Apply, Bound, Const, DomainSymbol, Operation, Range, Ranges, ScalarSymbol
+from .bound_reader import BoundReader
+from .bounds import Ranges
 from .dataflow import (
     OPERATIONS,
+    REDUCTIONS,
+    Body,
     Dataflow,
+    Displace,
+    Gather,
     Input,
     Leaf,
     Literal,
+    Local,
     Map,
+    Neighbours,
     Read,
+    Reduce,
+    Ref,
+    Region,
+    Result,
     Scalar,
+    Scan,
     Shift,
     Statement,
     Store,
+    Table,
     Value,
 )
-from .listing_line import INTEGER, PATH, Line
+from .listing_line import PATH, Line
 
 Parts: TypeAlias = tuple[Dataflow, tuple[Ranges, ...], tuple[Read, ...]]
 Path: TypeAlias = tuple[int, ...]
-
-FUNCTIONS: Final[Mapping[str, Operation]] = {
-    str(op): op for op in get_args(Operation) if op != "add"
-}
 
 
 def natural_paths(parameters: Sequence[str]) -> Callable[[str], Path]:
@@ -60,11 +71,11 @@ def read(text: str) -> Parts:
     return _Reader(text[:-1].split("\n")).program()
 
 
-class _Reader:
+class _Reader(BoundReader):
     def __init__(self, lines: list[str]) -> None:
+        super().__init__()
         self._lines = [Line(text, number) for number, text in enumerate(lines, 1)]
         self._next = 0
-        self._dims: dict[str, Dimension] = {}
 
     def program(self) -> Parts:
         line = self._line("program")
@@ -75,12 +86,15 @@ class _Reader:
         for line in self._while("dimension"):
             self._dimension(line)
         leaves = tuple(self._leaves(natural_paths(parameters)))
+        tables = tuple(self._table(line) for line in self._while("table"))
+        for line in self._while("bound"):
+            self.define(line)
         values, boxes = self._values()
         statements = [Statement(tuple(self._stores(len(values)))) for _ in self._while("statement")]
         reads = tuple(self._read(line, len(statements)) for line in self._while("read"))
         if self._next < len(self._lines):
             self._lines[self._next].fail("a row, statement or read")
-        program = Dataflow(name, parameters, leaves, values, tuple(statements))
+        program = Dataflow(name, parameters, leaves, values, tuple(statements), tables)
         return program, boxes, reads
 
     def _line(self, keyword: str) -> Line:
@@ -101,23 +115,16 @@ class _Reader:
             line.expect("]")
             label = f"{name}[{kind}]"
         last = line.name()
-        if label in self._dims or kind not in (None, last):
+        if label in self.dims or kind not in (None, last):
             line.fail("another dimension")
-        self._dims[label] = Dimension(name, DimensionKind(last))
+        self.dims[label] = Dimension(name, DimensionKind(last))
         line.end()
-
-    def _dim(self, line: Line) -> Dimension:
-        label = line.name()
-        if label not in self._dims and line.accept("["):
-            label = f"{label}[{line.name()}]"
-            line.expect("]")
-        return self._dims.get(label) or line.fail("a dimension that is declared")
 
     def _type(self, line: Line) -> tuple[tuple[Dimension, ...], str]:
         line.expect(":")
         dims: tuple[Dimension, ...] = ()
         if line.accept("["):
-            dims = tuple(line.several("]", lambda: self._dim(line)))
+            dims = tuple(line.several("]", lambda: self.dim(line)))
         dtype = line.name()
         return (dims, dtype) if dtype in SCALARS else line.fail("a dtype")
 
@@ -143,11 +150,14 @@ class _Reader:
         while self._next < len(self._lines) and self._lines[self._next].opens(f"%{len(values)}"):
             line = self._lines[self._next]
             line.expect("=")
-            values.append(self._value(line, len(values)))
+            value = self._value(line, len(values))
             if line.accept("on "):
-                boxes.append(self._box(line))
+                boxes.append(self.box(line))
             line.end()
             self._next += 1
+            if isinstance(value, Scan):
+                value = attrs.evolve(value, body=self._body())
+            values.append(value)
         if boxes and len(boxes) != len(values):
             raise ValueError("Some values have a box and some have none.")
         return tuple(values), tuple(boxes)
@@ -155,37 +165,125 @@ class _Reader:
     def _value(self, line: Line, row: int) -> Value:
         op = line.name()
         match op:
-            case "input":
-                name = line.name()
-                version = line.integer() if line.accept("@") else 0
+            case "input" | "scalar" | "literal":
+                return self._leaf_value(line, op)
+            case "region":
+                boxes = tuple(self.sides(line))
+                then, otherwise = line.row(row), line.row(row)
                 dims, dtype = self._type(line)
-                return Input(name=name, version=version, dims=dims, dtype=dtype)
-            case "scalar":
-                name = line.name()
-                dims, dtype = self._type(line)
-                return Scalar(name=name, dims=dims, dtype=dtype)
-            case "literal":
-                text = line.text()
-                dims, dtype = self._type(line)
-                return Literal(text=text, dims=dims, dtype=dtype)
-            case "shift":
-                arg, dim, offset = line.row(row), self._dim(line), line.integer()
-                dims, dtype = self._type(line)
-                return Shift(arg=arg, dim=dim, offset=offset, dims=dims, dtype=dtype)
+                return Region(boxes=boxes, then=then, otherwise=otherwise, dims=dims, dtype=dtype)
+            case "scan":
+                return self._scan(line, row)
+            case "shift" | "displace" | "gather" | "neighbours" | "local" | "result":
+                return self._access(line, op, row)
+        if op in REDUCTIONS:
+            arg = line.row(row)
+            line.expect("over")
+            table = line.name()
+            dims, dtype = self._type(line)
+            return Reduce(op=op, arg=arg, table=table, dims=dims, dtype=dtype)
         if op not in OPERATIONS:
             line.fail("an operation")
-        args: list[int] = []
-        while not line.comes(":"):
-            args.append(line.row(row))
+        args = self._rows(line, row)
         dims, dtype = self._type(line)
-        return Map(op=op, args=tuple(args), dims=dims, dtype=dtype)
+        return Map(op=op, args=args, dims=dims, dtype=dtype)
+
+    def _leaf_value(self, line: Line, op: str) -> Value:
+        if op == "literal":
+            text = line.text()
+            dims, dtype = self._type(line)
+            return Literal(text=text, dims=dims, dtype=dtype)
+        name = line.name()
+        version = line.integer() if op == "input" and line.accept("@") else 0
+        dims, dtype = self._type(line)
+        if op == "input":
+            return Input(name=name, version=version, dims=dims, dtype=dtype)
+        return Scalar(name=name, dims=dims, dtype=dtype)
+
+    def _access(self, line: Line, op: str, row: int) -> Value:
+        arg = line.row(row)
+        if op == "result":
+            index = line.integer()
+            dims, dtype = self._type(line)
+            return Result(scan=arg, index=index, dims=dims, dtype=dtype)
+        if op in ("gather", "neighbours"):
+            table = line.name()
+            place = line.index() if op == "gather" else 0
+            dims, dtype = self._type(line)
+            if op == "gather":
+                return Gather(arg=arg, table=table, index=place, dims=dims, dtype=dtype)
+            return Neighbours(arg=arg, table=table, dims=dims, dtype=dtype)
+        dim = self.dim(line)
+        count = line.row(row) if op == "displace" else 0
+        count = line.integer() if op == "shift" else line.index() if op == "local" else count
+        dims, dtype = self._type(line)
+        if op == "shift":
+            return Shift(arg=arg, dim=dim, offset=count, dims=dims, dtype=dtype)
+        if op == "local":
+            return Local(arg=arg, dim=dim, index=count, dims=dims, dtype=dtype)
+        return Displace(arg=arg, dim=dim, by=count, dims=dims, dtype=dtype)
+
+    def _rows(self, line: Line, count: int) -> tuple[Ref, ...]:
+        rows: list[Ref] = []
+        while line.comes("%"):
+            rows.append(line.row(count))
+        return tuple(rows)
+
+    def _scan(self, line: Line, row: int) -> Scan:
+        axis = self.dim(line)
+        forward = line.accept("forward")
+        if not forward:
+            line.expect("backward")
+        start = self.bound(line)
+        line.expect("..")
+        stop = self.bound(line)
+        line.expect("init")
+        init = self._rows(line, row)
+        line.expect("args")
+        args = self._rows(line, row)
+        dims, dtype = self._type(line)
+        return Scan(
+            body=Body((), ()), init=init, args=args, axis=axis, forward=forward,
+            start=start, stop=stop, dims=dims, dtype=dtype,
+        )  # fmt: skip
+
+    def _body(self) -> Body:
+        """Read the lines below a scan."""
+        values: list[Value] = []
+        while self._next < len(self._lines) and self._lines[self._next].is_indented():
+            line = self._lines[self._next]
+            self._next += 1
+            if line.accept("next"):
+                results = self._rows(line, len(values))
+                line.end()
+                return Body(tuple(values), results)
+            line.expect(f"%{len(values)} =")
+            values.append(self._value(line, len(values)))
+            line.end()
+        raise ValueError("The body of a scan ends without 'next'.")
+
+    def _table(self, line: Line) -> Table:
+        name = line.name()
+        line.expect(":")
+        line.expect("[")
+        target = self.dim(line)
+        line.expect(",")
+        local = self.dim(line)
+        line.expect("]")
+        line.expect("->")
+        source = self.dim(line)
+        line.expect("width")
+        width = line.integer()
+        skip = line.accept("skip")
+        line.end()
+        return Table(name, source, target, local, width, skip)
 
     def _stores(self, count: int) -> Iterator[Store]:
         while self._next < len(self._lines) and self._lines[self._next].is_indented():
             line = self._lines[self._next]
             target = line.name()
             line.expect("[")
-            box = self._box(line)
+            box = self.box(line)
             line.expect("]")
             line.expect("=")
             value = line.row(count)
@@ -199,67 +297,8 @@ class _Reader:
             line.fail("the number of a statement")
         name = line.name()
         line.expect("[")
-        box = self._box(line)
+        box = self.box(line)
         line.expect("]")
         pointwise = line.accept("pointwise")
         line.end()
         return Read(statement, name, box, pointwise)
-
-    def _box(self, line: Line) -> Ranges:
-        if line.accept("()"):
-            return ()
-        ranges = [self._range(line)]
-        while line.accept(","):
-            ranges.append(self._range(line))
-        return tuple(ranges)
-
-    def _range(self, line: Line) -> Range:
-        dim = self._dim(line)
-        line.expect(":")
-        start = self._bound(line)
-        line.expect("..")
-        return Range(dim, start, self._bound(line))
-
-    def _bound(self, line: Line) -> Bound:
-        """Read a sum; operations that are still open wait on a stack, each with its terms."""
-        waiting: list[tuple[Operation, list[Bound], list[Bound]]] = []
-        terms: list[Bound] = []
-        while True:
-            atom = self._atom(line)
-            if isinstance(atom, str):
-                waiting.append((atom, [], terms))
-                terms = []
-                continue
-            terms.append(atom)
-            while not line.accept("+"):
-                value = terms[0] if len(terms) == 1 else Apply("add", tuple(terms))
-                if not waiting:
-                    return value
-                op, args, outer = waiting[-1]
-                args.append(value)
-                if line.accept(","):
-                    terms = []
-                    break
-                line.expect(")")
-                waiting.pop()
-                terms = [*outer, Apply(op, tuple(args))]
-
-    def _atom(self, line: Line) -> Bound | Operation:
-        """Read a constant, a symbol, or the operation that opens a list of arguments."""
-        number = line.match(INTEGER)
-        if number is not None:
-            return Const(int(number))
-        plain = not line.comes('"')
-        name = line.name()
-        if not plain or not line.accept("("):
-            return ScalarSymbol(name)
-        if name in FUNCTIONS:
-            return FUNCTIONS[name]
-        end: OneOf["start", "stop"] = "start" if name == "start" else "stop"
-        if name != end:
-            line.fail("a function of bounds before its arguments")
-        field = line.name()
-        line.expect(",")
-        dim = self._dim(line)
-        line.expect(")")
-        return DomainSymbol(end, field, dim)

@@ -10,6 +10,8 @@
       out[I: start(out, I) .. stop(out, I)] = %1
     read 0 u[I: start(out, I) + 1 .. stop(out, I) + 1]
 
+A scan is followed by its body, indented, which ends in the rows of the next state. Bounds of
+tables, and long ones, are named before the first row, as in `bound $0 = lowest(E2C, 0, n)`.
 A name that is no chain of identifiers stands in quotes; a dimension that shares its
 name with another one is followed by its kind, `K[vertical]`. A leaf says where it stands
 (`field u at 1.0: ...`) only where its name does not. Equal programs have equal listings.
@@ -17,16 +19,14 @@ name with another one is followed by its kind, `K[vertical]`. A leaf says where 
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from ...runtime.dimension import Dimension
-from .bounds import Apply, Bound, Const, DomainSymbol, Range, Ranges, ScalarSymbol, parts
-from .dataflow import Dataflow, Input, Leaf, Literal, Map, Read, Scalar, Shift, Value
+from .bounds import Bound, DomainSymbol, Ranges, parts
+from .dataflow import Dataflow, Displace, Local, Read, Region, Scan, Shift
+from .dataflow_names import Names, quoted, rows_of
 from .dataflow_reader import Parts, natural_paths, read
-from .listing_line import NAME, NUMBER
 
 WIDEST = 64  # boxes stand in one column, unless a row is longer than this
 
@@ -55,11 +55,9 @@ def show(lowered: Listed) -> str:
     lines += [f"dimension {label} {dim.kind}" for dim, label in names.labels.items()]
     paths = natural_paths(program.parameters)
     lines += [names.leaf(leaf, paths(leaf.name)) for leaf in program.leaves]
-    rows = [f"%{row} = {names.value(value)}" for row, value in enumerate(program.values)]
-    width = min(WIDEST, max(map(len, rows), default=0))
-    for row, text in enumerate(rows):
-        boxed = row < len(lowered.boxes)
-        lines.append(f"{text:{width}}  on {names.box(lowered.boxes[row])}" if boxed else text)
+    lines += map(names.table, program.tables)
+    lines += names.definitions(_bounds(lowered))
+    lines += _rows(lowered, names)
     for statement in program.statements:
         lines.append("statement")
         lines += [
@@ -72,98 +70,65 @@ def show(lowered: Listed) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _rows(lowered: Listed, names: Names) -> Iterator[str]:
+    values = lowered.program.values
+    rows = [f"%{row} = {names.value(value)}" for row, value in enumerate(values)]
+    width = min(WIDEST, max(map(len, rows), default=0))
+    for row, text in enumerate(rows):
+        boxed = row < len(lowered.boxes)
+        yield f"{text:{width}}  on {names.box(lowered.boxes[row])}" if boxed else text
+        value = values[row]
+        if isinstance(value, Scan):
+            inside = enumerate(value.body.values)
+            yield from (f"  %{inner} = {names.value(each)}" for inner, each in inside)
+            yield f"  next{rows_of(value.body.results)}"
+
+
 def parse(text: str) -> Parts:
     """Return program, boxes and reads of a listing; damaged text raises `ValueError` only."""
     return read(text)
-
-
-def quoted(name: str) -> str:
-    """Return a name as it stands in a listing.
-
-    >>> quoted("pair.0"), quoted("my field")
-    ('pair.0', '"my field"')
-    """
-    return name if NAME.fullmatch(name) else json.dumps(name)
-
-
-class Names:
-    """Prints what mentions dimensions, each under its label."""
-
-    def __init__(self, dims: Iterable[Dimension]) -> None:
-        order = sorted(set(dims), key=lambda dim: (dim.kind.value, dim.value))
-        count = Counter(dim.value for dim in order)
-        self.labels = {
-            dim: quoted(dim.value) + (f"[{dim.kind}]" if count[dim.value] > 1 else "")
-            for dim in order
-        }
-
-    def type(self, value: Value | Leaf) -> str:
-        """Print dimensions and dtype."""
-        if not value.dims:
-            return value.dtype
-        return f"[{', '.join(self.labels[dim] for dim in value.dims)}] {value.dtype}"
-
-    def leaf(self, leaf: Leaf, natural: tuple[int, ...]) -> str:
-        """Print the declaration of a leaf."""
-        where = "" if leaf.path == natural else f" at {'.'.join(map(str, leaf.path))}"
-        return f"{leaf.kind} {quoted(leaf.name)}{where}: {self.type(leaf)}"
-
-    def value(self, value: Value) -> str:
-        """Print what a row computes, and its type."""
-        match value:
-            case Input():
-                version = f" @{value.version}" if value.version else ""
-                what = f"input {quoted(value.name)}{version}"
-            case Scalar():
-                what = f"scalar {quoted(value.name)}"
-            case Literal():
-                plain = NUMBER.fullmatch(value.text)
-                what = f"literal {value.text if plain else json.dumps(value.text)}"
-            case Map():
-                what = " ".join([value.op, *(f"%{arg}" for arg in value.args)])
-            case Shift():
-                what = f"shift %{value.arg} {self.labels[value.dim]}{value.offset:+d}"
-            case _:
-                raise TypeError(f"'{type(value).__name__}' is no value of the dataflow IR.")
-        return f"{what} : {self.type(value)}"
-
-    def box(self, box: Ranges) -> str:
-        """Print the ranges of a box; a point is `()`."""
-        return ", ".join(map(self.range, box)) or "()"
-
-    def range(self, each: Range) -> str:
-        """Print `I: 0 .. n`."""
-        return f"{self.labels[each.dim]}: {self.bound(each.start)} .. {self.bound(each.stop)}"
-
-    def bound(self, bound: Bound) -> str:
-        """Print a bound as `str` does, with names in quotes where they need them."""
-        match bound:
-            case Const():
-                return str(bound.value)
-            case ScalarSymbol():
-                return quoted(bound.name)
-            case DomainSymbol():
-                return f"{bound.end}({quoted(bound.field)}, {self.labels[bound.dim]})"
-            case Apply():
-                inner = [self.bound(arg) for arg in bound.args]
-                return " + ".join(inner) if bound.op == "add" else f"{bound.op}({', '.join(inner)})"
 
 
 def _dimensions(lowered: Listed) -> Iterator[Dimension]:
     program = lowered.program
     for leaf in program.leaves:
         yield from leaf.dims
+    for table in program.tables:
+        yield from (table.source, table.target, table.local)
     for value in program.values:
         yield from value.dims
-        if isinstance(value, Shift):
-            yield value.dim
-    boxes = [store.box for statement in program.statements for store in statement.stores]
-    for box in (*boxes, *lowered.boxes, *(each.box for each in lowered.reads)):
-        for each in box:
-            yield each.dim
-            yield from _inside(each.start)
-            yield from _inside(each.stop)
+        match value:
+            case Shift() | Displace() | Local():
+                yield value.dim
+            case Region():
+                yield from (side.dim for box in value.boxes for side in box)
+            case Scan():
+                yield value.axis
+                yield from (dim for each in value.body.values for dim in each.dims)
+    for box in _boxes(lowered):
+        yield from (each.dim for each in box)
+    for part in parts(*_bounds(lowered)):
+        if isinstance(part, DomainSymbol):
+            yield part.dim
 
 
-def _inside(bound: Bound) -> Iterator[Dimension]:
-    return (part.dim for part in parts(bound) if isinstance(part, DomainSymbol))
+def _boxes(lowered: Listed) -> Iterator[Ranges]:
+    for statement in lowered.program.statements:
+        yield from (store.box for store in statement.stores)
+    yield from lowered.boxes
+    yield from (each.box for each in lowered.reads)
+
+
+def _bounds(lowered: Listed) -> Iterator[Bound]:
+    """Yield every bound of a program, in the order of the listing."""
+    for value in lowered.program.values:
+        match value:
+            case Region():
+                ends = (
+                    end for box in value.boxes for side in box for end in (side.start, side.stop)
+                )
+                yield from (end for end in ends if end is not None)
+            case Scan():
+                yield from (value.start, value.stop)
+    for box in _boxes(lowered):
+        yield from (end for each in box for end in (each.start, each.stop))

@@ -14,6 +14,7 @@ NUMBER: Final = re.compile(r"[\w.+-]+", re.ASCII)
 STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 ROW: Final = re.compile(r"%[0-9]+")
+BOUND: Final = re.compile(r"\$[0-9]+")
 PATH: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 SPACE: Final = re.compile(r" *")
 
@@ -93,6 +94,13 @@ class Line:
     def integer(self) -> int:
         """Take an integer with or without a sign."""
         return int(self.match(INTEGER) or self.fail("an integer"))
+
+    def index(self) -> int:
+        """Take an integer in brackets."""
+        self.expect("[")
+        index = self.integer()
+        self.expect("]")
+        return index
 
     def row(self, count: int) -> int:
         """Take a reference to one of the first `count` rows."""

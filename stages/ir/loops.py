@@ -1,15 +1,18 @@
 """Loop IR: where and when values are computed, scheduled for one target.
 
     kernel      ::= buffers, nests in order, arena slots, notes
-    buffer      ::= field parameter | arena array over a box, in a slot
-    nest        ::= loops outer to inner, body, the box whose emptiness skips it
-    loop        ::= (parallel | sequential | vector) dim: start .. stop
+    buffer      ::= field parameter | neighbour table | arena array over a box, in a slot
+    nest        ::= loops outer to inner, parts of the innermost, states, body, what is read,
+                    the box whose emptiness skips it
+    loop        ::= (parallel | sequential | vector) dim: start .. stop, maybe backward
     instruction ::= Load(buffer[offsets]) | Constant | Argument | Compute(op, row...)
-                  | Store(buffer, row)
+                  | Index(dim) | Number(bound) | State(k) | Store(buffer, row) | Advance(k, row)
 
 A body is a flat table; a reference is the row of an earlier instruction. `level` is
 the number of loops around an instruction: what does not change with the inner loops
-stands outside them. Every decision carries the reason why it was taken.
+stands outside them. The innermost loop may be cut into parts that follow one another;
+an instruction inside it belongs to one `part`. The states of a scan are set before the
+innermost loop and advance at the end of each of its steps. Every decision carries its reason.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.dimension import Dimension, DimensionKind
 from .bounds import Bound, Const, Range, Ranges
 from .dataflow import OPERATIONS
 
@@ -30,14 +33,14 @@ NOTHING: Final = Const(0)
 
 @attrs.frozen
 class Buffer:
-    """Memory that nests read and write.
+    """Memory that nests read and write; a table is only read.
 
     `unit` is the dimension whose stride is one element. An arena array has the
     index range `box`, its dimensions lie in memory as `order` says (outer to inner).
     """
 
     name: str
-    memory: OneOf["field", "arena"]
+    memory: OneOf["field", "table", "arena"]
     dtype: str
     dims: tuple[Dimension, ...]
     unit: Dimension | None = None
@@ -56,14 +59,16 @@ class Loop:
 
     kind: OneOf["parallel", "sequential", "vector"]
     range: Range
+    backward: bool = False
 
 
 @attrs.frozen(kw_only=True)
 class Instruction:
-    """A row of a body; `level` counts the loops around it."""
+    """A row of a body; `level` counts the loops around it, `part` is for those inside all."""
 
     dtype: str
     level: int = 0
+    part: int = 0
 
     @property
     def operands(self) -> tuple[Row, ...]:
@@ -73,11 +78,29 @@ class Instruction:
 
 @attrs.frozen(kw_only=True)
 class Load(Instruction):
-    """Read a buffer of dimensions `dims` at the current indices plus `offsets`."""
+    """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
+
+    Where `rows` names an instruction for an axis, its value takes the place of the current index.
+    An axis that no loop walks is read at its offset. Where `when` is false nothing is read and
+    the value is 0.
+    """
 
     buffer: str
     dims: tuple[Dimension, ...]
     offsets: tuple[int, ...]
+    rows: tuple[Row | None, ...] = ()
+    when: Row | None = None
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The indices and the condition."""
+        named = tuple(row for row in self.rows if row is not None)
+        return named if self.when is None else (*named, self.when)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the element is the one at the current indices."""
+        return not any(self.offsets) and all(row is None for row in self.rows)
 
 
 @attrs.frozen(kw_only=True)
@@ -108,6 +131,40 @@ class Compute(Instruction):
 
 
 @attrs.frozen(kw_only=True)
+class Index(Instruction):
+    """The current index along a dimension."""
+
+    dim: Dimension
+
+
+@attrs.frozen(kw_only=True)
+class Number(Instruction):
+    """A bound, known at the call."""
+
+    bound: Bound
+
+
+@attrs.frozen(kw_only=True)
+class State(Instruction):
+    """A state of the scan as the last level left it."""
+
+    index: int
+
+
+@attrs.frozen(kw_only=True)
+class Advance(Instruction):
+    """Give a state its next value, when all else of the level is done."""
+
+    index: int
+    value: Row
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The next value."""
+        return (self.value,)
+
+
+@attrs.frozen(kw_only=True)
 class Store(Instruction):
     """Write a row to a buffer at the current indices."""
 
@@ -121,10 +178,24 @@ class Store(Instruction):
 
 
 @attrs.frozen
+class Reading:
+    """The indices at which a nest reads a buffer; none where the box is empty.
+
+    `moved` says that indices outside the buffer are moved to the nearest inside, so that
+    all the box asks for, along dimensions where that happens, is one index.
+    """
+
+    buffer: str
+    box: Ranges
+    moved: bool = False
+
+
+@attrs.frozen
 class Nest:
     """Loops around a body; `statement` is the group of stores that it works for.
 
-    Nothing of it runs, and nothing is read, where `guard` is empty.
+    Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
+    first value of each state of a scan.
     """
 
     statement: int
@@ -132,6 +203,9 @@ class Nest:
     body: tuple[Instruction, ...]
     guard: Ranges
     reason: str
+    reads: tuple[Reading, ...] = ()
+    parts: tuple[Range, ...] = ()
+    states: tuple[tuple[str, Row], ...] = ()
 
     @property
     def box(self) -> Ranges:
@@ -194,13 +268,21 @@ def _problems(
     for row, instruction in enumerate(nest.body):
         if not 0 <= instruction.level <= len(dims):
             yield row, f"level {instruction.level} is not one of {len(dims)} loops"
+        if not 0 <= instruction.part < max(1, len(nest.parts)):
+            yield row, f"there is no part {instruction.part}"
         for operand in instruction.operands:
             if not 0 <= operand < row:
                 yield row, f"refers to row %{operand}, which does not stand earlier"
-            elif nest.body[operand].level > instruction.level:
+                continue
+            other = nest.body[operand]
+            if other.level > instruction.level:
                 yield row, f"stands outside a loop that its operand %{operand} needs"
+            elif other.level == len(dims) and other.part != instruction.part:
+                yield row, f"its operand %{operand} stands in another part"
         if isinstance(instruction, Compute) and instruction.op not in OPERATIONS:
             yield row, f"unknown operation '{instruction.op}'"
+        if isinstance(instruction, State | Advance) and instruction.index >= len(nest.states):
+            yield row, f"there is no state {instruction.index}"
         if isinstance(instruction, Load | Store):
             yield from (
                 (row, text) for text in _access_problems(instruction, dims, buffers, filled)
@@ -217,8 +299,10 @@ def _access_problems(
     if buffer is None:
         yield f"unknown buffer '{access.buffer}'"
         return
-    needed = [dims.index(dim) + 1 for dim in buffer.dims if dim in dims]
-    if len(needed) != len(buffer.dims):
+    rows = access.rows if isinstance(access, Load) and access.rows else (None,) * len(buffer.dims)
+    own = [dim for dim, row in zip(buffer.dims, rows, strict=True) if row is None]
+    needed = [dims.index(dim) + 1 for dim in own if dim in dims]
+    if any(dim not in dims and dim.kind is not DimensionKind.LOCAL for dim in own):
         yield f"buffer '{buffer.name}' has a dimension that no loop walks"
     elif max(needed, default=0) > access.level:
         yield f"stands outside a loop that buffer '{buffer.name}' needs"
@@ -227,6 +311,8 @@ def _access_problems(
             yield f"dimensions or offsets are not those of '{buffer.name}'"
         if buffer.memory == "arena" and buffer.name not in filled:
             yield f"reads '{buffer.name}' before a nest has written it"
+    elif buffer.memory == "table":
+        yield f"writes table '{buffer.name}'"
 
 
 def _show_buffer(buffer: Buffer) -> str:
@@ -240,27 +326,55 @@ def _show_buffer(buffer: Buffer) -> str:
 
 
 def _show_nest(nest: Nest) -> Iterator[str]:
-    for depth in range(len(nest.loops) + 1):
-        if depth:
-            loop = nest.loops[depth - 1]
-            yield f"{'  ' * depth}{loop.kind} {loop.range}"
-        for row, instruction in enumerate(nest.body):
-            if instruction.level == depth:
-                yield f"{'  ' * (depth + 1)}{_show_instruction(row, instruction)}"
+    depth = len(nest.loops)
+    yield from _show_rows(nest, 0)
+    for level, loop in enumerate(nest.loops, start=1):
+        way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
+        if level == depth and nest.states:
+            states = ", ".join(f"{dtype} = %{row}" for dtype, row in nest.states)
+            yield f"{'  ' * (level + 1)}states {states}"
+        ranges = nest.parts if level == depth and nest.parts else (loop.range,)
+        for part, range_ in enumerate(ranges):
+            yield f"{way} {range_}"
+            yield from _show_rows(nest, level, part if level == depth else 0)
+
+
+def _show_rows(nest: Nest, level: int, part: int = 0) -> Iterator[str]:
+    for row, instruction in enumerate(nest.body):
+        inside = instruction.level < len(nest.loops) or instruction.part == part
+        if instruction.level == level and inside:
+            yield f"{'  ' * (level + 1)}{_show_instruction(row, instruction)}"
 
 
 def _show_instruction(row: Row, instruction: Instruction) -> str:
     match instruction:
-        case Load(buffer=buffer, offsets=offsets):
-            text = f"load {buffer}[{', '.join(map(str, offsets))}]"
+        case Load():
+            text = _show_load(instruction)
         case Constant(text=number):
             text = f"constant {number}"
         case Argument(name=name):
             text = f"argument {name}"
         case Compute(op=op, args=args):
             text = " ".join([op, *(f"%{arg}" for arg in args)])
+        case Index(dim=dim):
+            text = f"index {dim.value}"
+        case Number(bound=bound):
+            text = f"number {bound}"
+        case State(index=index):
+            text = f"state {index}"
+        case Advance(index=index, value=value):
+            return f"advance {index} = %{value}"
         case Store(buffer=buffer, value=value):
             return f"store {buffer} = %{value}"
         case _:
             raise TypeError(f"No text form for '{type(instruction).__name__}'.")
     return f"%{row} {instruction.dtype} = {text}"
+
+
+def _show_load(load: Load) -> str:
+    places = []
+    for row, offset in zip(load.rows or (None,) * len(load.dims), load.offsets, strict=True):
+        named = "" if row is None else f"%{row}" + ("" if not offset else "+" * (offset > 0))
+        places.append(named + (str(offset) if offset or row is None else ""))
+    when = "" if load.when is None else f" when %{load.when}"
+    return f"load {load.buffer}[{', '.join(places)}]{when}"

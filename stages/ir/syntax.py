@@ -267,6 +267,9 @@ class Scan:
     init: tuple[str, ...]
 
 
+Callee: TypeAlias = Operator | Scan
+
+
 @attrs.frozen
 class DomainRange:
     """A dimension of a `domain=`; `start` and `stop` are integer scalar expressions."""
@@ -317,3 +320,6 @@ class Program:
     parameters: tuple[Parameter, ...]
     nodes: tuple[Expression, ...]
     body: tuple[CallStatement, ...]
+
+
+Root: TypeAlias = Operator | Scan | Program

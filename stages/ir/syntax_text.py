@@ -5,6 +5,8 @@ operator twice(u: Field[[I], float64]) -> Field[[I], float64]
   %1  literal 2.0 : float64
   %2  mul %0 %1 : Field[[I], float64]
   return %2
+
+A scan says below its head how it walks: `along K forward from 0.0`.
 """
 
 from __future__ import annotations
@@ -14,19 +16,24 @@ from collections.abc import Iterator, Mapping
 from . import syntax
 
 
-def show(root: syntax.Operator | syntax.Program, operators: Mapping[str, syntax.Operator]) -> str:
-    """Print an operator or program, then every operator that it reaches under its key."""
+def show(root: syntax.Root, operators: Mapping[str, syntax.Callee]) -> str:
+    """Print an operator, scan or program, then whatever it calls under its key."""
     parts = [_definition(root, root.name)]
     parts += [_definition(operator, key) for key, operator in sorted(operators.items())]
     return "\n\n".join(parts)
 
 
-def _definition(part: syntax.Operator | syntax.Program, title: str) -> str:
+def _definition(part: syntax.Root, title: str) -> str:
     parameters = ", ".join(f"{each.name}: {each.type}" for each in part.parameters)
     rows = [f"  %{row}  {_node(node)} : {node.type}" for row, node in enumerate(part.nodes)]
     if isinstance(part, syntax.Operator):
         head = f"operator {title}({parameters}) -> {part.result}"
         return "\n".join([head, *rows, *_statements(part.body)])
+    if isinstance(part, syntax.Scan):
+        way = "forward" if part.forward else "backward"
+        head = f"scan {title}({parameters}) -> {part.result}"
+        walk = f"  along {part.axis.value} {way} from {', '.join(part.init)}".rstrip()
+        return "\n".join([head, walk, *rows, *_statements(part.body)])
     head = f"program {title}({parameters})"
     return "\n".join([head, *rows, *(f"  {_call(statement)}" for statement in part.body)])
 
@@ -46,7 +53,24 @@ def _node(node: syntax.Expression) -> str:
         case syntax.Element():
             return f"element %{node.of}[{node.index}]"
         case syntax.ShiftBy():
-            return f"shift %{node.field} {node.dim.value}{node.offset:+d}"
+            onto = "" if node.onto is None else f" onto {node.onto.value}"
+            return f"shift %{node.field} {node.dim.value}{node.offset:+d}{onto}"
+        case syntax.Displace():
+            return f"displace %{node.field} {node.dim.value} %{node.by}"
+        case syntax.Neighbour():
+            return f"neighbour %{node.field} {node.offset.name}[{node.index}]"
+        case syntax.Neighbours():
+            return f"neighbours %{node.field} {node.offset.name}"
+        case syntax.Reduction():
+            return f"reduce {node.op} %{node.field} {node.dim.value}"
+        case syntax.LocalElement():
+            return f"slot %{node.field} {node.dim.value}[{node.index}]"
+        case syntax.Inside():
+            return f"inside {node.dim.value} {node.op} %{node.bound}"
+        case syntax.Regions():
+            return f"{node.op} of regions %{node.left} %{node.right}"
+        case syntax.ConcatWhere():
+            return f"concat %{node.region} %{node.then} %{node.otherwise}"
         case syntax.Broadcast():
             return f"broadcast %{node.arg}"
         case syntax.Cast():

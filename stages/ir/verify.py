@@ -4,40 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
+from ...runtime.dimension import DimensionKind
 from ...runtime.errors import WorkflowError
-from ...runtime.types import FLOATS, INTEGERS, SCALARS
+from ...runtime.types import INTEGERS, SCALARS
 from ..artifacts import Lowered
 from . import bounds
-from .bounds import DomainSymbol, Ranges, ScalarSymbol
+from .bounds import Bound, DomainSymbol, Ranges, ScalarSymbol, TableBound
 from .dataflow import (
-    ARITHMETIC,
-    COMPARISONS,
-    LOGIC,
-    MATH,
-    OPERATIONS,
-    PREDICATES,
-    UNARY,
     Dataflow,
     Input,
     Leaf,
-    Literal,
-    Map,
-    Scalar,
-    Shift,
+    Region,
+    Scan,
     Statement,
+    Table,
     Value,
     is_canonical,
-    union_of,
 )
-from .literal import respell
-
-NUMBERS: Final = (*INTEGERS, *FLOATS)
-BINARY: Final = (*ARITHMETIC, *COMPARISONS, "and", "or", "xor")
+from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]
 Leaves: TypeAlias = Mapping[str, Leaf]
+Tables: TypeAlias = Mapping[str, Table]
 
 
 def verify(lowered: Lowered) -> Lowered:
@@ -56,9 +46,13 @@ def verify(lowered: Lowered) -> Lowered:
 def _complaints(lowered: Lowered) -> Complaints:
     program = lowered.program
     leaves = {leaf.name: leaf for leaf in program.leaves}
+    tables = {table.name: table for table in program.tables}
     yield from _leaves(program)
-    yield from _rows(program, leaves)
+    yield from _tables(program)
+    yield from _rows(program, Rules(program.values, leaves, tables))
     yield from _statements(program, leaves)
+    for where, bound in _bounds(lowered):
+        yield from _bound(bound, leaves, tables, where)
     if lowered.boxes or lowered.reads:
         yield from _boxes(lowered, leaves)
 
@@ -78,7 +72,18 @@ def _leaves(program: Dataflow) -> Complaints:
             yield f"scalar '{leaf.name}' has dimensions"
 
 
-def _rows(program: Dataflow, leaves: Leaves) -> Complaints:
+def _tables(program: Dataflow) -> Complaints:
+    for name, count in Counter(table.name for table in program.tables).items():
+        if count > 1:
+            yield f"table '{name}' stands {count} times, expected one"
+    for table in program.tables:
+        if table.local.kind is not DimensionKind.LOCAL:
+            yield f"table '{table.name}' has the dimension '{table.local}', which is not local"
+        if table.width < 0:
+            yield f"table '{table.name}' has {table.width} neighbours"
+
+
+def _rows(program: Dataflow, rules: Rules) -> Complaints:
     first: dict[Value, int] = {}
     for row, value in enumerate(program.values):
         if first.setdefault(value, row) != row:
@@ -86,92 +91,8 @@ def _rows(program: Dataflow, leaves: Leaves) -> Complaints:
         if any(not 0 <= operand < row for operand in value.operands):
             yield f"row %{row} uses a row that does not stand before it"
             return
-        for complaint in _row(value, program.values, leaves):
+        for complaint in rules.complaints(value):
             yield f"row %{row} {complaint}"
-
-
-def _row(value: Value, values: tuple[Value, ...], leaves: Leaves) -> Complaints:
-    match value:
-        case Input() | Scalar():
-            yield from _access(value, leaves)
-        case Literal():
-            yield from _literal(value)
-        case Map():
-            args = [values[arg] for arg in value.args]
-            if value.dims != union_of(arg.dims for arg in args):
-                yield "has dimensions that are not the canonical union of its operands'"
-            yield from _operation(value, [arg.dtype for arg in args])
-        case Shift():
-            arg = values[value.arg]
-            if (value.dims, value.dtype) != (arg.dims, arg.dtype):
-                yield "has other dimensions or another dtype than what it shifts"
-            if value.dim not in value.dims:
-                yield f"is shifted along '{value.dim}', which it does not have"
-            if value.offset == 0:
-                yield "is shifted by 0"
-        case _:
-            yield f"is a '{type(value).__name__}', which is no value of the dataflow IR"
-
-
-def _access(value: Input | Scalar, leaves: Leaves) -> Complaints:
-    kind = "field" if isinstance(value, Input) else "scalar"
-    leaf = leaves.get(value.name)
-    if leaf is None or leaf.kind != kind:
-        yield f"reads '{value.name}', which is no {kind} leaf"
-    elif (leaf.dims, leaf.dtype) != (value.dims, value.dtype):
-        yield f"reads '{value.name}' with other dimensions or another dtype than it has"
-
-
-def _literal(value: Literal) -> Complaints:
-    if value.dims:
-        yield "is a literal with dimensions"
-    try:
-        spelling = respell(value.text, value.dtype)
-    except ValueError:
-        yield f"spells '{value.text}', which is no number of type '{value.dtype}'"
-        return
-    if spelling != value.text:
-        yield f"spells '{value.text}', whose canonical spelling is '{spelling}'"
-
-
-def _operation(value: Map, given: list[str]) -> Complaints:
-    op = value.op
-    if op not in OPERATIONS:
-        yield f"has the unknown operation '{op}'"
-        return
-    arity = 2 if op in BINARY else 3 if op == "select" else 1
-    if len(given) != arity:
-        yield f"gives '{op}' {len(given)} operands, expected {arity}"
-        return
-    allowed: tuple[str, ...]
-    if op == "select":
-        allowed, operands, result = SCALARS, given[1:], given[1]
-        if given[0] != "bool":
-            yield f"selects by a '{given[0]}', expected 'bool'"
-    else:
-        allowed, result = _signature(op, given[0], value.dtype)
-        operands = given
-    if any(dtype != operands[0] for dtype in operands):
-        yield f"gives '{op}' operands of different dtypes: {', '.join(operands)}"
-    elif operands[0] not in allowed:
-        yield f"gives '{op}' an operand of dtype '{operands[0]}'"
-    elif value.dtype != result:
-        yield f"has dtype '{value.dtype}', expected '{result}'"
-
-
-def _signature(op: str, operand: str, own: str) -> tuple[tuple[str, ...], str]:
-    """Return the dtypes that an operation takes, and the one that it then gives."""
-    if op in ARITHMETIC or op in UNARY:
-        return NUMBERS, operand
-    if op in COMPARISONS:
-        return SCALARS, "bool"
-    if op in LOGIC:
-        return ("bool",), "bool"
-    if op in MATH:
-        return FLOATS, operand
-    if op in PREDICATES:
-        return FLOATS, "bool"
-    return SCALARS, own  # a cast
 
 
 def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
@@ -189,7 +110,8 @@ def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
             else:
                 value = program.values[store.value]
                 yield from _store(leaf, store.box, value, where)
-                yield from _box(store.box, leaves, where)
+                if isinstance(value, Scan):
+                    yield f"{where} writes a scan, expected one of its results"
         yield from _versions(program, statement, written)
         written.update({store.target for store in statement.stores})
 
@@ -227,7 +149,6 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
     for row, (value, box) in enumerate(zip(program.values, lowered.boxes, strict=False)):
         if tuple(each.dim for each in box) != value.dims:
             yield f"row %{row} has a box that is not over its dimensions"
-        yield from _box(box, leaves, f"row %{row}")
     for read in lowered.reads:
         where = f"the read of '{read.name}' in statement {read.statement}"
         leaf = leaves.get(read.name)
@@ -237,16 +158,35 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
             yield f"{where} has a box that is not over the dimensions of the leaf"
         if not 0 <= read.statement < len(program.statements):
             yield f"{where} belongs to no statement"
-        yield from _box(read.box, leaves, where)
 
 
-def _box(box: Ranges, leaves: Leaves, where: str) -> Complaints:
-    for bound in (end for each in box for end in (each.start, each.stop)):
-        for part in bounds.parts(bound):
-            if isinstance(part, ScalarSymbol) and not _is_integer(leaves.get(part.name)):
-                yield f"{where} has a bound in '{part}', which is no integer scalar"
-            if isinstance(part, DomainSymbol) and not _has(leaves.get(part.field), part):
-                yield f"{where} has a bound in '{part}', which no field leaf has"
+def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
+    """Yield every bound, and where it stands."""
+    for row, value in enumerate(lowered.program.values):
+        if isinstance(value, Scan):
+            yield from ((f"row %{row}", end) for end in (value.start, value.stop))
+        elif isinstance(value, Region):
+            sides = (side for box in value.boxes for side in box)
+            ends = (end for side in sides for end in (side.start, side.stop))
+            yield from ((f"row %{row}", end) for end in ends if end is not None)
+    boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
+    for index, statement in enumerate(lowered.program.statements):
+        name = "the store to '{}' in statement {}"
+        boxes += [(name.format(store.target, index), store.box) for store in statement.stores]
+    name = "the read of '{}' in statement {}"
+    boxes += [(name.format(read.name, read.statement), read.box) for read in lowered.reads]
+    for where, box in boxes:
+        yield from ((where, end) for each in box for end in (each.start, each.stop))
+
+
+def _bound(bound: Bound, leaves: Leaves, tables: Tables, where: str) -> Complaints:
+    for part in bounds.parts(bound):
+        if isinstance(part, ScalarSymbol) and not _is_integer(leaves.get(part.name)):
+            yield f"{where} has a bound in '{part}', which is no integer scalar"
+        if isinstance(part, DomainSymbol) and not _has(leaves.get(part.field), part):
+            yield f"{where} has a bound in '{part}', which no field leaf has"
+        if isinstance(part, TableBound) and part.table not in tables:
+            yield f"{where} has a bound in table '{part.table}', which is not declared"
 
 
 def _is_integer(leaf: Leaf | None) -> bool:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import attrs
 
+from ...runtime.dimension import Dimension
 from ...runtime.errors import DSLError, OptionError
 from ...runtime.types import FieldType, ScalarType, Type, leaves
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Ranges
-from ..ir.dataflow import Dataflow, Leaf, Statement, Store
+from ..ir.dataflow import Dataflow, Leaf, Statement, Store, union_of
 from .domains import bound_of, box_of, domain_given, domain_scalar, whole
+from .expressions import Leaves
 from .graph import Graph
-from .inline import Frame, Inliner, Leaves
+from .inline import Frame, Inliner, Levels
+from .tables import Tables
 
 OUT: Final = "out"
+
+Callees: TypeAlias = Sequence[tuple[str, syntax.Callee]]
 
 
 def build(parsed: Parsed, variant: Variant) -> Dataflow:
     """Return the dataflow of a program, or of an operator as a program of one statement."""
-    if isinstance(parsed.root, syntax.Operator):
-        return _from_operator(parsed.root, parsed.operators, variant)
-    return _from_program(parsed.root, parsed.operators, variant)
+    if isinstance(parsed.root, syntax.Program):
+        return _from_program(parsed.root, parsed.operators, variant)
+    return _from_operator(parsed.root, parsed.operators, variant)
 
 
 @attrs.define
@@ -36,6 +41,7 @@ class _Builder:
     static: Mapping[str, str]
     inliner: Inliner
     graph: Graph
+    tables: Tables
     written: Counter[str] = attrs.field(factory=Counter)
     statements: list[Statement] = attrs.field(factory=list)
 
@@ -48,6 +54,24 @@ class _Builder:
             )
             for parameter in parameters
         }
+
+    def call(
+        self, callee: syntax.Callee, args: Sequence[Leaves], targets: Sequence[tuple[Leaf, Ranges]]
+    ) -> None:
+        """Add a statement that writes what an operator returns.
+
+        A scan walks the levels that its output has: outputs on other levels are computed anew, and
+        share what does not walk.
+        """
+        axes = self.inliner.axes(callee)
+        columns = [_levels(box, axes) for _, box in targets]
+        walked = next((levels for levels in columns if levels), ())
+        results = {
+            levels: self.inliner.call(callee, args, levels or walked)
+            for levels in dict.fromkeys(columns)
+        }
+        values = tuple(results[levels][index] for index, levels in enumerate(columns))
+        self.store(targets, values)
 
     def store(self, targets: Iterable[tuple[Leaf, Ranges]], values: Leaves) -> None:
         """Add a statement that writes `values`."""
@@ -72,6 +96,7 @@ class _Builder:
             leaves=tuple(self.leaves.values()),
             values=tuple(self.graph.values),
             statements=tuple(self.statements),
+            tables=tuple(table for _, table in sorted(self.tables.used.items())),
         )
 
 
@@ -84,10 +109,13 @@ def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
     return ".".join([parameter, *map(str, path)])
 
 
-def _from_operator(
-    operator: syntax.Operator, operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
-) -> Dataflow:
-    given = [(parameter.name, parameter.type) for parameter in operator.parameters]
+def _levels(box: Ranges, axes: frozenset[Dimension]) -> Levels:
+    return tuple((each.dim, each.start, each.stop) for each in box if each.dim in axes)
+
+
+def _from_operator(operator: syntax.Callee, operators: Callees, variant: Variant) -> Dataflow:
+    parameters = operator.parameters[isinstance(operator, syntax.Scan) :]
+    given = [(parameter.name, parameter.type) for parameter in parameters]
     if any(name == OUT for name, _ in given):
         raise DSLError(
             None,
@@ -95,8 +123,7 @@ def _from_operator(
             "so it cannot be called with 'out='.",
             hints=("Rename the parameter, or call the operator from another one.",),
         )
-    outputs = list(_leaves_of(len(given), OUT, _as_fields(operator.result)))
-    parameters: list[tuple[str, Type]] = [*given, (OUT, operator.result)]
+    outputs = list(_leaves_of(len(given), OUT, _as_fields(operator)))
     scalars = [
         domain_scalar(leaf, dim, end)
         for leaf in outputs
@@ -107,20 +134,18 @@ def _from_operator(
         [
             *_all_leaves(given),
             *outputs,
-            *_all_leaves([(name, ScalarType("int64")) for name in scalars], len(parameters)),
+            *_all_leaves([(name, ScalarType("int64")) for name in scalars], len(given) + 1),
         ],
-        operators,
+        [*operators, ("", operator)],
         variant,
     )
-    values = builder.inliner.call(operator, list(builder.arguments(operator.parameters).values()))
-    boxes = (domain_given(leaf) if variant.domain else whole(leaf) for leaf in outputs)
-    builder.store(zip(outputs, boxes, strict=True), values)
-    return builder.finish(operator.name, [*(name for name, _ in parameters), *scalars])
+    boxes = [domain_given(leaf) if variant.domain else whole(leaf) for leaf in outputs]
+    args = list(builder.arguments(parameters).values())
+    builder.call(operator, args, list(zip(outputs, boxes, strict=True)))
+    return builder.finish(operator.name, [*(name for name, _ in given), OUT, *scalars])
 
 
-def _from_program(
-    program: syntax.Program, operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
-) -> Dataflow:
+def _from_program(program: syntax.Program, operators: Callees, variant: Variant) -> Dataflow:
     given = [(parameter.name, parameter.type) for parameter in program.parameters]
     builder = _start(_all_leaves(given), operators, variant)
     callees, parameters = dict(operators), {each.name: each for each in program.parameters}
@@ -128,22 +153,19 @@ def _from_program(
     for call in program.body:
         frame = Frame(program.nodes, arguments)
         args = [builder.inliner.expression(frame, arg) for arg in call.args]
-        values = builder.inliner.call(callees[call.callee], args)
 
         def bound(root: syntax.Ref, frame: Frame = frame) -> Bound:
             return bound_of(builder.graph, builder.inliner.expression(frame, root)[0])
 
         targets = [builder.leaves[leaf_name(out.parameter, out.path)] for out in call.outputs]
         boxes = [box_of(leaf, out, bound) for leaf, out in zip(targets, call.outputs, strict=True)]
-        builder.store(zip(targets, boxes, strict=True), values)
+        builder.call(callees[call.callee], args, list(zip(targets, boxes, strict=True)))
         written = dict.fromkeys(out.parameter for out in call.outputs)
         arguments.update(builder.arguments(parameters[name] for name in written))
     return builder.finish(program.name, [name for name, _ in given])
 
 
-def _start(
-    found: Iterable[Leaf], operators: Iterable[tuple[str, syntax.Operator]], variant: Variant
-) -> _Builder:
+def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Builder:
     by_name = {leaf.name: leaf for leaf in found}
     scalars = [leaf.name for leaf in by_name.values() if leaf.kind == "scalar"]
     for name, _ in variant.static:
@@ -152,7 +174,9 @@ def _start(
                 f"Static argument '{name}' is not a scalar parameter.", name=name, known=scalars
             )
     graph = Graph()
-    return _Builder(by_name, dict(variant.static), Inliner(graph, dict(operators)), graph)
+    tables = Tables.of(variant.tables, (callee.nodes for _, callee in operators))
+    inliner = Inliner(graph, dict(operators), tables)
+    return _Builder(by_name, dict(variant.static), inliner, graph, tables)
 
 
 def _all_leaves(parameters: Iterable[tuple[str, Type]], first: int = 0) -> Iterator[Leaf]:
@@ -173,7 +197,15 @@ def _leaves_of(
             raise DSLError(None, f"A value of type '{leaf}' cannot be an argument of a program.")
 
 
-def _as_fields(result: Type) -> Iterator[tuple[tuple[int, ...], Type]]:
-    """Yield the leaves of a result; where it is a scalar, a field without dimensions takes it."""
-    for path, leaf in leaves(result):
-        yield path, FieldType((), leaf) if isinstance(leaf, ScalarType) else leaf
+def _as_fields(operator: syntax.Callee) -> Iterator[tuple[tuple[int, ...], Type]]:
+    """Yield the leaves of a result; where it is a scalar, a field without dimensions takes it.
+
+    A scan gives fields over its axis and the dimensions of all its arguments.
+    """
+    dims: tuple[Dimension, ...] = ()
+    if isinstance(operator, syntax.Scan):
+        given = (leaf for each in operator.parameters for _, leaf in leaves(each.type))
+        fields = (leaf.dims for leaf in given if isinstance(leaf, FieldType))
+        dims = union_of([(operator.axis,), *fields])
+    for path, leaf in leaves(operator.result):
+        yield path, FieldType(dims, leaf) if isinstance(leaf, ScalarType) else leaf

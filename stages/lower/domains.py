@@ -107,6 +107,10 @@ def _bound(graph: Graph, ref: Ref, done: Mapping[Ref, Bound]) -> Bound:
             return Const(int(value.text))
         case Scalar() if value.dtype in INTEGERS:
             return ScalarSymbol(value.name)
+        case Map(op="cast") if graph[value.args[0]].dtype in INTEGERS and value.dtype in INTEGERS:
+            return done[value.args[0]]
+        case Map(op="abs"):
+            return bounds.maximum(done[value.args[0]], bounds.multiply(done[value.args[0]], -1))
         case Map(op="neg"):
             return bounds.multiply(done[value.args[0]], -1)
         case Map() if value.op in BINARY:

@@ -3,22 +3,28 @@
 Folded are operations on literals whose result every library agrees on (no `exp`, no
 float `pow`, no NaN, whose bits differ between machines), conditions that are known, operations
 that change nothing (`x * 1`, `x - 0`, `--x`, a cast to the same type), a cast of a cast that
-keeps every value, and `x ** 1`, `x ** 2`. Not folded is what looks alike but is not:
+keeps every value, and `x ** 1`, `x ** 2`. The bodies of scans are folded too, with the arguments
+that are literals. Not folded is what looks alike but is not:
 `x + 0.0` (the sign of zero), `x * 0.0`, `x - x`, any change of order.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
+import attrs
 import numpy as np
 
 from ...runtime import operations
 from ...runtime.types import FLOATS
-from ..ir.dataflow import Dataflow, Literal, Map, Ref
+from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
 from .graph import Graph
-from .rewrite import with_operands, with_values
+from .rewrite import rebuilt, with_values
+from .scans import body_of, trimmed
+
+Known: TypeAlias = tuple[tuple[str, Literal], ...]  # the arguments of a body that are literals
 
 INEXACT: Final = frozenset(
     ("exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
@@ -30,10 +36,38 @@ def fold_constants(program: Dataflow) -> Dataflow:
     """Replace what is known by literals, and what changes nothing by its operand."""
     graph = Graph()
     rows: list[Ref] = []
+    tables = {table.name: table for table in program.tables}
+    bodies: dict[tuple[Body, Known], Body] = {}
     for value in program.values:
-        moved = with_operands(value, rows.__getitem__)
-        rows.append(_fold(graph, moved) if isinstance(moved, Map) else graph.add(moved))
+        folded = value
+        if isinstance(value, Scan):
+            folded = _scan(value, [graph[rows[arg]] for arg in value.args], bodies)
+        rows.append(_row(graph, folded, rows, tables))
     return with_values(program, graph, rows.__getitem__)
+
+
+def _scan(scan: Scan, args: Sequence[Value], bodies: dict[tuple[Body, Known], Body]) -> Scan:
+    """Fold the body of a scan; arguments that it no longer needs are dropped."""
+    known = tuple((f"a{index}", arg) for index, arg in enumerate(args) if isinstance(arg, Literal))
+    if (scan.body, known) not in bodies:
+        bodies[scan.body, known] = _body(scan.body, dict(known))
+    body, kept = trimmed(bodies[scan.body, known], scan.args)
+    return attrs.evolve(scan, body=body, args=kept)
+
+
+def _body(body: Body, known: dict[str, Literal]) -> Body:
+    graph = Graph()
+    rows: list[Ref] = []
+    for value in body.values:
+        literal = known.get(value.name) if isinstance(value, Scalar) else None
+        rows.append(_row(graph, literal or value, rows, {}))
+    return body_of(graph, tuple(rows[each] for each in body.results))
+
+
+def _row(graph: Graph, value: Value, rows: Sequence[Ref], tables: Mapping[str, Table]) -> Ref:
+    if isinstance(value, Map):
+        return _fold(graph, attrs.evolve(value, args=tuple(rows[arg] for arg in value.args)))
+    return rebuilt(graph, value, rows.__getitem__, tables)
 
 
 def _fold(graph: Graph, value: Map) -> Ref:

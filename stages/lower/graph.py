@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...runtime.dimension import Dimension
+from ..ir.bounds import Bound
 from ..ir.dataflow import (
     COMPARISONS,
     PREDICATES,
+    Body,
+    Displace,
+    Gather,
     Input,
     Literal,
+    Local,
     Map,
+    Neighbours,
+    Reduce,
     Ref,
+    Region,
+    Result,
     Scalar,
+    Scan,
     Shift,
+    Side,
+    Table,
     Value,
     union_of,
 )
@@ -65,11 +77,115 @@ class Graph:
         dtype = "bool" if op in BOOLEAN else dtype or self.values[args[-1]].dtype
         return self.add(Map(op=op, args=args, dims=dims, dtype=dtype))
 
-    def shift(self, arg: Ref, dim: Dimension, offset: int) -> Ref:
-        """Move a value along a dimension; one that does not vary there stays what it is."""
-        value = self.values[arg]
-        if offset == 0 or dim not in value.dims:
+    def shift(self, arg: Ref, dim: Dimension, offset: int, onto: Dimension | None = None) -> Ref:
+        """Move a value along a dimension; one that does not vary there stays what it is.
+
+        `onto` is the dimension of the result, if it is the staggered counterpart.
+        """
+        value, onto = self.values[arg], onto or dim
+        if dim not in value.dims or (offset == 0 and onto is dim):
             return arg
-        if isinstance(value, Shift) and value.dim is dim:
-            return self.shift(value.arg, dim, value.offset + offset)
-        return self.add(Shift(arg=arg, dim=dim, offset=offset, dims=value.dims, dtype=value.dtype))
+        if isinstance(value, Shift) and value.onto is dim:
+            return self.shift(value.arg, value.dim, value.offset + offset, onto)
+        dims = tuple(onto if each is dim else each for each in value.dims)
+        return self.add(Shift(arg=arg, dim=dim, offset=offset, dims=dims, dtype=value.dtype))
+
+    def displace(self, arg: Ref, dim: Dimension, by: Ref) -> Ref:
+        """Move a value along a dimension by another one; one that does not vary there stays."""
+        value = self.values[arg]
+        if dim not in value.dims:
+            return arg
+        dims = union_of((value.dims, self.values[by].dims))
+        return self.add(Displace(arg=arg, dim=dim, by=by, dims=dims, dtype=value.dtype))
+
+    def gather(self, arg: Ref, table: Table, index: int) -> Ref:
+        """Take one neighbour; a value that does not vary among them stays what it is."""
+        value = self.values[arg]
+        if table.source not in value.dims:
+            return arg
+        dims = gathered(value.dims, table)
+        return self.add(
+            Gather(arg=arg, table=table.name, index=index, dims=dims, dtype=value.dtype)
+        )
+
+    def neighbours(self, arg: Ref, table: Table) -> Ref:
+        """Take all neighbours; a value that does not vary among them stays what it is."""
+        value = self.values[arg]
+        if table.source not in value.dims:
+            return arg
+        dims = union_of((gathered(value.dims, table), (table.local,)))
+        return self.add(Neighbours(arg=arg, table=table.name, dims=dims, dtype=value.dtype))
+
+    def reduce(self, op: str, arg: Ref, table: Table) -> Ref:
+        """Combine the slots of a table's local dimension."""
+        value = self.values[arg]
+        dims = reduced(value.dims, table)
+        return self.add(Reduce(op=op, arg=arg, table=table.name, dims=dims, dtype=value.dtype))
+
+    def local(self, arg: Ref, dim: Dimension, index: int) -> Ref:
+        """Take one slot; of all neighbours it is one neighbour."""
+        value = self.values[arg]
+        if dim not in value.dims:
+            return arg
+        if isinstance(value, Neighbours) and dim not in self.values[value.arg].dims:
+            kept = without(value.dims, dim)
+            return self.add(
+                Gather(arg=value.arg, table=value.table, index=index, dims=kept, dtype=value.dtype)
+            )
+        dims = without(value.dims, dim)
+        return self.add(Local(arg=arg, dim=dim, index=index, dims=dims, dtype=value.dtype))
+
+    def region(self, boxes: tuple[tuple[Side, ...], ...], then: Ref, otherwise: Ref) -> Ref:
+        """Choose by the index; a region that is everywhere or nowhere is no choice."""
+        if then == otherwise or not boxes:
+            return otherwise
+        if () in boxes:
+            return then
+        ours, theirs = self.values[then], self.values[otherwise]
+        inside = (tuple(side.dim for side in box) for box in boxes)
+        dims = union_of((*inside, ours.dims, theirs.dims))
+        return self.add(
+            Region(boxes=boxes, then=then, otherwise=otherwise, dims=dims, dtype=ours.dtype)
+        )
+
+    def scan(
+        self,
+        body: Body,
+        init: tuple[Ref, ...],
+        args: tuple[Ref, ...],
+        axis: Dimension,
+        forward: bool,
+        levels: tuple[Bound, Bound],
+    ) -> tuple[Ref, ...]:
+        """Walk columns; return one row for each leaf of the state."""
+        dims = union_of([(axis,), *(self.values[arg].dims for arg in args)])
+        dtypes = [self.values[each].dtype for each in init]
+        scan = self.add(
+            Scan(
+                body=body, init=init, args=args, axis=axis, forward=forward,
+                start=levels[0], stop=levels[1], dims=dims, dtype=dtypes[0],
+            )
+        )  # fmt: skip
+        return tuple(
+            self.add(Result(scan=scan, index=index, dims=dims, dtype=dtype))
+            for index, dtype in enumerate(dtypes)
+        )
+
+
+Dims = tuple[Dimension, ...]
+
+
+def without(dims: Dims, dim: Dimension) -> Dims:
+    """Return the dimensions but for one."""
+    return tuple(each for each in dims if each is not dim)
+
+
+def gathered(dims: Dims, table: Table) -> Dims:
+    """Return dimensions with the target of a table for its source."""
+    return union_of((without(dims, table.source), (table.target,)))
+
+
+def reduced(dims: Dims, table: Table) -> Dims:
+    """Return the dimensions of a reduction: which slots are missing depends on the target."""
+    kept = without(dims, table.local)
+    return union_of((kept, (table.target,))) if table.skip else kept

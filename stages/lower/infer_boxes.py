@@ -1,114 +1,223 @@
-"""Walk backwards from what is written to what every value, and every input, is needed on.
-
-The box of a value is kept as *extents*: for each box that is written from it, how far
-before the start and beyond the stop of that box it is needed, dimension by
-dimension. That takes integers only, so the walk is linear; the symbolic hull of
-all extents is made once for each value, at the end.
-"""
+"""Walk backwards from what is written to what every value, and every input, is needed on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
 from ...runtime.dimension import Dimension
+from ...runtime.errors import DSLError
 from ..artifacts import Lowered
 from ..ir import bounds
-from ..ir.bounds import Const, Range, Ranges
-from ..ir.dataflow import Dataflow, Input, Read, Ref, Shift, Value
+from ..ir.bounds import Range, Ranges, table_range
+from ..ir.dataflow import (
+    Dataflow,
+    Displace,
+    Gather,
+    Input,
+    Local,
+    Neighbours,
+    Read,
+    Reduce,
+    Ref,
+    Region,
+    Scan,
+    Shift,
+    Statement,
+    Table,
+    Value,
+)
+from . import regions
+from .areas import MOST_AREAS, Area, Areas, Dims, Need, widen
 from .rewrite import reachable
-
-Extent: TypeAlias = tuple[tuple[int, int], ...]  # (before the start, beyond the stop) of each dim
-Need: TypeAlias = dict[int, Extent]  # by the number of the written box
+from .spans import Spans
 
 
 def infer_boxes(program: Dataflow) -> Lowered:
     """Give every value the hull of the boxes on which it is needed, and list what is read."""
     totals: list[Need] = [{} for _ in program.values]
     reads: list[Read] = []
-    hulls = Hulls()
+    walk = Walk.of(program)
     for index, statement in enumerate(program.statements):
-        seeds = [(store.value, hulls.number(store.box)) for store in statement.stores]
-        needs = extents(program.values, seeds)
+        needs = walk.needs(statement)
         for ref, need in needs.items():
             widen(totals[ref], need)
-        reads += _reads(program, index, needs, hulls)
-    boxes = (hulls.of(value.dims, need) for value, need in zip(program.values, totals, strict=True))
-    return Lowered(program, tuple(boxes), tuple(reads))
+            _check_levels(program.values, ref, need, walk.areas)
+        reads += _reads(program, index, needs, walk.areas)
+    pairs = zip(program.values, totals, strict=True)
+    boxes = tuple(_box(value, need, walk.areas) for value, need in pairs)
+    return Lowered(program, boxes, tuple(reads))
 
 
-def extents(values: tuple[Value, ...], seeds: Sequence[tuple[Ref, int]]) -> dict[Ref, Need]:
-    """Return how each value that the seeds are made from is needed around their boxes.
-
-    A seed is the row that is written and the number of the box that it is written to.
-    """
-    needs: dict[Ref, Need] = {ref: {} for ref in reachable(values, (ref for ref, _ in seeds))}
-    for ref, box in seeds:
-        widen(needs[ref], {box: ((0, 0),) * len(values[ref].dims)})
-    for ref in reversed(needs):
-        value = values[ref]
-        asked = _moved(value, needs[ref]) if isinstance(value, Shift) else needs[ref]
-        for operand in value.operands:
-            widen(needs[operand], _onto(values[operand].dims, value.dims, asked))
-    return needs
-
-
-def widen(need: Need, more: Need) -> None:
-    """Grow `need` to the hull of both."""
-    for box, extent in more.items():
-        old = need.get(box)
-        if old is None:
-            need[box] = extent
-        elif old != extent:
-            need[box] = tuple(
-                (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, extent, strict=True)
-            )
+def _box(value: Value, need: Need, areas: Areas) -> Ranges:
+    """Return where a value is computed: a scan on all levels that it walks."""
+    box = areas.of(value.dims, need)
+    if not isinstance(value, Scan) or not need:
+        return box
+    levels = Range(value.axis, value.start, value.stop)
+    return tuple(levels if each.dim is value.axis else each for each in box)
 
 
 @attrs.frozen
-class Hulls:
-    """Turns extents to symbolic boxes, each different one once."""
+class Walk:
+    """The rows of a program, and the areas that were found around them."""
 
-    _boxes: list[Ranges] = attrs.field(factory=list)
-    _numbers: dict[Ranges, int] = attrs.field(factory=dict)
-    _made: dict[tuple[object, ...], Ranges] = attrs.field(factory=dict)
+    values: tuple[Value, ...]
+    tables: Mapping[str, Table]
+    spans: Spans
+    areas: Areas
+    _outside: dict[regions.Boxes, regions.Boxes] = attrs.field(factory=dict)
 
-    def number(self, box: Ranges) -> int:
-        """Return the number of a written box; equal boxes have the same."""
-        number = self._numbers.setdefault(box, len(self._boxes))
-        if number == len(self._boxes):
-            self._boxes.append(box)
-        return number
+    @classmethod
+    def of(cls, program: Dataflow, areas: Areas | None = None) -> Walk:
+        """Begin with a program; `areas` may know the numbers of a call."""
+        tables = {table.name: table for table in program.tables}
+        spans = Spans(program.values, tables)
+        return cls(program.values, tables, spans, areas or Areas())
 
-    def of(self, dims: tuple[Dimension, ...], need: Need) -> Ranges:
-        """Return the smallest box around all extents; an empty one where nothing is needed."""
-        if not dims:
-            return ()
-        key = (dims, *need.items())
-        if key not in self._made:
-            around = [(self._boxes[number], extent) for number, extent in need.items()]
-            self._made[key] = tuple(_hull(dims, around))
-        return self._made[key]
+    def needs(self, statement: Statement) -> dict[Ref, Need]:
+        """Return how each value of a statement is needed, in the order of the rows."""
+        counts = Counter(store.target for store in statement.stores)
+        return self.from_seeds(
+            [
+                (store.value, self.areas.number(Area(store.box, counts[store.target] == 1)))
+                for store in statement.stores
+            ]
+        )
 
+    def from_seeds(self, seeds: Sequence[tuple[Ref, int | None]]) -> dict[Ref, Need]:
+        """Return how each value that the seeds are made from is needed.
 
-def _hull(dims: tuple[Dimension, ...], around: Sequence[tuple[Ranges, Extent]]) -> Iterator[Range]:
-    for axis, dim in enumerate(dims):
-        if not around:
-            yield Range(dim, Const(0), Const(0))
-            continue
-        starts, stops = [], []
-        for box, extent in around:
-            written = next(each for each in box if each.dim is dim)
+        A seed is a row that is written and the number of the area that it is written to.
+        """
+        found = reachable(self.values, (ref for ref, _ in seeds))
+        needs: dict[Ref, Need] = {ref: {} for ref in found}
+        for ref, number in seeds:
+            if number is not None:
+                widen(needs[ref], {number: ((0, 0),) * len(self.values[ref].dims)})
+        for ref in reversed(needs):
+            value = self.values[ref]
+            need = needs[ref]
+            if len(need) > MOST_AREAS and value.operands:
+                need = needs[ref] = self.areas.joined(value.dims, need)
+            for operand, dims, asked in self._asked(value, need):
+                widen(needs[operand], _onto(self.values[operand].dims, dims, asked))
+        return needs
+
+    def _asked(self, value: Value, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
+        """Yield the operands of a value, with dimensions and needs along them."""
+        match value:
+            case Shift():
+                yield value.arg, self.values[value.arg].dims, self._shifted(value, need)
+            case Gather() | Neighbours():
+                yield value.arg, *self._gathered(value, need)
+            case Reduce():
+                table = self.tables[value.table]
+                ends = (0, max(table.width, 1) - 1)
+                yield value.arg, *self._slots(value.dims, need, table.local, ends)
+            case Local():
+                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index,) * 2)
+            case Displace():
+                yield value.by, value.dims, need
+                start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
+                new = Range(value.dim, start, stop)
+                yield value.arg, value.dims, self._replaced(value.dims, need, new)
+            case Region():
+                yield from self._branches(value, need)
+            case Scan():
+                new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
+                asked = self._replaced(value.dims, need, new)
+                yield from ((operand, value.dims, asked) for operand in value.operands)
+            case _:
+                yield from ((operand, value.dims, need) for operand in value.operands)
+
+    def _shifted(self, value: Shift, need: Need) -> Need:
+        axis, by = value.dims.index(value.onto), value.offset
+        asked: Need = {}
+        for number, extent in need.items():
             before, beyond = extent[axis]
-            starts.append(bounds.add(written.start, before))
-            stops.append(bounds.add(written.stop, beyond))
-        yield Range(dim, bounds.least(starts), bounds.greatest(stops))
+            made = self.areas.renamed(number, value.onto, value.dim)
+            asked[made] = (*extent[:axis], (before + by, beyond + by), *extent[axis + 1 :])
+        return asked
+
+    def _gathered(self, value: Gather | Neighbours, need: Need) -> tuple[Dims, Need]:
+        """Return what is asked of the source: all that valid entries of the rows name."""
+        table = self.tables[value.table]
+        axis = value.dims.index(table.target)
+        dims = tuple(table.source if dim is table.target else dim for dim in value.dims)
+        asked: Need = {}
+        for number, extent in self.areas.joined(value.dims, need).items():
+            rows = self.areas[number][table.target]
+            start, stop = (
+                bounds.add(rows.start, extent[axis][0]),
+                bounds.add(rows.stop, extent[axis][1]),
+            )
+            ends = map(self.areas.resolve, table_range(table.name, start, stop))
+            new = Range(table.source, *ends)
+            made = self.areas.replaced(number, table.target, new)
+            if made is not None:
+                asked[made] = (*extent[:axis], (0, 0), *extent[axis + 1 :])
+        return dims, asked
+
+    def _slots(
+        self, dims: Dims, need: Need, local: Dimension, ends: tuple[int, int]
+    ) -> tuple[Dims, Need]:
+        asked = {self.areas.added(number, local): (*e, ends) for number, e in need.items()}
+        return (*dims, local), asked
+
+    def _replaced(self, dims: Dims, need: Need, new: Range) -> Need:
+        axis = dims.index(new.dim)
+        asked: Need = {}
+        for number, extent in need.items():
+            made = self.areas.replaced(number, new.dim, new)
+            if made is not None:
+                widen(asked, {made: (*extent[:axis], (0, 0), *extent[axis + 1 :])})
+        return asked
+
+    def _branches(self, value: Region, need: Need) -> Iterator[tuple[Ref, Dims, Need]]:
+        if value.boxes not in self._outside:
+            self._outside[value.boxes] = regions.without(regions.EVERYWHERE, value.boxes)
+        whole = self.areas.joined(value.dims, need)
+        outside = self._outside[value.boxes]
+        for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
+            for box in boxes if whole else ():
+                yield branch, value.dims, self.areas.cut(value.dims, whole, box)
+
+
+def _onto(dims: Dims, given: Dims, need: Need) -> Need:
+    """Return the extents along `dims` only."""
+    if dims == given:
+        return need
+    axes = [given.index(dim) for dim in dims]
+    return {number: tuple(extent[axis] for axis in axes) for number, extent in need.items()}
+
+
+def _check_levels(values: Sequence[Value], ref: Ref, need: Need, areas: Areas) -> None:
+    """Refuse a scan that is surely asked for levels that it does not walk."""
+    value = values[ref]
+    if not isinstance(value, Scan):
+        return
+    axis = value.dims.index(value.axis)
+    for number, extent in need.items():
+        asked = areas[number][value.axis]
+        if not areas[number].certain:
+            continue
+        before = bounds.difference(bounds.add(asked.start, extent[axis][0]), value.start)
+        beyond = bounds.difference(bounds.add(asked.stop, extent[axis][1]), value.stop)
+        if (before or 0) < 0 or (beyond or 0) > 0:
+            side = "below the first" if (before or 0) < 0 else "beyond the last"
+            raise DSLError(
+                None,
+                f"The result of a scan along '{value.axis.value}' is read {side} level that the "
+                "statement writes, where it has no value.",
+                hints=("Choose another value there with 'concat_where', or write less.",),
+            )
 
 
 def _reads(
-    program: Dataflow, statement: int, needs: dict[Ref, Need], hulls: Hulls
+    program: Dataflow, statement: int, needs: Mapping[Ref, Need], areas: Areas
 ) -> Iterator[Read]:
     found: dict[str, tuple[Value, Need]] = {}
     for ref, need in needs.items():
@@ -116,25 +225,4 @@ def _reads(
         if isinstance(value, Input):
             found[value.name] = value, need
     for name, (value, need) in sorted(found.items()):
-        pointwise = not any(any(ends) for extent in need.values() for ends in extent)
-        yield Read(statement, name, hulls.of(value.dims, need), pointwise)
-
-
-def _moved(value: Shift, need: Need) -> Need:
-    axis, by = value.dims.index(value.dim), value.offset
-    return {
-        box: (
-            *extent[:axis],
-            (extent[axis][0] + by, extent[axis][1] + by),
-            *extent[axis + 1 :],
-        )
-        for box, extent in need.items()
-    }
-
-
-def _onto(dims: tuple[Dimension, ...], given: tuple[Dimension, ...], need: Need) -> Need:
-    """Return the extents along `dims` only."""
-    if dims == given:
-        return need
-    axes = [given.index(dim) for dim in dims]
-    return {box: tuple(extent[axis] for axis in axes) for box, extent in need.items()}
+        yield Read(statement, name, areas.of(value.dims, need), areas.is_pointwise(need))

@@ -13,13 +13,19 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from ...runtime.errors import WorkflowError
-from ...runtime.types import CollectionType, TupleType, Type, leaves
+from ...runtime.dimension import Dimension
+from ...runtime.errors import DSLError, WorkflowError
+from ...runtime.types import leaves
 from ..ir import syntax
-from ..ir.dataflow import Ref
+from ..ir.bounds import Bound
+from ..ir.dataflow import Body, Ref
+from .expressions import Expressions, Leaves, elements_of, operands
 from .graph import Graph
+from .scans import body_of, trimmed
+from .tables import Tables
 
-Leaves: TypeAlias = tuple[Ref, ...]
+Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # where the scans of a call walk
+Walked: TypeAlias = Mapping[str, frozenset[Dimension]]  # the axes of scans, by key of an operator
 Task: TypeAlias = Generator["Task", Any, Any]
 
 
@@ -67,15 +73,34 @@ class Frame:
 class Inliner:
     """Evaluates operators into a graph."""
 
-    def __init__(self, graph: Graph, operators: Mapping[str, syntax.Operator]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        operators: Mapping[str, syntax.Callee],
+        tables: Tables | None = None,
+        walked: Walked | None = None,
+    ) -> None:
         self._graph: Final = graph
         self._operators: Final = operators
-        self._results: Final[dict[tuple[str, tuple[Leaves, ...]], Leaves]] = {}
-        self._sizes: Final[dict[Type, int]] = {}
+        self._expressions: Final = Expressions(graph, tables or Tables({}, {}))
+        self._results: Final[dict[tuple[str, tuple[Leaves, ...], Levels | None], Leaves]] = {}
+        self._bodies: Final[dict[str, Body]] = {}
+        self._walked: Final = walked_by(operators) if walked is None else walked
+        self._levels: Levels = ()
 
-    def call(self, operator: syntax.Operator, args: Sequence[Leaves]) -> Leaves:
-        """Return the leaves of what `operator` returns for these arguments."""
-        result: Leaves = _finish(self._body(operator, args))
+    def axes(self, callee: syntax.Callee) -> frozenset[Dimension]:
+        """Return the axes along which an operator walks, itself or where it calls scans."""
+        return frozenset().union(*_axes_of(callee, self._walked))
+
+    def call(self, callee: syntax.Callee, args: Sequence[Leaves], levels: Levels = ()) -> Leaves:
+        """Return the leaves of what `callee` returns for these arguments.
+
+        `levels` are the ranges along which its scans walk.
+        """
+        self._levels = levels
+        if isinstance(callee, syntax.Scan):
+            return self._scan(callee.name, callee, args)
+        result: Leaves = _finish(self._body(callee, args))
         return result
 
     def expression(self, frame: Frame, root: syntax.Ref) -> Leaves:
@@ -83,7 +108,37 @@ class Inliner:
         result: Leaves = _finish(self._evaluate(frame, root))
         return result
 
-    def _body(self, operator: syntax.Operator, args: Sequence[Leaves]) -> Task:
+    def _scan(self, key: str, scan: syntax.Scan, args: Sequence[Leaves]) -> Leaves:
+        levels = {dim: (start, stop) for dim, start, stop in self._levels}
+        if scan.axis not in levels:
+            raise DSLError(
+                None,
+                f"Scan operator '{scan.name}' walks along '{scan.axis.value}', "
+                "but nothing that the statement writes has this dimension.",
+            )
+        if key not in self._bodies:
+            self._bodies[key] = self._body_of_scan(scan)
+        state = [str(leaf) for _, leaf in leaves(scan.parameters[0].type)]
+        body, given = trimmed(self._bodies[key], tuple(leaf for arg in args for leaf in arg))
+        init = [self._graph.literal(*each) for each in zip(state, scan.init, strict=True)]
+        start_stop = levels[scan.axis]
+        return self._graph.scan(body, tuple(init), given, scan.axis, scan.forward, start_stop)
+
+    def _body_of_scan(self, scan: syntax.Scan) -> Body:
+        """Run the body of a scan on scalars of a graph of its own; no scan is called in it."""
+        graph = Graph()
+        rows: list[Leaves] = []
+        count = 0
+        for index, parameter in enumerate(scan.parameters):
+            dtypes = [str(getattr(leaf, "dtype", leaf)) for _, leaf in leaves(parameter.type)]
+            names = [f"a{count + place}" if index else f"s{place}" for place in range(len(dtypes))]
+            rows.append(tuple(map(graph.scalar, names, dtypes)))
+            count += len(dtypes) if index else 0
+        inliner = Inliner(graph, self._operators, self._expressions.tables, self._walked)
+        results: Leaves = _finish(inliner._body(scan, rows))
+        return body_of(graph, results)
+
+    def _body(self, operator: syntax.Callee, args: Sequence[Leaves]) -> Task:
         names = [parameter.name for parameter in operator.parameters]
         frame = Frame(operator.nodes, dict(zip(names, args, strict=True)))
         outcome = yield self._block(frame, operator.body)
@@ -130,7 +185,7 @@ class Inliner:
     ) -> None:
         merged = None
         if ours is not None and theirs is not None and len(ours) == len(theirs):
-            merged = self._select(condition, ours, theirs)
+            merged = self._expressions.select(condition, ours, theirs)
         frame.bind(name, merged if merged is not None else ())
         if merged is None:  # bound in one branch only: undefined from here on
             del frame.variables[name]
@@ -147,21 +202,21 @@ class Inliner:
             side = condition if then else self._graph.map("not", (condition,))
             when = side if taken.when is None else self._graph.map("and", (side, taken.when))
             return Returned(taken.leaves, when)
-        result = self._select(condition, then.leaves, otherwise.leaves)
+        result = self._expressions.select(condition, then.leaves, otherwise.leaves)
         if then.when is None and otherwise.when is None:
             return Returned(result)
         whens = [
             self._graph.literal("bool", "True") if each.when is None else each.when
             for each in (then, otherwise)
         ]
-        return Returned(result, self._select(condition, (whens[0],), (whens[1],))[0])
+        return Returned(result, self._expressions.select(condition, (whens[0],), (whens[1],))[0])
 
     def _then(self, first: Returned | None, second: Returned | None) -> Returned | None:
         """Return what two statements return of which the second runs where the first did not."""
         if first is None or second is None:
             return first or second
         assert first.when is not None
-        result = self._select(first.when, first.leaves, second.leaves)
+        result = self._expressions.select(first.when, first.leaves, second.leaves)
         if second.when is None:
             return Returned(result)
         return Returned(result, self._graph.map("or", (first.when, second.when)))
@@ -169,100 +224,36 @@ class Inliner:
     def _evaluate(self, frame: Frame, root: syntax.Ref) -> Task:
         for ref in frame.pending(root):
             node = frame.nodes[ref]
-            if not isinstance(node, syntax.CallOf):
-                frame.done[ref] = self._node(frame, node)
-                continue
-            args = tuple(frame.done[arg] for arg in node.args)
-            key = (node.callee, args)
-            if key not in self._results:
-                self._results[key] = yield self._body(self._operators[node.callee], args)
-            frame.done[ref] = self._results[key]
+            if isinstance(node, syntax.Name):
+                frame.done[ref] = frame.read(node.id)
+            elif isinstance(node, syntax.CallOf):
+                args = tuple(frame.done[arg] for arg in node.args)
+                frame.done[ref] = yield self._called(node.callee, args)
+            else:
+                frame.done[ref] = self._expressions.value(frame.nodes, ref, frame.done)
         return frame.done[root]
 
-    def _node(self, frame: Frame, node: syntax.Expression) -> Leaves:
-        graph, done = self._graph, frame.done
-        match node:
-            case syntax.Name():
-                return frame.read(node.id)
-            case syntax.Literal():
-                return (graph.literal(str(node.type), node.text),)
-            case syntax.Operation():
-                return (graph.map(node.op, [done[arg][0] for arg in node.args]),)
-            case syntax.Select():
-                return self._select(done[node.condition][0], done[node.then], done[node.otherwise])
-            case syntax.TupleOf():
-                return tuple(leaf for element in node.elements for leaf in done[element])
-            case syntax.Element():
-                start, stop = self._place(frame.nodes[node.of].type, node.index)
-                return done[node.of][start:stop]
-            case syntax.ShiftBy():
-                return (graph.shift(done[node.field][0], node.dim, node.offset),)
-            case syntax.Broadcast():
-                return done[node.arg]
-            case syntax.Cast():
-                return self._cast(done[node.arg], node.type)
-        raise WorkflowError(f"'{type(node).__name__}' is not supported by 'lower' yet.")
-
-    def _select(self, condition: Ref, then: Leaves, otherwise: Leaves) -> Leaves:
-        return tuple(
-            a if a == b else self._graph.map("select", (condition, a, b))
-            for a, b in zip(then, otherwise, strict=True)
-        )
-
-    def _cast(self, values: Leaves, type_: Type) -> Leaves:
-        dtypes = [str(getattr(leaf, "dtype", leaf)) for _, leaf in leaves(type_)]
-        return tuple(
-            value
-            if self._graph[value].dtype == dtype
-            else self._graph.map("cast", (value,), dtype=dtype)
-            for value, dtype in zip(values, dtypes, strict=True)
-        )
+    def _called(self, key: str, args: tuple[Leaves, ...]) -> Task:
+        """Return the result of an operator; one that walks nowhere is the same for all levels."""
+        callee = self._operators[key]
+        place = (key, args, self._levels if self._walked[key] else None)
+        if place not in self._results:
+            if isinstance(callee, syntax.Scan):
+                self._results[place] = self._scan(key, callee, args)
+            else:
+                self._results[place] = yield self._body(callee, args)
+        return self._results[place]
 
     def _unpack(self, frame: Frame, statement: syntax.Unpack, value: Leaves) -> None:
         type_ = frame.nodes[statement.value].type
-        count = len(_elements(type_))
+        count = len(elements_of(type_))
         spare = count - len(statement.targets) + 1
         index = 0
         for position, name in enumerate(statement.targets):
             width = spare if position == statement.starred else 1
-            start = self._place(type_, index)[0]
+            start = self._expressions.place(type_, index)[0]
             index += width
-            frame.bind(name, value[start : self._place(type_, index)[0]])
-
-    def _place(self, type_: Type, index: int) -> tuple[int, int]:
-        """Return where the leaves of one element of a tuple begin and end."""
-        sizes = [self._size(element) for element in _elements(type_)]
-        start = sum(sizes[:index])
-        return start, start + sum(sizes[index : index + 1])
-
-    def _size(self, type_: Type) -> int:
-        if type_ not in self._sizes:
-            self._sizes[type_] = sum(1 for _ in leaves(type_))
-        return self._sizes[type_]
-
-
-def operands(node: syntax.Expression) -> tuple[syntax.Ref, ...]:
-    """Return the rows that an expression is made from, in the order of evaluation."""
-    match node:
-        case syntax.Operation() | syntax.CallOf():
-            return node.args
-        case syntax.Select():
-            return node.condition, node.then, node.otherwise
-        case syntax.TupleOf():
-            return node.elements
-        case syntax.Element():
-            return (node.of,)
-        case syntax.ShiftBy():
-            return (node.field,)
-        case syntax.Broadcast() | syntax.Cast():
-            return (node.arg,)
-    return ()
-
-
-def _elements(type_: Type) -> tuple[Type, ...]:
-    if not isinstance(type_, TupleType | CollectionType):
-        raise WorkflowError(f"Expected a tuple, got '{type_}'; 'parse' let it pass.")
-    return type_.elements
+            frame.bind(name, value[start : self._expressions.place(type_, index)[0]])
 
 
 def _always(outcome: Returned | None) -> bool:
@@ -292,3 +283,32 @@ def _finish(task: Task) -> Any:
             stack.pop()
             result = stop.value
     return result
+
+
+def walked_by(operators: Mapping[str, syntax.Callee]) -> Walked:
+    """Return the axes of the scans that each operator is or reaches, by key."""
+    callers: dict[str, list[str]] = {key: [] for key in operators}
+    found: dict[str, set[Dimension]] = {key: set() for key in operators}
+    changed: list[str] = []
+    for key, callee in operators.items():
+        if isinstance(callee, syntax.Scan):
+            found[key].add(callee.axis)
+            changed.append(key)
+        for node in callee.nodes:
+            if isinstance(node, syntax.CallOf):
+                callers[node.callee].append(key)
+    while changed:
+        key = changed.pop()
+        for caller in callers[key]:
+            if not found[key] <= found[caller]:
+                found[caller] |= found[key]
+                changed.append(caller)
+    return {key: frozenset(axes) for key, axes in found.items()}
+
+
+def _axes_of(callee: syntax.Callee, walked: Walked) -> Iterator[frozenset[Dimension]]:
+    if isinstance(callee, syntax.Scan):
+        yield frozenset((callee.axis,))
+    for node in callee.nodes:
+        if isinstance(node, syntax.CallOf):
+            yield walked[node.callee]

@@ -13,11 +13,12 @@ from .fold_constants import fold_constants
 from .infer_boxes import infer_boxes
 from .push_shifts import push_shifts
 from .remove_dead import remove_dead
+from .split_regions import split_regions
 
 Pass: TypeAlias = Callable[[Dataflow], Dataflow]
 Watch: TypeAlias = Callable[[str, Lowered], None]
 
-PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, remove_dead)
+PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, split_regions, remove_dead)
 
 
 def chosen(fold: bool) -> tuple[Pass, ...]:

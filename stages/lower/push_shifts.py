@@ -1,110 +1,226 @@
-"""Normal form: shifts move to the inputs, so that equal computations are equal rows.
+"""Normal form: shifts, neighbours and displacements move to the inputs, so that equal is one row.
 
     shift(add(u, v), I+1)   becomes   add(shift(u, I+1), shift(v, I+1))
 
-Shifts of shifts add up, shifts of what does not vary along their dimension vanish,
-and a value moved by the same net offsets in two ways is one row. A chain of shifts has each
-dimension once, in the order of the value's dimensions.
+Shifts of shifts add up, those of what does not vary along their dimension vanish, and a
+value looked at in two ways that mean the same is one row: see `paths`. Through a region shifts move
+its boxes. What stays where it is: a neighbour of a reduction (whose missing slots are those of
+its own rows) or of a region along that dimension, a displacement of a displacement, and whatever
+is done to the results of a scan.
 
-Cost rule: a value that is asked for at more than `SPREAD` different offsets keeps its
-shifts, and the count starts again below it. Otherwise a chain of n stencils would
-become n**2 rows or more; as it is, a program grows at most `SPREAD` times. `codegen` decides for
-each such value whether it becomes memory.
+Cost rule: a value that is asked for at more than `SPREAD` points keeps what is done to
+it, and the count starts again below it; a point among neighbours of an expensive operation
+counts `HEAVY` times. Otherwise a chain of n stencils would become n**2 rows or more; as it
+is, a program grows at most `SPREAD` times. `codegen` decides for each such value whether it
+becomes memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+import attrs
+
 from ...runtime.dimension import Dimension
-from ..ir.dataflow import Dataflow, Map, Ref, Shift, Value
+from ..ir.bounds import Bound, add
+from ..ir.dataflow import MATH, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Graph
-from .rewrite import with_values
+from .paths import (
+    Access,
+    All,
+    Jump,
+    Move,
+    Path,
+    Pick,
+    Slot,
+    Step,
+    Tables,
+    inside,
+    onto,
+    points,
+    step_of,
+)
+from .rewrite import rebuilt, with_values
 
 SPREAD: Final = 16
+HEAVY: Final = 4
+EXPENSIVE: Final = frozenset((*MATH, "pow", "fmod", "mod")) - {"floor", "ceil", "trunc"}
+STILL: Final[Path] = ()
 
-Offsets: TypeAlias = tuple[int, ...]  # one for each dimension of the value
-Demand: TypeAlias = dict[Offsets, None]  # an ordered set
+Demand: TypeAlias = dict[Path, None]  # an ordered set
+Wanted: TypeAlias = tuple[Ref, Path]
 
 
 def push_shifts(program: Dataflow) -> Dataflow:
-    """Move shifts to the inputs, but for values that too many offsets are asked of."""
-    demands = _demands(program)
-    graph = Graph()
-    rows: list[dict[Offsets, Ref]] = []
-    for value, demand in zip(program.values, demands, strict=True):
-        rows.append(_rebuild(graph, value, demand, program.values, rows))
-    return with_values(program, graph, lambda ref: rows[ref][_still(program.values[ref])])
+    """Move accesses to the inputs, but for values that are asked for at too many points."""
+    pusher = _Pusher(program)
+    graph = pusher.rebuilt()
+    return with_values(program, graph, lambda ref: pusher.rows[ref, STILL])
 
 
-def _demands(program: Dataflow) -> list[Demand]:
-    """Return the offsets at which each value is asked for, from the stores backwards."""
-    values = program.values
-    demands: list[Demand] = [{} for _ in values]
-    for statement in program.statements:
-        for store in statement.stores:
-            demands[store.value][_still(values[store.value])] = None
-    for row in range(len(values) - 1, -1, -1):
-        value, demand = values[row], demands[row]
-        if _is_kept(value, demand):
-            demand = {_still(value): None}
-        for offsets in demand:
-            moved = _moved(value, offsets)
-            for operand in value.operands:
-                demands[operand][_onto(values[operand].dims, value.dims, moved)] = None
-    return demands
+@attrs.define
+class _Pusher:
+    program: Dataflow
+    tables: Tables = attrs.field(init=False)
+    demands: list[Demand] = attrs.field(init=False)
+    kept: list[bool] = attrs.field(init=False)
+    rows: dict[Wanted, Ref] = attrs.field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.tables = {table.name: table for table in self.program.tables}
+        self.demands = [{} for _ in self.program.values]
+        self.kept = [False for _ in self.program.values]
+        for statement in self.program.statements:
+            for store in statement.stores:
+                self.demands[store.value][STILL] = None
+        for ref in range(len(self.demands) - 1, -1, -1):
+            self.kept[ref] = self._is_kept(ref)
+            for path in self.demands[ref]:
+                for operand, at in self._operands(ref, self._split(ref, path)[0]):
+                    self.demands[operand][at] = None
+
+    def rebuilt(self) -> Graph:
+        """Add every value at all of its paths to a new graph."""
+        graph = Graph()
+        for ref, demand in enumerate(self.demands):
+            for path in demand:
+                self._build(graph, (ref, path))
+        return graph
+
+    def _build(self, graph: Graph, wanted: Wanted) -> None:
+        """Add a value after all that it needs: a displacement may stand behind what it moves."""
+        stack = [wanted]
+        while stack:
+            ref, path = stack[-1]
+            missing = [each for each in self._needs(ref, path) if each not in self.rows]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if (ref, path) not in self.rows:
+                self.rows[ref, path] = self._row(graph, ref, path)
+
+    def _needs(self, ref: Ref, path: Path) -> Iterator[Wanted]:
+        inner, outer = self._split(ref, path)
+        yield from self._operands(ref, inner)
+        yield from (_by(step) for step in outer if isinstance(step, Jump))
+
+    def _row(self, graph: Graph, ref: Ref, path: Path) -> Ref:
+        value = self.program.values[ref]
+        inner, outer = self._split(ref, path)
+        moved = [self.rows[each] for each in self._operands(ref, inner)]
+        if isinstance(value, Access | Displace):
+            base = moved[0]
+        else:
+            if isinstance(value, Region):
+                value = attrs.evolve(value, boxes=_moved_boxes(value, inner))
+            place = dict(zip(value.operands, moved, strict=True))
+            base = rebuilt(graph, value, place.__getitem__, self.tables)
+        for step in outer:
+            base = self._applied(graph, base, step)
+        return base
+
+    def _applied(self, graph: Graph, base: Ref, step: Step) -> Ref:
+        match step:
+            case Move():
+                return graph.shift(base, step.dim, step.offset, step.onto)
+            case Pick():
+                return graph.gather(base, self.tables[step.table], step.column)
+            case All():
+                return graph.neighbours(base, self.tables[step.table])
+            case Slot():
+                return graph.local(base, step.dim, step.place)
+            case Jump():
+                return graph.displace(base, step.dim, self.rows[_by(step)])
+
+    def _operands(self, ref: Ref, path: Path) -> Iterator[Wanted]:
+        """Yield the operands of a value at a path that goes through it, each at its own path."""
+        value = self.program.values[ref]
+        if isinstance(value, Access):
+            yield value.arg, inside(step_of(value), path, self.tables)
+        elif isinstance(value, Displace):
+            by = self._onto(value.by, path)
+            yield value.arg, (*self._onto(value.arg, path), Jump(value.dim, value.by, by))
+            yield value.by, by
+        else:
+            yield from ((operand, self._onto(operand, path)) for operand in value.operands)
+
+    def _onto(self, ref: Ref, path: Path) -> Path:
+        return onto(self.program.values[ref].dims, path, self.tables) if path else path
+
+    def _is_kept(self, ref: Ref) -> bool:
+        value, demand = self.program.values[ref], self.demands[ref]
+        if not isinstance(value, Map | Region | Reduce):
+            return False
+        heavy = HEAVY if isinstance(value, Map) and value.op in EXPENSIVE else 1
+        counts = (self._points(path, heavy) for path in demand)
+        return sum(counts) > SPREAD
+
+    def _points(self, path: Path, heavy: int) -> int:
+        is_indirect = any(isinstance(step, Pick | All) for step in path)
+        return points(path, self.tables) * (heavy if is_indirect else 1)
+
+    def _split(self, ref: Ref, path: Path) -> tuple[Path, Path]:
+        """Return what of a path goes through a value to its operands, and what stays outside."""
+        value = self.program.values[ref]
+        if not path or isinstance(value, Access) or (isinstance(value, Map) and not self.kept[ref]):
+            return path, STILL
+        if self.kept[ref] or not isinstance(value, Region | Reduce | Displace):
+            return STILL, path
+        count = 0
+        fixed = _fixed(value, self.tables)
+        for step in path:
+            if not self._passes(value, step, fixed):
+                break
+            count += 1
+            if isinstance(step, Move) and step.dim in fixed:
+                fixed = [step.onto if dim is step.dim else dim for dim in fixed]
+        return path[:count], path[count:]
+
+    def _passes(self, value: Value, step: Step, fixed: list[Dimension]) -> bool:
+        """Tell whether a step goes through a value that depends on the indices of `fixed`."""
+        match step:
+            case Slot():
+                return True
+            case Move():
+                if isinstance(value, Displace):
+                    return step.dim not in fixed or step.onto is step.dim
+                return isinstance(value, Region) or step.dim not in fixed
+            case Jump():
+                return not isinstance(value, Displace) and step.dim not in fixed
+            case Pick() | All():
+                is_free = self.tables[step.table].source not in fixed
+                return is_free and not isinstance(value, Reduce)
 
 
-def _rebuild(
-    graph: Graph,
-    value: Value,
-    demand: Demand,
-    values: tuple[Value, ...],
-    rows: list[dict[Offsets, Ref]],
-) -> dict[Offsets, Ref]:
-    """Add the rows of one value at all of its offsets."""
-
-    def operands(offsets: Offsets) -> list[Ref]:
-        moved = _moved(value, offsets)
-        return [rows[each][_onto(values[each].dims, value.dims, moved)] for each in value.operands]
-
-    if isinstance(value, Shift):
-        return {offsets: operands(offsets)[0] for offsets in demand}
-    if isinstance(value, Map) and not _is_kept(value, demand):
-        return {o: graph.map(value.op, operands(o), value.dtype) for o in demand}
-    if not demand:
-        return {}
-    if isinstance(value, Map):
-        base = graph.map(value.op, operands(_still(value)), value.dtype)
-    else:
-        base = graph.add(value)
-    return {offsets: _shifted(graph, base, value.dims, offsets) for offsets in demand}
+def _by(step: Jump) -> Wanted:
+    return step.by, step.path
 
 
-def _is_kept(value: Value, demand: Demand) -> bool:
-    return isinstance(value, Map) and len(demand) > SPREAD
+def _fixed(value: Region | Reduce | Displace, tables: Tables) -> list[Dimension]:
+    match value:
+        case Region():
+            return [side.dim for box in value.boxes for side in box]
+        case Reduce():
+            return [tables[value.table].target]
+        case Displace():
+            return [value.dim]
 
 
-def _moved(value: Value, offsets: Offsets) -> Offsets:
-    if not isinstance(value, Shift):
-        return offsets
-    axis = value.dims.index(value.dim)
-    return (*offsets[:axis], offsets[axis] + value.offset, *offsets[axis + 1 :])
+def _moved_boxes(value: Region, path: Path) -> tuple[tuple[Side, ...], ...]:
+    boxes = value.boxes
+    for step in path:
+        if isinstance(step, Move):
+            boxes = tuple(tuple(_moved(side, step) for side in box) for box in boxes)
+    return boxes
 
 
-def _onto(dims: tuple[Dimension, ...], given: tuple[Dimension, ...], offsets: Offsets) -> Offsets:
-    """Return the offsets along `dims` only."""
-    if dims == given:
-        return offsets
-    ahead = dict(zip(given, offsets, strict=True))
-    return tuple(ahead[dim] for dim in dims)
+def _moved(side: Side, step: Move) -> Side:
+    if side.dim is not step.dim:
+        return side
+    return Side(step.onto, _less(side.start, step.offset), _less(side.stop, step.offset))
 
 
-def _still(value: Value) -> Offsets:
-    return (0,) * len(value.dims)
-
-
-def _shifted(graph: Graph, base: Ref, dims: tuple[Dimension, ...], offsets: Offsets) -> Ref:
-    for dim, offset in zip(dims, offsets, strict=True):
-        base = graph.shift(base, dim, offset)
-    return base
+def _less(bound: Bound | None, offset: int) -> Bound | None:
+    return None if bound is None else add(bound, -offset)

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
-from ..ir.dataflow import Dataflow, Map, Ref, Shift, Statement, Value
+from ..ir.dataflow import (
+    Dataflow,
+    Displace,
+    Gather,
+    Local,
+    Map,
+    Neighbours,
+    Reduce,
+    Ref,
+    Region,
+    Result,
+    Scan,
+    Shift,
+    Statement,
+    Table,
+    Value,
+    union_of,
+)
 from .graph import Graph
 
 
@@ -21,11 +38,53 @@ def with_values(program: Dataflow, graph: Graph, place: Callable[[Ref], Ref]) ->
 
 def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
     """Return the value made from the rows at which its operands are now."""
-    if isinstance(value, Map):
-        return attrs.evolve(value, args=tuple(map(place, value.args)))
-    if isinstance(value, Shift):
-        return attrs.evolve(value, arg=place(value.arg))
+    match value:
+        case Map():
+            return attrs.evolve(value, args=tuple(map(place, value.args)))
+        case Shift() | Gather() | Neighbours() | Reduce() | Local():
+            return attrs.evolve(value, arg=place(value.arg))
+        case Displace():
+            return attrs.evolve(value, arg=place(value.arg), by=place(value.by))
+        case Region():
+            then, otherwise = place(value.then), place(value.otherwise)
+            return attrs.evolve(value, then=then, otherwise=otherwise)
+        case Scan():
+            init, args = tuple(map(place, value.init)), tuple(map(place, value.args))
+            return attrs.evolve(value, init=init, args=args)
+        case Result():
+            return attrs.evolve(value, scan=place(value.scan))
     return value
+
+
+def rebuilt(
+    graph: Graph, value: Value, place: Callable[[Ref], Ref], tables: Mapping[str, Table]
+) -> Ref:
+    """Add the value made from the rows at which its operands are now, whatever dims those have."""
+    match value:
+        case Map():
+            return graph.map(value.op, map(place, value.args), value.dtype)
+        case Shift():
+            return graph.shift(place(value.arg), value.dim, value.offset, value.onto)
+        case Displace():
+            return graph.displace(place(value.arg), value.dim, place(value.by))
+        case Gather():
+            return graph.gather(place(value.arg), tables[value.table], value.index)
+        case Neighbours():
+            return graph.neighbours(place(value.arg), tables[value.table])
+        case Reduce():
+            return graph.reduce(value.op, place(value.arg), tables[value.table])
+        case Local():
+            return graph.local(place(value.arg), value.dim, value.index)
+        case Region():
+            return graph.region(value.boxes, place(value.then), place(value.otherwise))
+        case Scan():
+            moved = with_operands(value, place)
+            dims = union_of([(value.axis,), *(graph[place(arg)].dims for arg in value.args)])
+            return graph.add(attrs.evolve(moved, dims=dims))
+        case Result():
+            scan = place(value.scan)
+            return graph.add(attrs.evolve(value, scan=scan, dims=graph[scan].dims))
+    return graph.add(value)
 
 
 def reachable(values: tuple[Value, ...], roots: Iterable[Ref]) -> list[Ref]:

@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.types import ScalarType
 from ..ir import syntax
 from .free_names import number_text
-from .meanings import Axis, Displacement, Meaning, Number, OffsetTag, Row
+from .meanings import Axis, Meaning, Number, Row
 from .promotion import (
     BOOL,
     Numeric,
@@ -24,8 +24,10 @@ from .promotion import (
     promote,
     with_dtype,
 )
+from .regions import both, inside, is_region
 from .scope import Scope
-from .unsupported import not_yet, unsupported
+from .shifts import displacement
+from .unsupported import unsupported
 
 ARITHMETIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Add: ("+", "add"),
@@ -57,11 +59,13 @@ def binary(scope: Scope, node: ast.BinOp) -> Meaning:
     """Read `left op right`."""
     left = scope.meanings[node.left]
     if isinstance(left, Axis) and isinstance(node.op, ast.Add | ast.Sub):
-        return _displacement(scope, node, left)
+        return displacement(scope, node, left)
     kind = type(node.op)
     if kind in LOGIC:
         symbol, op = LOGIC[kind]
         rows = [scope.value(node.left), scope.value(node.right)]
+        if any(map(is_region, rows)):
+            return both(scope, node, op, symbol, rows)
         for row, at in zip(rows, (node.left, node.right), strict=True):
             if not is_logical(row.type):
                 raise scope.type_error(
@@ -121,9 +125,9 @@ def compare(scope: Scope, node: ast.Compare) -> Meaning:
             raise unsupported(scope.source.span(node), op)
     if len(node.ops) > 1:
         raise _chain(scope, node)
-    if any(isinstance(scope.meanings[each], Axis) for each in operands):
-        raise not_yet(scope.source.span(node), "Comparisons with a dimension are")
     symbol, op_name = COMPARISONS[type(node.ops[0])]
+    if any(isinstance(scope.meanings[each], Axis) for each in operands):
+        return inside(scope, node, op_name)
     rows = [expect_number(scope, each, scope.value(each), symbol) for each in operands]
     return combine(scope, node, op_name, symbol, rows, result=BOOL)
 
@@ -250,30 +254,3 @@ def _text(scope: Scope, node: ast.expr) -> str:
     """Return what was written, or dots where it is long."""
     found = ast.get_source_segment(scope.source.text.text, node)
     return found if found is not None and len(found) <= 40 and "\n" not in found else "..."
-
-
-def _displacement(scope: Scope, node: ast.BinOp, left: Axis) -> Displacement:
-    right = scope.meanings[node.right]
-    span = scope.source.span(node.right)
-    if not isinstance(right, Number) or isinstance(right.value, bool | np.bool_):
-        raise scope.error(
-            node.right, "Cartesian offsets are only supported with a literal right-hand side."
-        )
-    amount = -right.value if isinstance(node.op, ast.Sub) else right.value
-    if isinstance(amount, int | np.integer):
-        scope.number_type(int(amount), node.right)
-        return Displacement(left.dim, int(amount))
-    if (2 * float(amount)) % 2 == 1:
-        raise not_yet(span, "Shifts to a staggered dimension are")
-    raise scope.error(node.right, f"Invalid offset '{amount}' for a Cartesian shift.")
-
-
-def offset_element(scope: Scope, node: ast.Subscript, tag: OffsetTag) -> Displacement:
-    """Read `Off[k]`; only offsets along one dimension for now."""
-    index = scope.meanings[node.slice]
-    if len(tag.type.target) != 1 or tag.type.target[0] is not tag.type.source:
-        raise not_yet(scope.source.span(node), "Neighbour offsets are")
-    if not isinstance(index, Number) or type(index.value) is not int:
-        raise scope.error(node.slice, f"Offset '{tag.type.name}' expects a literal integer.")
-    scope.number_type(index.value, node.slice)
-    return Displacement(tag.type.source, index.value)

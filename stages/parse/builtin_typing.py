@@ -6,68 +6,58 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
-import attrs
-
-from ...runtime.dimension import check_dims
+from ...runtime.dimension import DimensionKind, check_dims
 from ...runtime.errors import DomainError
 from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType
 from ..ir import dataflow, syntax
-from .arithmetic import combine, common_type
-from .meanings import Axis, Builtin, Pack, Row, ScalarName, describe
+from .arithmetic import combine
+from .choices import concat_where, map_elements, where
+from .meanings import Axis, Builtin, Meaning, Pack, Row, ScalarName, describe
 from .promotion import (
     BOOL,
     Numeric,
-    common_dims,
+    RowType,
     dims_of,
     dtype_of,
     is_arithmetic,
     is_floating,
-    is_logical,
     numeric,
-    same_structure,
     with_dtype,
 )
 from .scope import Scope
-from .unsupported import not_yet
+from .shifts import as_offset, without
+from .source import Located
 
 BINARY: Final = {"minimum": "minimum", "maximum": "maximum", "power": "pow", "fmod": "fmod"}
-MISSING: Final = {
-    "neighbor_sum": "Reductions over neighbours",
-    "max_over": "Reductions over neighbours",
-    "min_over": "Reductions over neighbours",
-    "concat_where": "Selects on regions ('concat_where')",
-    "as_offset": "Data-dependent shifts ('as_offset')",
-}
+REDUCTIONS: Final = {"neighbor_sum": "sum", "max_over": "max", "min_over": "min"}
 
 
-def call_builtin(scope: Scope, node: ast.Call, builtin: Builtin) -> Row:
+def call_builtin(scope: Scope, node: ast.Call, builtin: Builtin) -> Meaning:
     """Read a call of a builtin."""
     name = builtin.name
-    if name in MISSING:
-        raise not_yet(scope.source.span(node), f"{MISSING[name]} are")
+    if name in REDUCTIONS:
+        return _reduction(scope, node, name)
     found = _rule(name)
     if found is None:
         raise scope.error(node, f"Builtin '{name}' can not be called in an operator.")
     count, rule = found
     if node.keywords:
         keyword = node.keywords[0]
-        raise scope.type_error(
-            keyword,
-            f"Invalid call to '{name}'.",
-            notes=[f"Builtin '{name}' takes no keyword argument '{keyword.arg}'."],
+        raise _invalid(
+            scope, keyword, name, f"Builtin '{name}' takes no keyword argument '{keyword.arg}'."
         )
     if len(node.args) != count:
-        raise scope.type_error(
+        given = len(node.args)
+        raise _invalid(
+            scope,
             node,
-            f"Invalid call to '{name}'.",
-            notes=[
-                f"Function takes {count} positional arguments, but {len(node.args)} were given."
-            ],
+            name,
+            f"Function takes {count} positional arguments, but {given} were given.",
         )
     return rule(scope, node, name)
 
 
-Rule = Callable[[Scope, ast.Call, str], Row]
+Rule = Callable[[Scope, ast.Call, str], Meaning]
 
 
 def _rule(name: str) -> tuple[int, Rule] | None:
@@ -75,7 +65,7 @@ def _rule(name: str) -> tuple[int, Rule] | None:
         return 2, _binary
     if name in dataflow.MATH or name in dataflow.UNARY or name in dataflow.PREDICATES:
         return 1, _unary
-    return {"where": (3, _where), "broadcast": (2, _broadcast), "astype": (2, _astype)}.get(name)
+    return _OTHERS.get(name)
 
 
 def _unary(scope: Scope, node: ast.Call, name: str) -> Row:
@@ -95,45 +85,6 @@ def _binary(scope: Scope, node: ast.Call, name: str) -> Row:
         if not is_arithmetic(row.type):
             raise _unexpected(scope, node, index, "a number", row.type)
     return combine(scope, node, BINARY[name], name, rows)
-
-
-def _where(scope: Scope, node: ast.Call, _: str) -> Row:
-    mask, then, otherwise = (scope.value(each) for each in node.args)
-    if not (isinstance(mask.type, FieldType) and is_logical(mask.type)):
-        raise scope.type_error(
-            node.args[0],
-            f"Expected 0-th argument to be a field of type 'bool', got '{mask.type}'.",
-            hints=["To choose by a scalar condition write 'a if condition else b'."],
-        )
-    type_ = _choice(scope, node, mask.type, then.type, otherwise.type)
-    return scope.add(
-        syntax.Select(condition=mask.ref, then=then.ref, otherwise=otherwise.ref, type=type_), node
-    )
-
-
-def _choice(
-    scope: Scope, node: ast.Call, mask: FieldType, then: DataType, otherwise: DataType
-) -> DataType:
-    """Return the type of a choice; recursive, because the nesting of tuples is bounded."""
-    if isinstance(then, Numeric) and isinstance(otherwise, Numeric):
-        both = common_type(scope, node, "where", [then, otherwise])
-        dims = common_dims(mask.dims, dims_of(both))
-        if dims is None:
-            raise scope.type_error(
-                node,
-                f"Could not promote '{mask}' and '{both}' to common type in call to 'where'.",
-                notes=["No field can have the dimensions of both."],
-            )
-        return FieldType(dims, dtype_of(both))
-    if not isinstance(then, TupleType | CollectionType) or not same_structure(then, otherwise):
-        raise scope.type_error(
-            node,
-            f"Expected 2nd and 3rd argument of 'where' to have the same structure, "
-            f"got '{then}' and '{otherwise}'.",
-        )
-    return _map_elements(
-        then, lambda index, each: _choice(scope, node, mask, each, _element(otherwise, index))
-    )
 
 
 def _broadcast(scope: Scope, node: ast.Call, _: str) -> Row:
@@ -170,29 +121,69 @@ def _astype(scope: Scope, node: ast.Call, _: str) -> Row:
         raise scope.type_error(
             node.args[1], f"Expected 1-th argument to be a scalar type, got {describe(target)}."
         )
+    if not isinstance(row.type, Numeric | TupleType | CollectionType):
+        raise _unexpected(scope, node, 0, "a scalar, field or tuple", row.type)
     return scope.add(syntax.Cast(arg=row.ref, type=_converted(row.type, target.type)), node)
 
 
-def _converted(type_: DataType, dtype: ScalarType) -> DataType:
+def _converted(type_: RowType, dtype: ScalarType) -> DataType:
     if isinstance(type_, Numeric):
         return with_dtype(type_, dtype)
-    return _map_elements(type_, lambda __, each: _converted(each, dtype))
+    assert isinstance(type_, TupleType | CollectionType)  # `_astype` looked
+    return map_elements(type_, lambda __, each: _converted(each, dtype))
 
 
-def _map_elements(
-    type_: TupleType | CollectionType, change: Callable[[int, DataType], DataType]
-) -> DataType:
-    elements = tuple(change(index, _element(type_, index)) for index in range(len(type_.elements)))
-    return attrs.evolve(type_, elements=elements)
+def _reduction(scope: Scope, node: ast.Call, name: str) -> Row:
+    """Read `neighbor_sum(f, axis=L)`."""
+    axes = [keyword.value for keyword in node.keywords if keyword.arg == "axis"]
+    others = [keyword for keyword in node.keywords if keyword.arg != "axis"]
+    if others:
+        text = f"Builtin '{name}' takes no keyword argument '{others[0].arg}'."
+        raise _invalid(scope, others[0], name, text)
+    if len(node.args) != 1 or len(axes) != 1:
+        at = node.args[1] if len(node.args) > 1 else node
+        raise _invalid(
+            scope, at, name, f"Write '{name}(f, axis=L)': one field, and its local dimension."
+        )
+    row, axis = scope.value(node.args[0]), scope.meanings[axes[0]]
+    if not isinstance(axis, Axis) or axis.dim.kind is not DimensionKind.LOCAL:
+        raise scope.type_error(
+            axes[0], f"Expected 'axis' to be a local dimension, got {describe(axis)}."
+        )
+    if not isinstance(row.type, FieldType) or axis.dim not in row.type.dims:
+        raise scope.type_error(
+            node.args[0],
+            f"Expected a field with dimension '{axis.dim.value}', got '{row.type}'.",
+            hints=[f"Apply a field to the offset of '{axis.dim.value}' to get its neighbours."],
+        )
+    if not is_arithmetic(row.type):
+        raise _unexpected(scope, node, 0, "a field of numbers", row.type)
+    type_ = without(row.type, axis.dim)
+    return scope.add(
+        syntax.Reduction(op=REDUCTIONS[name], field=row.ref, dim=axis.dim, type=type_), node
+    )
 
 
-def _element(type_: DataType, index: int) -> DataType:
-    return type_.elements[index]  # type: ignore[union-attr,return-value]  # structures were compared
+def _as_offset(scope: Scope, node: ast.Call, _: str) -> Meaning:
+    return as_offset(scope, node)
 
 
 def _unexpected(
-    scope: Scope, node: ast.Call, index: int, expected: str, type_: DataType
+    scope: Scope, node: ast.Call, index: int, expected: str, type_: RowType
 ) -> Exception:
     return scope.type_error(
         node.args[index], f"Expected {index}-th argument to be {expected}, got '{type_}'."
     )
+
+
+def _invalid(scope: Scope, at: Located, name: str, note: str) -> Exception:
+    return scope.type_error(at, f"Invalid call to '{name}'.", notes=[note])
+
+
+_OTHERS: Final[dict[str, tuple[int, Rule]]] = {
+    "where": (3, where),
+    "concat_where": (3, concat_where),
+    "broadcast": (2, _broadcast),
+    "astype": (2, _astype),
+    "as_offset": (2, _as_offset),
+}

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...runtime.types import CollectionType, DataType, FieldType
-from ..artifacts import Parsed
 from ..ir import syntax
+from . import scans
 from .builtin_typing import call_builtin
 from .meanings import (
     Axis,
     Builtin,
     CollectionName,
-    Displacement,
     Meaning,
     Number,
-    OffsetTag,
     OperatorName,
     Row,
     ScalarName,
     Text,
     describe,
 )
-from .promotion import dims_of
+from .promotion import RowType
 from .scope import Scope
+from .shifts import apply, index_of
 from .source import Located
-from .unsupported import not_yet, unsupported
+from .unsupported import unsupported
 
 
 def call(scope: Scope, node: ast.Call) -> Meaning:
@@ -50,17 +50,23 @@ def call(scope: Scope, node: ast.Call) -> Meaning:
         case CollectionName():
             return _collection(scope, node, called.type)
         case Row(type=FieldType()):
-            return _shift(scope, node, called)
+            return apply(scope, node, called)
+        case Axis():
+            return index_of(scope, node, called)
     raise scope.type_error(
         node.func, f"Expected something that can be called, got {describe(called)}."
     )
 
 
-def callee(scope: Scope, node: ast.expr, called: OperatorName) -> tuple[str, Parsed]:
+def callee(scope: Scope, node: ast.expr, called: OperatorName) -> tuple[str, syntax.Callee]:
     """Return the key and the tree of an operator that is called."""
     definition = called.definition
-    if definition.kind == "scan_operator":
-        raise not_yet(scope.source.span(node), "Scan operators are")
+    if definition.kind == "scan_operator" and scope.scan:
+        raise scope.error(
+            node,
+            f"Scan operator '{definition.name}' can not be called in another scan.",
+            hints=["Call both in a field operator, one after the other."],
+        )
     if definition.kind == "program":
         raise scope.error(
             node,
@@ -70,11 +76,20 @@ def callee(scope: Scope, node: ast.expr, called: OperatorName) -> tuple[str, Par
     found = scope.operators.get(id(definition))
     if found is None:
         raise scope.error(node, f"Operator '{called.path}' calls itself; there is no recursion.")
-    key, parsed = found
-    if key not in scope.reached and isinstance(parsed.root, syntax.Operator):
-        scope.reached[key] = parsed.root
-        scope.reached.update(parsed.operators)
+    scope.called[found[0]] = None
     return found
+
+
+def operands(
+    scope: Scope, node: ast.Call, name: str, root: syntax.Callee, ignored: tuple[str, ...] = ()
+) -> tuple[tuple[int, ...], DataType]:
+    """Return the rows of the arguments of a call, and the type of its result."""
+    parameters = [(each.name, each.type) for each in root.parameters]
+    if isinstance(root, syntax.Operator):
+        return arguments(scope, node, name, parameters, ignored), root.result
+    references = arguments(scope, node, name, parameters[1:], ignored, scans.fits)
+    given = [scope.nodes[reference].type for reference in references]
+    return references, scans.result_type(scope, node, root, given)
 
 
 def arguments(
@@ -83,6 +98,7 @@ def arguments(
     name: str,
     parameters: Sequence[tuple[str, DataType]],
     ignored: tuple[str, ...] = (),
+    fits: Callable[[RowType, DataType], bool] = operator.eq,
 ) -> tuple[int, ...]:
     """Match arguments with parameters and return their rows in the order of the parameters."""
     names = [parameter for parameter, _ in parameters]
@@ -111,7 +127,7 @@ def arguments(
         if parameter not in given:
             continue
         row = _as_parameter(scope, rows[parameter], type_, given[parameter])
-        if row.type != type_:
+        if not fits(row.type, type_):
             text = f"Expected argument '{parameter}' to be of type '{type_}', got '{row.type}'."
             problems.append((given[parameter], text))
         references.append(row.ref)
@@ -131,13 +147,9 @@ def _as_parameter(scope: Scope, row: Row, type_: DataType, node: ast.expr) -> Ro
 
 
 def _operator(scope: Scope, node: ast.Call, called: OperatorName) -> Row:
-    key, parsed = callee(scope, node.func, called)
-    root = parsed.root
-    if not isinstance(root, syntax.Operator):
-        raise scope.error(node.func, f"'{called.path}' is not an operator.")
-    parameters = [(each.name, each.type) for each in root.parameters]
-    references = arguments(scope, node, called.path, parameters)
-    return scope.add(syntax.CallOf(callee=key, args=references, type=root.result), node)
+    key, root = callee(scope, node.func, called)
+    references, result = operands(scope, node, called.path, root)
+    return scope.add(syntax.CallOf(callee=key, args=references, type=result), node)
 
 
 def _collection(scope: Scope, node: ast.Call, type_: CollectionType) -> Row:
@@ -168,35 +180,3 @@ def _constructor(scope: Scope, node: ast.Call, called: ScalarName) -> Number:
             node.args[0], f"'{called.name}()' can not represent {given.value!r}."
         ) from None
     return Number(value, written=True)
-
-
-def _shift(scope: Scope, node: ast.Call, field: Row) -> Row:
-    """Read `f(I + 1, J - 1)`: one shift after the other, left to right."""
-    if node.keywords:
-        raise scope.type_error(node.keywords[0], "A shift takes no keyword arguments.")
-    if not node.args:
-        raise scope.type_error(node, "A shift takes at least one offset, as in 'f(I + 1)'.")
-    row = field
-    for argument in node.args:
-        meaning = scope.meanings[argument]
-        if isinstance(meaning, OffsetTag):
-            raise not_yet(scope.source.span(argument), "Neighbour offsets are")
-        if not isinstance(meaning, Displacement):
-            hints = [f"Write '{meaning.dim.value} + 1'."] if isinstance(meaning, Axis) else []
-            raise scope.type_error(
-                argument, f"Expected an offset, got {describe(meaning)}.", hints=hints
-            )
-        row = _shift_by(scope, node, argument, row, meaning)
-    return row
-
-
-def _shift_by(scope: Scope, node: ast.Call, argument: ast.expr, row: Row, by: Displacement) -> Row:
-    type_ = row.type
-    if not isinstance(type_, FieldType) or by.dim not in type_.dims:
-        names = ", ".join(dim.value for dim in dims_of(type_))  # type: ignore[arg-type]
-        raise scope.type_error(
-            argument,
-            f"Incompatible offset can not shift field defined on {names or 'no dimensions'} from "
-            f"{by.dim.value} to target dim(s): {by.dim.value}.",
-        )
-    return scope.add(syntax.ShiftBy(field=row.ref, dim=by.dim, offset=by.offset, type=type_), node)

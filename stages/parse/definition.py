@@ -6,18 +6,20 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
+import attrs
+
 from ...runtime.definition import Definition
 from ...runtime.errors import DSLError, FieldforgeError
 from ...runtime.types import SCALARS
-from ..artifacts import Parsed, Spans
+from ..artifacts import Spans
 from ..ir import codec, dataflow, syntax
-from .free_names import reached_operators
 from .programs import read_calls
+from .reach import Reach, reach_of
+from .scans import ScanAxisError, check_body, read_options
 from .scope import Scope
 from .signature import read_parameters, read_return
 from .source import Source, read
 from .statements import read_body
-from .unsupported import not_yet
 
 _OTHERS: Final = (
     "int", "float", "tuple", "IndexType", "neighbor_sum", "max_over", "min_over", "where",
@@ -28,8 +30,25 @@ BUILTIN_NAMES: Final = frozenset(
 )
 
 
-def parse_definition(definition: Definition, callees: Mapping[str, Parsed]) -> tuple[Parsed, Spans]:
-    """Read one operator or program; `callees` are the operators that it reaches, by path."""
+@attrs.frozen(eq=False)
+class Tree:
+    """One definition as it was read; `callees` are the trees that it calls, in order."""
+
+    root: syntax.Root
+    key: str
+    spans: Spans
+    callees: tuple[Tree, ...]
+    reach: Reach
+
+    @property
+    def callee(self) -> syntax.Callee:
+        """The tree as something that can be called."""
+        assert not isinstance(self.root, syntax.Program)
+        return self.root
+
+
+def parse_definition(definition: Definition, callees: Mapping[int, Tree]) -> Tree:
+    """Read one definition; `callees` are the trees that it reaches, by the identity of each."""
     try:
         return _parse(definition, callees)
     except FieldforgeError as error:
@@ -39,52 +58,69 @@ def parse_definition(definition: Definition, callees: Mapping[str, Parsed]) -> t
         raise _too_deep(definition) from None
 
 
-def operator_key(operator: syntax.Operator) -> str:
-    """Return the name under which callers refer to an operator: its name and its content."""
-    digest = hashlib.sha256(codec.encode(operator)).hexdigest()
-    return f"{operator.name}:{digest[:16]}"
-
-
-def _parse(definition: Definition, callees: Mapping[str, Parsed]) -> tuple[Parsed, Spans]:
+def _parse(definition: Definition, callees: Mapping[int, Tree]) -> Tree:
     source = read(definition)
     scope = _scope(source, definition, callees)
-    function = source.function
-    _check_header(scope, definition)
+    _check_header(scope)
     scope.annotated = read_return(scope, definition)
     parameters = read_parameters(scope, definition)
-    root: syntax.Operator | syntax.Program
+    root = _root(scope, definition, parameters)
+    by_key = {tree.key: tree for tree in callees.values()}
+    called = tuple(by_key[key] for key in scope.called)
+    reach = reach_of(root, [tree.reach for tree in called])
+    _check_axes(scope, definition.name, reach)
+    return Tree(
+        root, _key(root), Spans(source.span(source.function), tuple(scope.spans)), called, reach
+    )
+
+
+def _root(
+    scope: Scope, definition: Definition, parameters: tuple[syntax.Parameter, ...]
+) -> syntax.Root:
+    statements, name = scope.source.function.body, definition.name
     if definition.kind == "program":
-        calls = read_calls(scope, function.body)
-        root = syntax.Program(definition.name, parameters, tuple(scope.nodes), calls)
-    else:
-        body = read_body(scope, function.body)
-        assert scope.result is not None  # `read_body` refuses a body without result
-        nodes = tuple(scope.nodes)
-        root = syntax.Operator(definition.name, parameters, nodes, body, scope.result)
-    operators = tuple(sorted(scope.reached.items()))
-    return Parsed(root, operators), Spans(source.span(function), tuple(scope.spans))
+        calls = read_calls(scope, statements)
+        return syntax.Program(name, parameters, tuple(scope.nodes), calls)
+    options = read_options(scope, definition, parameters) if scope.scan else None
+    body = read_body(scope, statements)
+    result = scope.result
+    assert result is not None  # `read_body` refuses a body without result
+    if options is None:
+        return syntax.Operator(name, parameters, tuple(scope.nodes), body, result)
+    check_body(scope, name, parameters[0])
+    return syntax.Scan(name, parameters, tuple(scope.nodes), body, result, *options)
 
 
-def _scope(source: Source, definition: Definition, callees: Mapping[str, Parsed]) -> Scope:
-    operators: dict[int, tuple[str, Parsed]] = {}
-    for path, reached in reached_operators(definition).items():
-        parsed = callees.get(path)
-        if parsed is not None and isinstance(parsed.root, syntax.Operator):
-            operators[id(reached)] = operator_key(parsed.root), parsed
+def _key(root: syntax.Root) -> str:
+    """Return the name under which callers refer to a tree: its name and its content."""
+    digest = hashlib.sha256(codec.encode(root)).hexdigest()
+    return f"{root.name}:{digest[:16]}"
+
+
+def _scope(source: Source, definition: Definition, callees: Mapping[int, Tree]) -> Scope:
     code = definition.function.__code__  # knows which names Python takes for local
     return Scope(
         source=source,
         closure=dict(definition.closure),
-        operators=operators,
+        operators={known: (tree.key, tree.callee) for known, tree in callees.items()},
         assigned=frozenset((*code.co_varnames, *code.co_cellvars)),
         variables={},
+        scan=definition.kind == "scan_operator",
     )
 
 
-def _check_header(scope: Scope, definition: Definition) -> None:
+def _check_axes(scope: Scope, name: str, reach: Reach) -> None:
+    if len(reach.axes) > 1:
+        shown = ", ".join(sorted(f"'{axis.value}'" for axis in reach.axes))
+        raise ScanAxisError(
+            scope.source.name,
+            f"The scans that '{name}' reaches walk along different axes: {shown}.",
+            hints=["Scans of one program share one vertical axis."],
+        )
+
+
+def _check_header(scope: Scope) -> None:
     source = scope.source
-    if definition.kind == "scan_operator":
-        raise not_yet(source.name, "Scan operators are")
     if source.function.name in BUILTIN_NAMES:
         raise DSLError(
             source.name,

@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.errors import MissingAttributeError, UndefinedSymbolError
-from ...runtime.types import CollectionType, FieldType, ScalarType, TupleType
+from ...runtime.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ..ir import syntax
-from .arithmetic import binary, compare, offset_element, unary
+from .arithmetic import binary, compare, unary
 from .calls import call
 from .closure import meaning_of
 from .free_names import member
@@ -28,8 +28,9 @@ from .meanings import (
 )
 from .promotion import BOOL
 from .scope import Scope
+from .shifts import local_element, offset_element
 from .source import Located
-from .unsupported import not_yet, unsupported
+from .unsupported import unsupported
 
 
 def read(scope: Scope, root: ast.expr) -> Row:
@@ -133,7 +134,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> Meaning:
     if isinstance(of, OffsetTag):
         return offset_element(scope, node, of)
     if isinstance(of, Row) and isinstance(of.type, FieldType):
-        raise not_yet(scope.source.span(node), "Elements of neighbour fields are")
+        return local_element(scope, node, of)
     count = _length(of)
     if count is None:
         raise scope.type_error(
@@ -186,6 +187,8 @@ def _ternary(scope: Scope, node: ast.IfExp) -> Meaning:
             f"Expected both branches of the ternary to be of one type, got '{then.type}' and "
             f"'{otherwise.type}'.",
         )
+    if isinstance(then.type, DomainType):
+        raise scope.type_error(node, "A ternary can not choose between regions.")
     return scope.add(
         syntax.Select(
             condition=condition.ref, then=then.ref, otherwise=otherwise.ref, type=then.type

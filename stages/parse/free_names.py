@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
@@ -51,6 +51,11 @@ def number_type(value: Any) -> ScalarType | None:
     return TYPES["float64"]
 
 
+def number_value(value: Any) -> Any:
+    """Return the number that `value` stands for: members of an enum count by their value."""
+    return value.value if isinstance(value, enum.Enum) else value
+
+
 def number_text(value: Any) -> str:
     """Return the canonical spelling of a number.
 
@@ -62,10 +67,16 @@ def number_text(value: Any) -> str:
 
 
 def is_namespace(value: Any) -> bool:
-    """Tell whether `value` holds constants by name: an enum class or an immutable namespace."""
+    """Tell whether `value` holds constants by name: an enum class, or an object that is immutable.
+
+    >>> is_namespace(enum.Enum("Level", "TOP BOTTOM")), is_namespace(3)
+    (True, False)
+    """
     if isinstance(value, type):
         return issubclass(value, enum.Enum)
-    return bool(_attribute(type(value), "__fieldforge_namespace__"))
+    if bool(_attribute(type(value), "__fieldforge_namespace__")):
+        return True
+    return bool(_attribute(_attribute(type(value), "__dataclass_params__"), "frozen"))
 
 
 def definition_of(value: Any) -> Definition | None:
@@ -85,23 +96,33 @@ def member(members: Any, name: str) -> tuple[bool, Any]:
 
 
 def reached_operators(definition: Definition) -> Mapping[str, Definition]:
-    """Return the field operators that the code of `definition` may name, by path, sorted.
+    """Return the operators and scans that the code of `definition` may name, by path, sorted.
 
     Modules are looked into once each, and only under attributes that the code mentions.
     """
-    mentioned = sorted(definition.function.__code__.co_names)
     found: dict[str, Definition] = {}
+    for path, value in _in_sight(definition):
+        operator = definition_of(value)
+        if operator is not None and operator.kind != "program":
+            found[path] = operator
+    return dict(sorted(found.items()))
+
+
+def objects_in_sight(definition: Definition) -> Iterator[Any]:
+    """Yield what the code of `definition` may name, directly or through modules."""
+    return (value for _, value in _in_sight(definition))
+
+
+def _in_sight(definition: Definition) -> Iterator[tuple[str, Any]]:
+    mentioned = sorted(definition.function.__code__.co_names)
     seen: set[int] = set()
     waiting = list(definition.closure)
     for path, value in waiting:  # grows while it is walked: the nearest path to a module wins
-        operator = definition_of(value)
-        if operator is not None and operator.kind == "field_operator":
-            found[path] = operator
-        elif isinstance(value, ModuleType) and id(value) not in seen:
+        yield path, value
+        if isinstance(value, ModuleType) and id(value) not in seen:
             seen.add(id(value))
             inside = ((name, member(value, name)) for name in mentioned)
             waiting += [(f"{path}.{name}", each) for name, (there, each) in inside if there]
-    return dict(sorted(found.items()))
 
 
 def callees_of(definition: Definition) -> tuple[Definition, ...]:

@@ -4,59 +4,68 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from ...cache.fingerprint import components_key
 from ...runtime.annotations import type_from_annotation
 from ...runtime.connectivity import FieldOffset
 from ...runtime.definition import Definition
 from ...runtime.dimension import Dimension
+from ...runtime.structure import elements
 from .free_names import (
     builtin_name,
+    callees_of,
     definition_of,
     is_namespace,
     is_number,
     member,
     number_text,
     number_type,
-    reached_operators,
 )
 
 _DEPTH: Final = 32
 
 
+# What a definition reaches is part of its digest, so it holds until a name is bound anew.
+_digests: WeakKeyDictionary[Definition, str] = WeakKeyDictionary()
+
+
+def forget_digests() -> None:
+    """Compute every digest again from now on: what some name stands for has changed."""
+    _digests.clear()
+
+
 def components(definition: Definition) -> dict[str, str]:
     """Return the labelled parts of the key; never a file, a line or an identity."""
-    digests = _digests(definition)
-    return dict(_parts(definition, digests))
+    _digest_callees(definition)
+    return dict(_parts(definition))
 
 
-def _digests(root: Definition) -> dict[int, str]:
-    """Return the digest of every operator that `root` reaches, callees first, by a worklist."""
-    digests: dict[int, str] = {}
-    open_: set[int] = set()
-    stack = [root]
+def _digest_callees(root: Definition) -> None:
+    """Digest every operator that `root` reaches, callees first, by a worklist."""
+    stack, begun = list(callees_of(root)), {root}
     while stack:
-        definition = stack[-1]
-        known = id(definition)
-        waiting = [
-            each
-            for each in reached_operators(definition).values()
-            if id(each) not in digests and id(each) not in open_
-        ]
-        if waiting and known not in open_:
-            open_.add(known)
+        current = stack[-1]
+        if current in _digests:
+            stack.pop()
+            continue
+        waiting = []
+        if current not in begun:
+            begun.add(current)
+            waiting = [
+                each for each in callees_of(current) if each not in _digests and each not in begun
+            ]
+        if waiting:
             stack += waiting
             continue
+        _digests[current] = components_key(dict(_parts(current)))
         stack.pop()
-        if known not in digests:
-            digests[known] = components_key(dict(_parts(definition, digests)))
-    return digests
 
 
-def _parts(definition: Definition, digests: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+def _parts(definition: Definition) -> Iterator[tuple[str, str]]:
     yield "source", definition.source.text
     yield "kind", definition.kind
     yield "name", definition.name
@@ -64,23 +73,21 @@ def _parts(definition: Definition, digests: Mapping[int, str]) -> Iterator[tuple
     yield "python", f"{sys.version_info.major}.{sys.version_info.minor}"
     if definition.scan is not None:
         for label in ("axis", "forward", "init"):
-            yield f"scan.{label}", _describe(getattr(definition.scan, label), digests)
+            yield f"scan.{label}", _describe(getattr(definition.scan, label))
     for name, value in definition.annotations:
         yield f"annotation.{name}", _annotation(value)
     mentioned = sorted(definition.function.__code__.co_names)
     for name, value in definition.closure:
-        yield from _members(f"closure.{name}", value, mentioned, digests)
+        yield from _members(f"closure.{name}", value, mentioned)
 
 
-def _members(
-    label: str, value: Any, mentioned: list[str], digests: Mapping[int, str]
-) -> Iterator[tuple[str, str]]:
+def _members(label: str, value: Any, mentioned: list[str]) -> Iterator[tuple[str, str]]:
     """Describe a value; of modules and namespaces only what the code mentions, each module once."""
     seen: set[int] = set()
     waiting = [(label, value)]
     for path, each in waiting:  # grows while it is walked
         if not (isinstance(each, ModuleType) or is_namespace(each)):
-            yield path, _describe(each, digests)
+            yield path, _describe(each)
         elif id(each) not in seen:
             seen.add(id(each))
             yield path, f"namespace {getattr(each, '__name__', type(each).__name__)}"
@@ -88,18 +95,20 @@ def _members(
             waiting += [(f"{path}.{name}", found) for name, (there, found) in inside if there]
 
 
-def _describe(value: Any, digests: Mapping[int, str], depth: int = 0) -> str:
+def _describe(value: Any, depth: int = 0) -> str:
     if isinstance(value, Dimension):
         return f"dimension {value}"
     definition = definition_of(value)
     if definition is not None:
-        return f"{definition.kind} {digests.get(id(definition), definition.name)}"
+        return f"{definition.kind} {_digests.get(definition, definition.name)}"
     if isinstance(value, enum.Enum):
         value = value.value
     if is_number(value):
         return f"{number_type(value)} {number_text(value)}"
-    if isinstance(value, tuple) and depth < _DEPTH:
-        return f"({', '.join(_describe(each, digests, depth + 1) for each in value)},)"
+    parts = elements(value) if depth < _DEPTH else None
+    if parts is not None:
+        name = "" if type(value) is tuple else f"{_annotation(type(value))} "
+        return f"{name}({', '.join(_describe(each, depth + 1) for each in parts)},)"
     if isinstance(value, type):
         return f"type {_annotation(value)}"
     if isinstance(value, FieldOffset):

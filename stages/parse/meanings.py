@@ -9,7 +9,8 @@ import attrs
 
 from ...runtime.definition import Definition
 from ...runtime.dimension import Dimension
-from ...runtime.types import CollectionType, DataType, OffsetType, ScalarType
+from ...runtime.types import CollectionType, OffsetType, ScalarType
+from .promotion import RowType
 
 
 @attrs.frozen
@@ -17,7 +18,7 @@ class Row:
     """A value at run time: row `ref` of the table."""
 
     ref: int
-    type: DataType
+    type: RowType
 
 
 @attrs.frozen
@@ -55,10 +56,35 @@ class Axis:
 
 @attrs.frozen
 class Displacement:
-    """A Cartesian offset, `I + 1`."""
+    """A Cartesian offset, `I + 1`: a field on `dim` becomes one on `onto`, mostly the same."""
 
     dim: Dimension
     offset: int
+    onto: Dimension
+
+
+@attrs.frozen
+class DataOffset:
+    """`as_offset(Koff, by)`: an offset along `dim` that row `by` gives."""
+
+    dim: Dimension
+    by: Row
+
+
+@attrs.frozen
+class NeighbourTag:
+    """`E2C[0]`: one neighbour of a table."""
+
+    type: OffsetType
+    index: int
+
+
+@attrs.frozen
+class IndexOf:
+    """`E2CDim(0)`: an index along a dimension."""
+
+    dim: Dimension
+    index: int
 
 
 @attrs.frozen
@@ -114,6 +140,9 @@ Meaning: TypeAlias = (
     | Text
     | Axis
     | Displacement
+    | DataOffset
+    | NeighbourTag
+    | IndexOf
     | OffsetTag
     | ScalarName
     | CollectionName
@@ -138,9 +167,13 @@ def describe(meaning: Meaning) -> str:
             return "a tuple"
         case Text():
             return "a string"
-        case Axis() | Displacement():
+        case Axis() | Displacement() | DataOffset():
             kind = "dimension" if isinstance(meaning, Axis) else "an offset along"
             return f"{kind} '{meaning.dim.value}'"
+        case NeighbourTag():
+            return f"the offset '{meaning.type.name}[{meaning.index}]'"
+        case IndexOf():
+            return f"the index '{meaning.dim.value}({meaning.index})'"
         case OffsetTag():
             return f"offset '{meaning.type.name}'"
         case ScalarName():

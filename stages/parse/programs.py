@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...runtime.errors import MissingArgumentError
 from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
 from ..ir import syntax
-from .calls import arguments, callee
+from .calls import callee, operands
 from .domains import Domain, leaf_domains
 from .expressions import understand
 from .meanings import Builtin, Namespace, OperatorName, describe
@@ -21,6 +21,9 @@ _CALCULATE: Final = "Calculate in a field operator."
 _ARITHMETIC: Final = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
     ast.BitAnd, ast.BitOr, ast.BitXor,
+)  # fmt: skip
+_APPLIED: Final = (
+    syntax.ShiftBy, syntax.Displace, syntax.Neighbour, syntax.Neighbours, syntax.LocalElement,
 )  # fmt: skip
 _SCALAR_CALLS: Final = ("minimum", "maximum")
 
@@ -54,17 +57,14 @@ def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
         raise scope.type_error(
             node.func, f"Expected an operator to call, got {describe(called)}.", hints=[ONLY_CALLS]
         )
-    key, parsed = callee(scope, node.func, called)
-    root = parsed.root
-    if not isinstance(root, syntax.Operator):
-        raise scope.error(node.func, f"'{called.path}' is not an operator.")
+    key, root = callee(scope, node.func, called)
     out, domain = _keyword(node, "out"), _keyword(node, "domain")
     if out is None:
         raise MissingArgumentError(
             scope.source.span(node), "out", True, notes=["Missing required keyword argument 'out'."]
         )
-    references = _arguments(scope, node, called.path, root)
-    outputs = _outputs(scope, out, domain, root.result)
+    references, result = _arguments(scope, node, called.path, root)
+    outputs = _outputs(scope, out, domain, result)
     return syntax.CallStatement(key, references, outputs)
 
 
@@ -73,8 +73,8 @@ def _keyword(node: ast.Call, name: str) -> ast.expr | None:
 
 
 def _arguments(
-    scope: Scope, node: ast.Call, name: str, operator: syntax.Operator
-) -> tuple[int, ...]:
+    scope: Scope, node: ast.Call, name: str, root: syntax.Callee
+) -> tuple[tuple[int, ...], DataType]:
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             raise unsupported(scope.source.span(argument), argument)
@@ -84,8 +84,7 @@ def _arguments(
             raise scope.error(keyword, "Keyword arguments are written one by one, without '**'.")
         if keyword.arg not in ("out", "domain"):
             read_argument(scope, keyword.value)
-    parameters = [(each.name, each.type) for each in operator.parameters]
-    return arguments(scope, node, name, parameters, ignored=("out", "domain"))
+    return operands(scope, node, name, root, ignored=("out", "domain"))
 
 
 def read_argument(scope: Scope, node: ast.expr) -> None:
@@ -96,7 +95,7 @@ def read_argument(scope: Scope, node: ast.expr) -> None:
             raise _not_for_programs(scope, each)
     understand(scope, node)
     for expression in scope.nodes[first:]:
-        if isinstance(expression, syntax.ShiftBy):
+        if isinstance(expression, _APPLIED):
             raise _not_for_programs(scope, node)
         if isinstance(expression, syntax.Operation) and isinstance(expression.type, FieldType):
             raise scope.error(

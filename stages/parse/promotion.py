@@ -12,16 +12,18 @@ from ...runtime.types import (
     INTEGERS,
     CollectionType,
     DataType,
+    DomainType,
     FieldType,
     ScalarType,
     TupleType,
 )
 
 Numeric: TypeAlias = ScalarType | FieldType
+RowType: TypeAlias = DataType | DomainType
 BOOL = ScalarType("bool")
 
 
-def numeric(type_: DataType) -> Numeric:
+def numeric(type_: RowType) -> Numeric:
     """Return `type_`, of which the caller knows that it is a scalar or field."""
     if isinstance(type_, Numeric):
         return type_
@@ -38,22 +40,22 @@ def dims_of(type_: Numeric) -> tuple[Dimension, ...]:
     return type_.dims if isinstance(type_, FieldType) else ()
 
 
-def is_arithmetic(type_: DataType) -> bool:
+def is_arithmetic(type_: RowType) -> bool:
     """Tell whether one can calculate with values of `type_`."""
     return isinstance(type_, Numeric) and dtype_of(type_).name != "bool"
 
 
-def is_integral(type_: DataType) -> bool:
+def is_integral(type_: RowType) -> bool:
     """Tell whether values of `type_` are integers."""
     return isinstance(type_, Numeric) and dtype_of(type_).name in INTEGERS
 
 
-def is_floating(type_: DataType) -> bool:
+def is_floating(type_: RowType) -> bool:
     """Tell whether values of `type_` are floating point numbers."""
     return isinstance(type_, Numeric) and dtype_of(type_).name in FLOATS
 
 
-def is_logical(type_: DataType) -> bool:
+def is_logical(type_: RowType) -> bool:
     """Tell whether values of `type_` are truth values."""
     return isinstance(type_, Numeric) and dtype_of(type_).name == "bool"
 
@@ -98,7 +100,7 @@ def over_all_dims(types: list[Numeric], dtype: ScalarType) -> Numeric | None:
     return FieldType(dims, dtype) if any(isinstance(t, FieldType) for t in types) else dtype
 
 
-def same_structure(left: DataType, right: DataType) -> bool:
+def same_structure(left: RowType, right: RowType) -> bool:
     """Tell whether two types are tuples of one length, or the same named collection."""
     if isinstance(left, CollectionType) and isinstance(right, CollectionType):
         return (left.name, left.keys) == (right.name, right.keys)

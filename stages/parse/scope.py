@@ -10,11 +10,11 @@ import attrs
 
 from ...runtime.errors import DSLError, DSLTypeError
 from ...runtime.source import Span
-from ...runtime.types import CollectionType, DataType, ScalarType, TupleType
-from ..artifacts import Parsed
+from ...runtime.types import CollectionType, DataType, DomainType, ScalarType, TupleType
 from ..ir import syntax
 from .free_names import number_text, number_type
 from .meanings import Meaning, Number, Pack, Row, describe
+from .promotion import RowType
 from .source import Located, Source
 
 MAX_LEAVES: Final = 4096
@@ -25,7 +25,7 @@ MAX_NESTING: Final = 32
 class Variable:
     """A local name: its type, and where it was bound last."""
 
-    type: DataType
+    type: RowType
     node: Located
 
 
@@ -33,22 +33,23 @@ class Variable:
 class Scope:
     """The state of reading one function.
 
-    `operators` are the parsed callees by the identity of their `Definition`; `assigned` are the
+    `operators` are the callees by the identity of their `Definition`; `assigned` are the
     names that Python takes for local because something binds them; `meanings`
-    holds what each expression read so far means.
+    holds what each expression read so far means, `called` the keys of the callees in order.
     """
 
     source: Source
     closure: Mapping[str, Any]
-    operators: Mapping[int, tuple[str, Parsed]]
+    operators: Mapping[int, tuple[str, syntax.Callee]]
     assigned: frozenset[str]
     variables: dict[str, Variable]
+    scan: bool = False
     result: DataType | None = None
     annotated: DataType | None = None
     nodes: list[syntax.Expression] = attrs.Factory(list)
     spans: list[Span] = attrs.Factory(list)
     meanings: dict[ast.expr, Meaning] = attrs.Factory(dict)
-    reached: dict[str, syntax.Operator] = attrs.Factory(dict)
+    called: dict[str, None] = attrs.Factory(dict)
 
     def add(self, expression: syntax.Expression, node: Located) -> Row:
         """Append a row that was written at `node`."""
@@ -76,7 +77,10 @@ class Scope:
     ) -> Row:
         """Append the row that makes a tuple or collection of `rows`."""
         elements = tuple(rows)
-        made = type_ or TupleType(tuple(each.type for each in elements))
+        types = tuple(each.type for each in elements if not isinstance(each.type, DomainType))
+        if len(types) < len(elements):
+            raise self.type_error(node, "A region can not be an element of a tuple.")
+        made = type_ or TupleType(types)
         if not _is_small(made):
             raise self.type_error(
                 node, f"A tuple holds at most {MAX_LEAVES} values, nested {MAX_NESTING} deep."

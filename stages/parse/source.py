@@ -9,7 +9,7 @@ import attrs
 
 from ...runtime.definition import Definition
 from ...runtime.errors import DSLError, UnsupportedPythonFeatureError
-from ...runtime.source import SourceText, Span
+from ...runtime.source import PYTHON_PARSER, SourceText, Span
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword
 
@@ -54,7 +54,8 @@ def read(definition: Definition) -> Source:
     """Parse the text of a definition; what Python itself refuses is a located error."""
     text = definition.source
     try:
-        module = ast.parse(text.text)
+        with PYTHON_PARSER:
+            module = ast.parse(text.text)
     except SyntaxError as error:
         line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
         end_line = max(error.end_lineno or line, line)

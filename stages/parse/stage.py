@@ -1,42 +1,67 @@
-"""The stage `parse`: from a decorated function to its typed tree and the places of its nodes."""
+"""The stages `check` and `parse`: from a decorated function to what it is, and to its tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from ...runtime.definition import Definition
 from ..artifacts import Parsed, Spans
 from ..base import Artifact, Stage
-from .free_names import callees_of
 from .key import components
+from .summary import Summary
+
+
+@attrs.frozen
+class Check(Stage):
+    """Read a `Definition` and keep no more of it than a call has to know.
+
+    This is what a decorator runs. The result is small however much the definition reaches, so
+    that decorating n functions that call each other takes n steps.
+    """
+
+    name: ClassVar[str] = "check"
+    needs: ClassVar[tuple[str, ...]] = ("definition",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"summary": Summary}
+
+    def run(self, **inputs: Any) -> Mapping[str, Artifact]:
+        """Parse `definition`."""
+        from .trees import summary_of
+
+        return {"summary": summary_of(inputs["definition"])}
+
+    def components(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return source, kind, options, and what each free name stands for."""
+        return components(inputs["definition"])
 
 
 @attrs.frozen
 class Parse(Stage):
-    """Read a `Definition`; the operators that it calls are read first, each once."""
+    """Read a `Definition` and the operators that it calls, each once."""
 
     name: ClassVar[str] = "parse"
     needs: ClassVar[tuple[str, ...]] = ("definition",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"parsed": Parsed, "spans": Spans}
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
-        """Parse `definition`; `earlier` holds the outputs for `prerequisites`, in their order."""
-        from .trees import parse_after, parse_all
+        """Parse `definition`."""
+        from .trees import parse_all
 
-        definition: Definition = inputs["definition"]
-        earlier: Sequence[Mapping[str, Any]] | None = inputs.get("earlier")
-        if earlier is None:
-            return parse_all(definition)
-        pairs = zip(callees_of(definition), earlier, strict=True)
-        return parse_after(definition, {id(each): outputs["parsed"] for each, outputs in pairs})
+        return parse_all(inputs["definition"])
 
     def components(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
         """Return source, kind, options, and what each free name stands for."""
         return components(inputs["definition"])
 
-    def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-        """Return the operators that the definition reaches directly."""
-        return tuple({"definition": callee} for callee in callees_of(inputs["definition"]))
+
+def forget() -> None:
+    """Read every definition again from now on: what some name stands for has changed."""
+    import sys
+
+    from .key import forget_digests
+
+    forget_digests()
+    trees = sys.modules.get(f"{__package__}.trees")
+    if trees is not None:  # else nothing was read yet, and reading is not imported for this
+        trees.forget_trees()

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Generator, Iterable
 from typing import Any, TypeAlias
 
-from ...runtime.types import CollectionType, DataType, TupleType
+from ...runtime.types import CollectionType, DataType, DomainType, TupleType
 from ..ir import syntax
 from .expressions import expect_condition, read, understand
 from .meanings import Row
@@ -162,6 +162,12 @@ def _return(scope: Scope, node: ast.Return) -> syntax.Statement:
     if node.value is None:
         raise scope.type_error(node, "'Function' is expected to return a value.")
     row = read(scope, node.value)
+    if isinstance(row.type, DomainType):
+        raise scope.type_error(
+            node.value,
+            "A region can not be returned.",
+            hints=["Pass its bounds on, and compare the dimension where the region is used."],
+        )
     if scope.annotated is not None and row.type != scope.annotated:
         raise scope.type_error(
             node.value,
@@ -201,12 +207,19 @@ def _merged(
         other = otherwise.get(name)
         if other is None:
             continue
-        if other is not variable and other.type != variable.type:
+        if other is variable:
+            merged[name] = variable
+            continue
+        if isinstance(variable.type, DomainType) or other.type != variable.type:
             at: Located = max(variable.node, other.node, key=lambda node: node.lineno)
             raise scope.type_error(
                 at,
                 f"Inconsistent types between two branches for variable '{name}'.",
-                notes=[f"One branch gives '{variable.type}', the other '{other.type}'."],
+                notes=[
+                    f"One branch gives '{variable.type}', the other '{other.type}'."
+                    if other.type != variable.type
+                    else "Regions can not be chosen by 'if'."
+                ],
             )
         merged[name] = variable
     return merged

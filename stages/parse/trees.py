@@ -1,42 +1,67 @@
-"""Typed trees of definitions: one after its callees, or one with everything that it reaches."""
+"""Typed trees of definitions, each read once in a process, after those that it calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from ...runtime.definition import Definition
-from ..artifacts import Parsed
-from ..base import Artifact
-from .definition import parse_definition
-from .free_names import callees_of, reached_operators
+from ...runtime.types import OperatorType
+from ..artifacts import Parsed, Spans
+from ..ir import syntax
+from .definition import Tree, parse_definition
+from .free_names import callees_of
+from .summary import Summary
+
+# Definitions are values and their callees are looked up through the decorated objects, so a tree
+# holds as long as nothing is bound anew: see `forget_trees`.
+_trees: WeakKeyDictionary[Definition, Tree] = WeakKeyDictionary()
 
 
-def parse_all(definition: Definition) -> Mapping[str, Artifact]:
-    """Parse a definition after everything that it reaches; a worklist, callees first."""
-    trees: dict[int, Parsed] = {}
-    begun: set[int] = set()
-    stack = [definition]
-    while len(stack) > 1 or id(definition) not in begun:
+def forget_trees() -> None:
+    """Read everything again from now on: what some name stands for has changed."""
+    _trees.clear()
+
+
+def parse_all(definition: Definition) -> Mapping[str, Parsed | Spans]:
+    """Return the tree of a definition and of everything that it calls, and its spans."""
+    tree = tree_of(definition)
+    reached: dict[str, Tree] = {}
+    waiting = list(tree.callees)
+    while waiting:
+        each = waiting.pop()
+        if each.key not in reached:
+            reached[each.key] = each
+            waiting += each.callees
+    operators = tuple((key, reached[key].callee) for key in sorted(reached))
+    return {"parsed": Parsed(tree.root, operators), "spans": tree.spans}
+
+
+def summary_of(definition: Definition) -> Summary:
+    """Return what calls have to know of a definition."""
+    tree = tree_of(definition)
+    root = tree.root
+    parameters = tuple((each.name, each.type) for each in root.parameters)
+    result = None if isinstance(root, syntax.Program) else root.result
+    signature = OperatorType(definition.kind, parameters, result)
+    return Summary(signature, tree.reach.tables, tree.reach.unstructured)
+
+
+def tree_of(definition: Definition) -> Tree:
+    """Return the tree of a definition; a worklist reads the callees first."""
+    stack, begun = [definition], set()
+    while stack:
         current = stack[-1]
-        callees = [each for each in callees_of(current) if id(each) not in begun]
-        begun.add(id(current))
-        if callees:
-            stack += callees
+        if current in _trees:
+            stack.pop()
             continue
-        if current is definition:
-            break
+        callees = [] if current in begun else callees_of(current)
+        begun.add(current)
+        waiting = [each for each in callees if each not in begun and each not in _trees]
+        if waiting:
+            stack += waiting
+            continue
+        found = {id(each): _trees[each] for each in callees_of(current) if each in _trees}
+        _trees[current] = parse_definition(current, found)
         stack.pop()
-        if id(current) not in trees:
-            trees[id(current)] = parse_definition(current, _among(trees, current))[0]
-    return parse_after(definition, trees)
-
-
-def parse_after(definition: Definition, trees: Mapping[int, Parsed]) -> Mapping[str, Artifact]:
-    """Parse a definition whose callees are parsed; `trees` has them by identity."""
-    parsed, spans = parse_definition(definition, _among(trees, definition))
-    return {"parsed": parsed, "spans": spans}
-
-
-def _among(trees: Mapping[int, Parsed], definition: Definition) -> dict[str, Parsed]:
-    paths = reached_operators(definition).items()
-    return {path: trees[id(each)] for path, each in paths if id(each) in trees}
+    return _trees[definition]

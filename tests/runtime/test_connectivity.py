@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from fieldforge.runtime.connectivity import CartesianConnectivity, FieldOffset, GridType
+from fieldforge.runtime.connectivity import (
+    CartesianConnectivity,
+    FieldOffset,
+    GridType,
+    NeighbourOffset,
+)
 from fieldforge.runtime.dimension import Dimension, DimensionKind, flip_staggered
 from fieldforge.runtime.domain import NamedRange, UnitRange, domain
-from fieldforge.runtime.errors import EmbeddedExecutionError
 
 I, J = Dimension("I"), Dimension("J")
 IH = flip_staggered(I)
@@ -87,8 +91,8 @@ def test_1_6_a_neighbour_offset_keeps_what_it_was_given():
     assert not offset.is_cartesian
     assert offset == FieldOffset("V2E", E, (V, V2E))
     assert str(offset) == "Offset[V2E]"
-    with pytest.raises(EmbeddedExecutionError, match="not supported yet"):
-        offset[0]
+    assert offset[1] == NeighbourOffset(offset, 1)
+    assert str(offset[1]) == "V2E[1]"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from fieldforge.runtime.domain import domain
 from fieldforge.runtime.errors import (
     ArgumentError,
     DomainError,
-    EmbeddedExecutionError,
     IndexOutOfBounds,
     MissingArgumentError,
     OverlapError,
@@ -287,8 +286,9 @@ def test_3_3_python_abs_is_that_of_the_language():
         assert value_of(magnitude, -(2**31)) == -(2**31)
 
 
-def test_a_chain_of_a_thousand_operators_is_normal(tmp_path):
-    text = "def long(a: IField) -> IField:\n    return a" + " + a" * 900 + "\n"
+@pytest.mark.parametrize(("term", "expected"), [(" + a", 2001.0), (" - a", -1999.0)])
+def test_a_chain_of_thousands_of_operators_is_normal(tmp_path, term, expected):
+    text = "def long(a: IField) -> IField:\n    return a" + term * 2000 + "\n"
     file = tmp_path / "long.py"
     file.write_text(text)
     names = dict(globals())
@@ -296,7 +296,16 @@ def test_a_chain_of_a_thousand_operators_is_normal(tmp_path):
 
     result = value_of(Decorated(names["long"]), as_field([I], [1.0]))
 
-    assert result.asnumpy().tolist() == [901.0]
+    assert result.asnumpy().tolist() == [expected]
+
+
+@Decorated
+def mixed_chain(a: int32, b: int32) -> int32:
+    return a * b + a / b - (a - b - 1) * 2 % b
+
+
+def test_a_chain_keeps_the_order_of_its_operators():
+    assert value_of(mixed_chain, 7, 3) == 7 * 3 + 2 - (7 - 3 - 1) * 2 % 3
 
 
 # --- domains ------------------------------------------------------------------------------------
@@ -614,14 +623,6 @@ def test_7_a_program_takes_tuples_of_outputs_apart():
 def test_7_a_program_warns_that_it_runs_in_python(u):
     with pytest.warns(UserWarning, match="'steps' runs embedded"):
         embedded.run_program(steps.__definition__, (u, zeros(u.domain), zeros(u.domain), 8))
-
-
-def test_6_scans_are_not_supported_yet():
-    def walk(state: float64, a: float64) -> float64:
-        return state + a
-
-    with pytest.raises(EmbeddedExecutionError, match="not supported yet"):
-        embedded.call_operator(capture(walk, "scan_operator"), (1.0, 2.0))
 
 
 # --- the context, debugging ---------------------------------------------------------------------

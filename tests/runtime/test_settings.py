@@ -104,3 +104,22 @@ def test_11_the_environment_is_read_once(fresh, monkeypatch):
     assert settings.current().jobs == 7
     settings.set_current(None)
     assert settings.current().jobs == 4
+
+
+def test_11_metrics_have_a_level_and_a_file():
+    found = Settings.from_env(
+        {"FIELDFORGE_COLLECT_METRICS": "10", "FIELDFORGE_DUMP_METRICS": "on", "HOME": "/home/eva"}
+    )
+
+    assert (found.collect_metrics, found.dump_metrics) == (10, Path("fieldforge_metrics.json"))
+    assert Settings.from_env({"FIELDFORGE_DUMP_METRICS": "0"}).dump_metrics is None
+    assert Settings.from_env({"FIELDFORGE_DUMP_METRICS": "m.txt"}).dump_metrics == Path("m.txt")
+
+
+def test_11_a_level_of_metrics_that_is_none_is_refused():
+    with pytest.raises(OptionError, match="'FIELDFORGE_COLLECT_METRICS' must be one of 0, 1, 10"):
+        Settings.from_env({"FIELDFORGE_COLLECT_METRICS": "11"})
+
+
+def test_11_what_is_measured_is_no_difference_for_builds():
+    assert Settings(collect_metrics=10) == Settings(collect_metrics=0)

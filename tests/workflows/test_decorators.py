@@ -24,7 +24,7 @@ from fieldforge.runtime.errors import (
 from fieldforge.runtime.field import Field, make
 from fieldforge.workflows import decorators
 from fieldforge.workflows.backends import cpu, reference
-from fieldforge.workflows.building import NotCompiledError
+from fieldforge.workflows.variant_table import NotCompiledError
 from fieldforge.workflows.decorators import field_operator, program, scan_operator
 
 I, J = Dimension("I"), Dimension("J")

@@ -12,7 +12,7 @@ class Program:
         self.error = error
         self.compiled = []
 
-    def compile(self, **static):
+    def build(self, **static):
         self.compiled.append(static)
         if self.error is not None:
             raise self.error

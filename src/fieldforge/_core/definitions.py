@@ -16,7 +16,7 @@ from ..runtime.dtype import DType
 Scalar: TypeAlias = bool | int | float | np.bool_ | np.integer[Any] | np.floating[Any]
 SCALAR_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 ScalarT = TypeVar("ScalarT", bound=Scalar)
-DimsT = TypeVar("DimsT", bound=Sequence[Dimension], covariant=True)
+DimsT = TypeVar("DimsT", bound=Sequence[Dimension])
 
 __all__ = [
     "SCALAR_TYPES",

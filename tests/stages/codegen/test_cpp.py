@@ -70,7 +70,8 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "          const f64 v0 = r0[i2];\n"
         "          const f64 v2 = v0 * v1;\n"
         "          r1[i2] = v2;\n"
-        "  }}}}}\n"
+        "        }\n"
+        "  }}}}\n"
         "  return 0;\n"
         "}\n"
     )

@@ -33,6 +33,8 @@ read 0 u[I: 1 .. pair.1 + 1, K: start(u, K) .. stop(u, K)]
 MAKERS = [
     *(bounds.add, bounds.multiply, bounds.minimum, bounds.maximum),
     *(bounds.floor_divide, bounds.modulo),
+    lambda start, stop: bounds.TableBound("lowest", "E2C", start, stop),
+    lambda start, stop: bounds.TableBound("beyond", "my table", start, stop),
 ]
 names = st.one_of(
     st.sampled_from(["u", "out", "start", "min", "on", "pointwise", "at", "statement", "größe"]),
@@ -43,28 +45,66 @@ dimensions = st.builds(
     st.sampled_from(["I", "K", "my dim", "a[b]", "_StaggeredI"]) | st.text(max_size=3),
     st.sampled_from(list(DimensionKind)),
 )
-boxes = st.lists(
-    st.builds(
-        Range,
-        dimensions,
-        *[
-            st.recursive(
-                st.builds(Const, st.integers(-(2**63), 2**63))
-                | st.builds(ScalarSymbol, names)
-                | st.builds(DomainSymbol, st.sampled_from(["start", "stop"]), names, dimensions),
-                lambda inner: st.builds(
-                    lambda make, left, right: make(left, right),
-                    st.sampled_from(MAKERS),
-                    inner,
-                    inner,
-                ),
-                max_leaves=5,
-            )
-        ]
-        * 2,
+ends = st.recursive(
+    st.builds(Const, st.integers(-(2**63), 2**63))
+    | st.builds(ScalarSymbol, names)
+    | st.builds(DomainSymbol, st.sampled_from(["start", "stop"]), names, dimensions),
+    lambda inner: st.builds(
+        lambda make, left, right: make(left, right), st.sampled_from(MAKERS), inner, inner
     ),
-    max_size=3,
-).map(tuple)
+    max_leaves=5,
+)
+boxes = st.lists(st.builds(Range, dimensions, ends, ends), max_size=3).map(tuple)
+sides = st.builds(dataflow.Side, dimensions, st.none() | ends, st.none() | ends)
+tables = st.builds(
+    dataflow.Table,
+    *(names, dimensions, dimensions, dimensions),
+    st.integers(0, 9),
+    st.booleans(),
+)
+
+
+def accesses(row, common):
+    """Return strategies for the values that look at others elsewhere than where they stand."""
+    refs, count = st.integers(0, row - 1), st.integers(0, 3)
+    rows = st.lists(refs, max_size=3).map(tuple)
+    body = st.builds(
+        dataflow.Body,
+        st.lists(st.builds(dataflow.Scalar, name=names, **common), min_size=1).map(tuple),
+        st.lists(st.just(0), max_size=3).map(tuple),
+    )
+    return [
+        st.builds(dataflow.Displace, arg=refs, dim=dimensions, by=refs, **common),
+        st.builds(dataflow.Gather, arg=refs, table=names, index=count, **common),
+        st.builds(dataflow.Neighbours, arg=refs, table=names, **common),
+        st.builds(
+            dataflow.Reduce,
+            op=st.sampled_from(dataflow.REDUCTIONS),
+            arg=refs,
+            table=names,
+            **common,
+        ),
+        st.builds(dataflow.Local, arg=refs, dim=dimensions, index=count, **common),
+        st.builds(
+            dataflow.Region,
+            boxes=st.lists(st.lists(sides, max_size=2).map(tuple), max_size=2).map(tuple),
+            then=refs,
+            otherwise=refs,
+            **common,
+        ),
+        st.builds(
+            dataflow.Scan,
+            body=body,
+            init=rows,
+            args=rows,
+            axis=dimensions,
+            forward=st.booleans(),
+            start=ends,
+            stop=ends,
+            **common,
+        ),
+        st.builds(dataflow.Result, scan=refs, index=count, **common),
+    ]
 
 
 @st.composite
@@ -88,6 +128,7 @@ def programs(draw):
             kinds += [
                 st.builds(dataflow.Map, op=ops, args=args, **common),
                 st.builds(dataflow.Shift, arg=refs, dim=dimensions, offset=offset, **common),
+                *accesses(row, common),
             ]
         values.append(draw(st.one_of(kinds)))
     stores = st.builds(dataflow.Store, names, boxes, st.integers(0, len(values) - 1))
@@ -103,6 +144,7 @@ def programs(draw):
         draw(st.lists(leaves, max_size=3).map(tuple)),
         tuple(values),
         written,
+        draw(st.lists(tables, max_size=2).map(tuple)),
     )
     reads = st.builds(dataflow.Read, st.integers(0, len(written) - 1), names, boxes, st.booleans())
     per_value = st.lists(boxes, min_size=len(values), max_size=len(values)).map(tuple)

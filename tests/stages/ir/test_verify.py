@@ -66,7 +66,7 @@ def test_a_good_program_comes_back():
         (with_row(3, op="select", args=(1, 1, 1)), "row %3 selects by a 'float64'"),
         (with_row(1, offset=0), "row %1 is shifted by 0"),
         (with_row(1, dim=Dimension("K")), "row %1 is shifted along"),
-        (with_row(1, dtype="int32"), "row %1 has other dimensions or another dtype"),
+        (with_row(1, dtype="int32"), "row %1 has another dtype than"),
         (with_row(2, text="0.50"), "row %2 spells '0.50', whose canonical spelling is '0.5'"),
         (with_row(2, text="half"), "row %2 spells 'half', which is no number"),
         (with_row(2, dims=(I,)), "row %2 is a literal with dimensions"),

@@ -30,7 +30,7 @@ def test_every_step_is_watched_and_boxes_come_last():
         *(step.__name__ for step in PASSES),
         "infer_boxes",
     ]
-    assert [bool(lowered.boxes) for _, lowered in seen] == [False] * 4 + [True]
+    assert [bool(lowered.boxes) for _, lowered in seen] == [False] * (len(PASSES) + 1) + [True]
     assert seen[-1][1] == result
 
 

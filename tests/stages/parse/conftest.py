@@ -13,7 +13,9 @@ import pytest
 
 from fieldforge.runtime import builtins
 from fieldforge.runtime.capture import capture
-from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.connectivity import FieldOffset
+from fieldforge.runtime.definition import ScanOptions
+from fieldforge.runtime.dimension import Dimension, DimensionKind, flip_staggered
 from fieldforge.runtime.errors import DSLError
 from fieldforge.runtime.field import Field
 from fieldforge.stages.parse.trees import parse_all
@@ -21,11 +23,27 @@ from fieldforge.stages.parse.trees import parse_all
 I = Dimension("I")
 J = Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
+Ih, Kh = flip_staggered(I), flip_staggered(K)
+Cell, Edge = Dimension("Cell"), Dimension("Edge")
+C2EDim, E2CDim = (Dimension(name, DimensionKind.LOCAL) for name in ("C2E", "E2C"))
+C2C2Dim = Dimension("C2C2", DimensionKind.LOCAL)
+MESH = {
+    **{"Cell": Cell, "Edge": Edge, "C2EDim": C2EDim, "E2CDim": E2CDim, "Ih": Ih, "Kh": Kh},
+    **{"C2E": FieldOffset("C2E", Edge, (Cell, C2EDim)), "E2C": FieldOffset("E2C", Cell, (Edge, E2CDim))},
+    **{"C2C2": FieldOffset("C2C2", Cell, (Cell, C2C2Dim)), "C2C2Dim": C2C2Dim},
+    **{"Koff": FieldOffset("Koff", K, (K,)), "Ioff": FieldOffset("Ioff", I, (I,))},
+    **{"CK": Field[[Cell, K], np.float64], "EK": Field[[Edge, K], np.float64]},
+    **{"FC": Field[[Cell], np.float64], "FE": Field[[Edge], np.float64], "FK": Field[[K], np.float64]},
+    **{"NK": Field[[K], np.int32], "NCK": Field[[Cell, K], np.int32], "FKh": Field[[Kh], np.float64]},
+    **{"Coeff": Field[[Cell, C2EDim], np.float64], "CoeffK": Field[[Cell, C2EDim, K], np.float64]},
+    **{"BK": Field[[K], np.bool_], "BC": Field[[Cell, C2EDim], np.bool_]},
+}  # fmt: skip
 BUILTINS = (
     "where", "broadcast", "astype", "neighbor_sum", "minimum", "maximum", "power", "fmod",
-    "neg", "sqrt", "exp", "floor", "isnan",
+    "neg", "sqrt", "exp", "floor", "isnan", "max_over", "min_over", "concat_where", "as_offset",
 )  # fmt: skip
 NAMES = {
+    **MESH,
     **{"I": I, "J": J, "K": K, "np": np, "Field": Field},
     **{"F": Field[[I], np.float64], "F32": Field[[I], np.float32], "N": Field[[I], np.int32]},
     **{"B": Field[[I], np.bool_], "IJ": Field[[I, J], np.float64]},
@@ -43,7 +61,7 @@ class Decorated:
     __definition__: object
 
 
-def _define(text, kind="field_operator", indent=0, **names):
+def _define(text, kind="field_operator", indent=0, options=None, **names):
     source = textwrap.indent(textwrap.dedent(text).strip("\n") + "\n", " " * indent)
     file = f"<user {next(_numbers)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
@@ -53,7 +71,7 @@ def _define(text, kind="field_operator", indent=0, **names):
     (function,) = [each for each in functions if each.__code__.co_filename == file]
     if indent:  # the line of 'if True' is not in the cache
         linecache.cache[file] = (len(source), None, ["if True:\n", *source.splitlines(True)], file)
-    return capture(function, kind)
+    return capture(function, kind, scan=options)
 
 
 @pytest.fixture
@@ -66,6 +84,28 @@ def define():
 def operator():
     """Return a decorated operator written as text."""
     return lambda text, **names: Decorated(_define(text, **names))
+
+
+@pytest.fixture
+def scan():
+    """Return a decorated scan written as text."""
+
+    def scan(text, axis=K, forward=True, init=0.0, **names):
+        options = ScanOptions(axis, forward, init)
+        return Decorated(_define(text, "scan_operator", options=options, **names))
+
+    return scan
+
+
+@pytest.fixture
+def rows(parse):
+    """Parse a function written as text; the lines of its nodes and statements."""
+
+    def rows(*args, **names):
+        text = parse(*args, **names)["parsed"].text.split("\n\n")[0]
+        return [line.strip() for line in text.split("\n")[1:]]
+
+    return rows
 
 
 @pytest.fixture

@@ -80,7 +80,8 @@ def test_the_tree_comes_back_from_its_file(parsed):
     assert type(parsed).from_files(parsed.files()) == parsed
 
 
-def test_the_stage_asks_for_the_operators_below_it_first():
-    found = Parse().prerequisites({"definition": diffusion.__definition__})
+def test_the_stage_reads_the_operators_below_it_too():
+    found = Parse().run(definition=diffusion.__definition__)["parsed"]
 
-    assert [each["definition"].name for each in found] == ["flux_x", "flux_y", "laplacian"]
+    names = [operator.name for _, operator in found.operators]
+    assert names == ["flux_x", "flux_y", "laplacian"]

@@ -9,10 +9,12 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.connectivity import FieldOffset
+from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.field import Field
 from fieldforge.stages.artifacts import Parsed, Spans
-from fieldforge.stages.parse.stage import Parse
+from fieldforge.stages.parse.stage import Check, Parse, forget
+from fieldforge.stages.parse.summary import Summary
 
 I = Dimension("I")
 
@@ -26,31 +28,74 @@ def key(definition):
     return Parse().components({"definition": definition})
 
 
-def test_prerequisites_are_the_operators_that_are_reached_each_once(define, operator):
+def test_every_operator_that_is_called_is_there_once(define, operator):
     g = operator("def g(x: F):\n    return x")
     h = operator("def h(x: F):\n    return g(x)", g=g)
     module = types.ModuleType("m")
     module.h = h
     definition = define("def f(x: F):\n    return g(x) + m.h(alias(x))", g=g, alias=g, m=module)
 
-    found = Parse().prerequisites({"definition": definition})
+    parsed = Parse().run(definition=definition)["parsed"]
 
-    assert [each["definition"] for each in found] == [g.__definition__, h.__definition__]
+    assert [each.name for _, each in parsed.operators] == ["g", "h"]
 
 
-def test_earlier_results_are_used_for_the_callees(define, operator):
+def test_trees_of_callees_are_shared(define, operator):
     g = operator("def g(x: F):\n    return x")
+    h = operator("def h(x: F):\n    return g(x)", g=g)
+    first = Parse().run(definition=h.__definition__)["parsed"]
+
+    second = Parse().run(definition=define("def f(x: F):\n    return h(x)", h=h))["parsed"]
+
+    assert second.operators[0][1] is first.operators[0][1]
+    assert second.operators[1][1] is first.root
+
+
+def test_an_operator_that_is_seen_but_not_called_is_left_out(define, operator):
+    g = operator("def g(x: F):\n    return x")
+
+    parsed = Parse().run(definition=define("def f(x: F):\n    g = x\n    return g", g=g))["parsed"]
+
+    assert parsed.operators == ()
+
+
+def test_the_summary_is_the_signature_and_comes_back_from_its_files(define, operator):
+    g = operator("def g(x: F, k: float):\n    return x * k")
+
+    summary = Check().run(definition=define("def f(x: F):\n    return g(x, 0.1)", g=g))["summary"]
+
+    assert str(summary.signature) == "field_operator(Field[[I], float64]) -> Field[[I], float64]"
+    assert (summary.tables, summary.unstructured) == ((), False)
+    assert Summary.from_files(summary.files()) == summary
+
+
+def test_tables_and_local_dimensions_are_found_below(define, operator):
+    edge, local = Dimension("Edge"), Dimension("C2E", DimensionKind.LOCAL)
+    names = {"C2E": FieldOffset("C2E", edge, (Dimension("Cell"), local)), "L": local}
+    names |= {"FE": Field[[edge], np.float64], "S": Field[[local], np.float64]}
+    g = operator("def g(e: FE):\n    return neighbor_sum(e(C2E), axis=L)", **names)
+    reduced = define("def f(s: S):\n    return neighbor_sum(s, axis=L)", **names)
+
+    below = Check().run(definition=define("def f(e: FE):\n    return g(e)", g=g, **names))
+    alone = Check().run(definition=reduced)
+
+    assert below["summary"].tables == (("C2E", True),)
+    assert alone["summary"].tables == (("C2E", False),)
+    assert below["summary"].unstructured
+    assert alone["summary"].unstructured
+
+
+def test_a_name_bound_anew_counts_after_forgetting(define, operator):
+    g = operator("def g(x: F):\n    return x * c", c=2.0)
     definition = define("def f(x: F):\n    return g(x)", g=g)
-    stage = Parse()
+    before = key(definition)
+    g_anew = operator("def g(x: F):\n    return x * c", c=3.0)
+    object.__setattr__(g, "__definition__", g_anew.__definition__)
 
-    earlier = [
-        stage.run(**inputs, earlier=())
-        for inputs in stage.prerequisites({"definition": definition})
-    ]
-    outputs = stage.run(definition=definition, earlier=earlier)
+    forget()
 
-    assert outputs == stage.run(definition=definition)
-    assert outputs["parsed"].operators[0][1] == earlier[0]["parsed"].root
+    assert key(definition) != before
+    assert Parse().run(definition=definition)["parsed"].operators[0][1].nodes[1].text == "3.0"
 
 
 def test_the_artifacts_come_back_from_their_files(define, operator):

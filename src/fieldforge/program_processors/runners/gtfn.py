@@ -19,9 +19,12 @@ def GTFNBackendFactory(  # noqa: N802 - a class in gt4py, called like this
 ) -> Backend:
     """Return the C++ backend; `options` are those of `recipes.cpu`, results are always cached.
 
+    Options of gt4py's own workflow, `otf_workflow__...`, have nothing here that they could change.
+
     >>> GTFNBackendFactory(name_postfix="_no_fold", fold=False).name
     'cpu_no_fold'
     """
     del cached
     refuse_gpu(gpu)
-    return renamed(recipes.cpu(**options), name_postfix)
+    ours = {name: value for name, value in options.items() if not name.startswith("otf_workflow")}
+    return renamed(recipes.cpu(**ours), name_postfix)

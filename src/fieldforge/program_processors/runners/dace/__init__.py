@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...workflows import recipes
-from ...workflows.backend import Backend
-from ...workflows.backends import dace_cpu
-from .recipe import refuse_gpu, renamed
+from ....workflows import recipes
+from ....workflows.backend import Backend
+from ....workflows.backends import dace_cpu
+from ..recipe import refuse_gpu, renamed
 
 __all__ = ["make_dace_backend", "run_dace_cpu", "run_dace_cpu_cached", "run_dace_cpu_noopt"]
 
 run_dace_cpu = run_dace_cpu_cached = run_dace_cpu_noopt = dace_cpu
 
 # What tunes the optimiser and the calls of gt4py's DaCe backend, and changes no result.
-# Ours takes its schedule from our own cost model (docs/decisions/0006), so there is nothing to tune.
+# Ours takes its schedule from our own cost model (docs/decisions/0006), nothing is to be tuned.
 _TUNING = frozenset((
     "async_sdfg_call", "auto_optimize", "external_workspace", "optimization_args",
     "unstructured_horizontal_has_unit_stride", "use_max_domain_range_on_unstructured_shift",

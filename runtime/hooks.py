@@ -1,0 +1,206 @@
+"""Hooks: places in a call or a build where a user's functions are called.
+
+EventHook    its callbacks are called one after the other
+ContextHook  its callbacks give context managers, which are entered in order and left in reverse
+
+The four places are at the end of this file. A hook without callbacks is false, so that a place
+costs one test while nobody uses it. Callbacks may be registered in one thread while others call:
+a call works with the callbacks that were there when it began, and keeps nothing on the hook.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Final, NamedTuple
+
+from .errors import nearest
+
+Listener = Callable[[], None]
+_listeners: Final[list[Listener]] = []
+
+
+def on_change(listener: Listener) -> None:
+    """Call `listener` whenever a callback has come or gone."""
+    _listeners.append(listener)
+
+
+class _Callback(NamedTuple):
+    name: str
+    function: Callable[..., Any]
+
+
+class _Hook:
+    """The callbacks of one place, which are called like the function that declares it."""
+
+    def __init__(self, declaration: Callable[..., Any]) -> None:
+        self.__name__ = declaration.__name__
+        self.__doc__ = declaration.__doc__
+        self.__wrapped__ = declaration
+        self._parameters = _parameters(declaration)
+        self._callbacks: list[_Callback] = []
+
+    def register(
+        self, callback: Callable[..., Any], *, name: str | None = None, index: int | None = None
+    ) -> None:
+        """Add a callback at the end or before place `index`, under its own name or another one.
+
+        It must have the parameters of the hook, or take any; else it is a `ValueError`.
+        """
+        own = _parameters(callback)
+        if own is not None and own != self._parameters:
+            raise ValueError(
+                f"The parameters of a callback of '{self.__name__}' must be "
+                f"({', '.join(self._parameters or ())}), got ({', '.join(own)})."
+            )
+        if name is None:
+            name = _numbered(_name_of(callback), self.names)
+        if name in self.names:
+            raise ValueError(f"A callback named '{name}' is registered for '{self.__name__}'.")
+        place = len(self._callbacks) if index is None else index
+        self._callbacks.insert(place, _Callback(name, callback))
+        _changed()
+
+    def remove(self, callback: str | Callable[..., Any]) -> None:
+        """Take a callback away, by its name or itself; one that is not there is a `KeyError`."""
+        for entry in tuple(self._callbacks):
+            if callback in (entry.name, entry.function):
+                self._callbacks.remove(entry)
+                _changed()
+                return
+        name = callback if isinstance(callback, str) else _name_of(callback)
+        close = nearest(name, self.names)
+        hint = f" Did you mean '{close}'?" if close and close != name else ""
+        raise KeyError(f"No callback '{name}' is registered for '{self.__name__}'.{hint}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the callbacks in the order of their calls."""
+        return tuple(entry.name for entry in tuple(self._callbacks))
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__}: {', '.join(self.names) or 'unused'}>"
+
+
+class EventHook(_Hook):
+    """A place where something has happened; may be used as a decorator.
+
+    >>> @EventHook
+    ... def built(name: str) -> None:
+    ...     '''Tell that a program was built.'''
+    >>> built.register(lambda name: print("got", name), name="print")
+    >>> built("smooth")
+    got smooth
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Call every callback with these arguments."""
+        for entry in tuple(self._callbacks):
+            entry.function(*args, **kwargs)
+
+
+class ContextHook(_Hook):
+    """A place around something; callbacks return context managers. May be used as a decorator."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> AbstractContextManager[None]:
+        """Return a context manager of all of them; it belongs to the caller alone."""
+        return _entered(tuple(self._callbacks), args, kwargs)
+
+
+@contextmanager
+def _entered(
+    callbacks: tuple[_Callback, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[None]:
+    with ExitStack() as stack:
+        for entry in callbacks:
+            stack.enter_context(entry.function(*args, **kwargs))
+        yield
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Return the names of the parameters as one calls them; None if it takes anything."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return None
+    kinds = {parameter.kind for parameter in found}
+    if {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= kinds:
+        return None
+    return tuple(str(parameter).partition(":")[0].partition("=")[0] for parameter in found)
+
+
+def _name_of(callback: Callable[..., Any]) -> str:
+    module = getattr(callback, "__module__", None) or type(callback).__module__
+    return f"{module}.{getattr(callback, '__qualname__', type(callback).__qualname__)}"
+
+
+def _numbered(name: str, taken: tuple[str, ...]) -> str:
+    """Return the name, with a number behind it where that is needed; lambdas share their names."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name} {number}"
+    return found
+
+
+def _changed() -> None:
+    for listener in tuple(_listeners):
+        listener()
+
+
+# --- the places -------------------------------------------------------------------------------
+
+
+@ContextHook
+def program_call_context(
+    program: Any,
+    args: tuple[Any, ...],
+    offset_provider: Mapping[str, Any] | None,
+    enable_jit: bool | None,
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Go around every call of a program from Python, compiled or embedded."""
+
+
+@ContextHook
+def embedded_program_call_context(
+    program: Any,
+    args: tuple[Any, ...],
+    offset_provider: Mapping[str, Any] | None,
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Go around the embedded execution of a program."""
+
+
+@ContextHook
+def compiled_program_call_context(
+    compiled_program: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    offset_provider: Mapping[str, Any] | None,
+    root: tuple[str, str],
+    key: Any,
+) -> Any:
+    """Go around the compiled code of one variant; `root` is (name, backend), `key` the variant."""
+
+
+@EventHook
+def compile_variant_hook(
+    program_definition: Any,
+    backend: Any,
+    offset_provider: Mapping[str, Any] | None,
+    argument_descriptors: Any,
+    key: Any,
+) -> None:
+    """Tell that a variant is about to be built."""
+
+
+CALL_HOOKS: Final = (
+    program_call_context,
+    embedded_program_call_context,
+    compiled_program_call_context,
+)

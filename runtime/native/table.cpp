@@ -1,0 +1,126 @@
+// Extremes of blocks of rows, made once; the rows at the ends of a range are looked at themselves.
+#include "table.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fieldforge {
+namespace {
+
+constexpr int64_t block_rows = 1024;
+constexpr int64_t nothing = std::numeric_limits<int64_t>::max();
+
+// While it is computed, "no valid entry" is the neutral element.
+constexpr Entries neutral{nothing, 0};
+
+Entries merge(Entries a, Entries b) {
+    return {std::min(a.lowest, b.lowest), std::max(a.beyond, b.beyond)};
+}
+
+Entries scan(const FieldView& view, int64_t start, int64_t stop) {
+    const Axis &rows = view.axes[0], &slots = view.axes[1];
+    const int64_t width = slots.stop - slots.start;
+    const auto* row = reinterpret_cast<const char*>(view.data) + start * rows.stride;
+    Entries found = neutral;
+    for (int64_t i = start; i < stop; ++i, row += rows.stride) {
+        for (int64_t k = 0; k < width; ++k) {
+            const int64_t entry = *reinterpret_cast<const int32_t*>(row + k * slots.stride);
+            if (entry < 0) continue;
+            found = merge(found, {entry, entry + 1});
+        }
+    }
+    return found;
+}
+
+TableIndex* make_index(FieldView& view) {
+    auto* object = reinterpret_cast<PyObject*>(&view);
+    if (view.dtype != DType::int32 || view.ndim != 2 || !view.regular) return nullptr;
+    if (!is_table_type(Py_TYPE(object))) return nullptr;
+    PyObject* skip = PyObject_GetAttrString(object, "skip_value");
+    PyErr_Clear();
+    auto* made = new TableIndex(skip != nullptr && skip != Py_None);
+    Py_XDECREF(skip);
+    // Python code has run: another thread may have been faster.
+    if (view.table != nullptr) {
+        delete made;
+        return view.table;
+    }
+    return view.table = made;
+}
+
+}  // namespace
+
+Entries TableIndex::over(const FieldView& view, int64_t start, int64_t stop) {
+    const std::lock_guard guard(lock_);
+    for (const Answer& answer : answers_) {
+        if (answer.start == start && answer.stop == stop) return answer.entries;
+    }
+    const Entries found = compute(view, start, stop);
+    answers_[next_++ % answers_.size()] = {start, stop, found};
+    return found;
+}
+
+Entries TableIndex::compute(const FieldView& view, int64_t start, int64_t stop) {
+    if (blocks_.empty()) summarize(view);
+    const int64_t first = (start + block_rows - 1) / block_rows, last = stop / block_rows;
+    Entries found = neutral;
+    if (first >= last) {
+        found = scan(view, start, stop);
+    } else {
+        for (int64_t i = first; i < last; ++i) found = merge(found, blocks_[i]);
+        found = merge(found, scan(view, start, first * block_rows));
+        found = merge(found, scan(view, last * block_rows, stop));
+    }
+    return found.lowest == nothing ? Entries{} : found;
+}
+
+void TableIndex::summarize(const FieldView& view) {
+    const int64_t rows = view.axes[0].stop - view.axes[0].start;
+    for (int64_t start = 0; start < rows; start += block_rows) {
+        blocks_.push_back(scan(view, start, std::min(start + block_rows, rows)));
+    }
+}
+
+bool is_table_type(PyTypeObject* type) {
+    PyObject* value = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type),
+                                             "__fieldforge_table__");
+    const bool result = value == Py_True;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return result;
+}
+
+TableIndex* table_of(PyObject* object) {
+    if (!is_field_view(object)) return nullptr;
+    auto& view = *reinterpret_cast<FieldView*>(object);
+#ifdef Py_GIL_DISABLED
+    static std::mutex making;
+    const std::lock_guard guard(making);
+#endif
+    return view.table != nullptr ? view.table : make_index(view);
+}
+
+PyObject* find_table(PyObject* provider, PyObject* name) {
+    if (provider == nullptr || provider == Py_None) return nullptr;
+    PyObject* found;
+#if PY_VERSION_HEX < 0x030D0000
+    if (PyDict_CheckExact(provider)) {
+        found = Py_XNewRef(PyDict_GetItemWithError(provider, name));
+#else
+    if (PyDict_CheckExact(provider)) {
+        if (PyDict_GetItemRef(provider, name, &found) < 0) found = nullptr;
+#endif
+    } else {
+        found = PyObject_GetItem(provider, name);
+    }
+    if (found == nullptr) PyErr_Clear();
+    return found;
+}
+
+Entries entries_of(const FieldView& table, int64_t start, int64_t stop) {
+    const Axis& rows = table.axes[0];
+    if (start >= stop || start < rows.start || stop > rows.stop) return {};
+    return table.table->over(table, start - rows.start, stop - rows.start);
+}
+
+}  // namespace fieldforge

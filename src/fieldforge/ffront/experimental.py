@@ -1,0 +1,5 @@
+"""What `gt4py.next.ffront.experimental` offers; the same as `fieldforge.experimental`."""
+
+from ..experimental import as_offset, concat_where
+
+__all__ = ["as_offset", "concat_where"]

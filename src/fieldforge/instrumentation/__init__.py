@@ -1,0 +1,1 @@
+"""Where `gt4py.next.instrumentation` stood: hooks and metrics."""

@@ -1,0 +1,8 @@
+"""What `gt4py.next.instrumentation.hook_machinery` offers: the two kinds of hooks."""
+
+from ..runtime.hooks import ContextHook, EventHook
+
+__all__ = ["ContextHook", "EventHook", "context_hook", "event_hook"]
+
+context_hook = ContextHook
+event_hook = EventHook

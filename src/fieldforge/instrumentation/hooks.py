@@ -1,0 +1,15 @@
+"""What `gt4py.next.instrumentation.hooks` offers: the places that callbacks register for."""
+
+from ..runtime.hooks import (
+    compile_variant_hook,
+    compiled_program_call_context,
+    embedded_program_call_context,
+    program_call_context,
+)
+
+__all__ = [
+    "compile_variant_hook",
+    "compiled_program_call_context",
+    "embedded_program_call_context",
+    "program_call_context",
+]

@@ -1,0 +1,149 @@
+"""Write the nest of a scan: a sequential loop over levels, the state carried from one to the next.
+
+Where the levels are the innermost loop the state is in registers. Where columns lie side by side
+in memory they are the innermost loop, and the state is an array over them, which stays in cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...runtime.dimension import Dimension
+from ..ir import dataflow
+from ..ir.bounds import Ranges
+from ..ir.loops import Advance, Buffer, Constant, Instruction, Load, Loop, Row, State
+from .body import Body, BodyWriter
+from .discovery import Homes
+from .needs import Need
+from .order import THREADED, order_dims
+from .points import Points
+
+WHERE = "walks columns side by side"
+
+
+def scan_loops(
+    scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension]
+) -> tuple[tuple[Loop, ...], bool]:
+    """Return the loops of a scan, and whether columns are walked side by side."""
+    ranges = {range_.dim: range_ for range_ in box}
+    order, _ = order_dims(list(ranges), units)
+    columns = [dim for dim in order if dim is not scan.axis]
+    beside = order[-1] is not scan.axis and len(columns) > 1
+    outer = columns[:-1] if beside else columns
+    loops = [
+        Loop("parallel" if i < THREADED else "sequential", ranges[dim])
+        for i, dim in enumerate(outer)
+    ]
+    loops.append(Loop("sequential", ranges[scan.axis], backward=not scan.forward))
+    if beside:
+        loops.append(Loop("vector", ranges[columns[-1]]))
+    return tuple(loops), beside
+
+
+def state_arrays(
+    points: Points, scan: int, number: int, box: Ranges, loops: Sequence[Loop]
+) -> tuple[Buffer, ...]:
+    """Return arrays over the columns, one for each state."""
+    value = _scan(points, scan)
+    columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
+    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
+    dims = tuple(range_.dim for range_ in columns)
+    reason = f"a state of {points.nodes[scan].name}, which {WHERE}"
+    return tuple(
+        Buffer(f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=reason)
+        for k, dtype in enumerate(_dtypes(points, scan))
+    )
+
+
+def first_states(
+    points: Points,
+    scan: int,
+    states: Sequence[Buffer],
+    loops: Sequence[Loop],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> Body:
+    """Return instructions that fill the arrays of the states."""
+    roots = points.nodes[scan].operands[: len(states)]
+    writer = BodyWriter(points, roots, loops, homes, cut=False)
+    rows = [writer.row(root) for root in roots]
+    for state, row in zip(states, rows, strict=True):
+        writer.store(state.name, row)
+    return Body(tuple(writer.rows), writer.reads(needs))
+
+
+def scan_body(
+    points: Points,
+    scan: int,
+    stores: Sequence[tuple[str, int]],
+    states: Sequence[Buffer],
+    loops: Sequence[Loop],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> tuple[Body, tuple[tuple[str, Row], ...]]:
+    """Return the instructions of one level, and the first states unless `states` has arrays.
+
+    `stores` are buffers and the leaves of the state that they take.
+    """
+    value, operands = _scan(points, scan), points.nodes[scan].operands
+    count = len(value.init)
+    roots = operands[count:] if states else operands
+    writer = BodyWriter(points, roots, loops, homes, cut=False)
+    args = [writer.row(operand) for operand in operands[count:]]
+    dtypes = _dtypes(points, scan)
+    if states:
+        first: tuple[tuple[str, Row], ...] = ()
+        old = [writer.add(_load(state, len(loops))) for state in states]
+    else:
+        first = tuple(
+            (dtype, writer.row(root)) for dtype, root in zip(dtypes, operands, strict=False)
+        )
+        old = [
+            writer.add(State(dtype=dtype, level=len(loops), index=k))
+            for k, dtype in enumerate(dtypes)
+        ]
+    rows = _one_level(writer, value.body, old, args)
+    new = [rows[ref] for ref in value.body.results]
+    for target, leaf in stores:
+        writer.store(target, new[leaf])
+    for k, row in enumerate(new):
+        if states:
+            writer.store(states[k].name, row)
+        else:
+            advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
+            writer.rows.append(advance)
+    return Body(tuple(writer.rows), writer.reads(needs)), first
+
+
+def _one_level(
+    writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
+) -> list[Row]:
+    """Write the body of a scan; what needs neither state nor level stands outside."""
+    rows: list[Row] = []
+    for value in body.values:
+        match value:
+            case dataflow.Scalar(name=name):
+                rows.append((states if name[0] == "s" else args)[int(name[1:])])
+            case dataflow.Literal(text=text):
+                rows.append(writer.add(Constant(dtype=value.dtype, text=text)))
+            case dataflow.Map(op=op, args=inner):
+                rows.append(writer.compute(op, value.dtype, [rows[ref] for ref in inner]))
+            case _:
+                raise TypeError(f"A scan cannot hold '{type(value).__name__}'.")
+    return rows
+
+
+def _load(state: Buffer, level: int) -> Instruction:
+    zeros = (0,) * len(state.dims)
+    return Load(dtype=state.dtype, level=level, buffer=state.name, dims=state.dims, offsets=zeros)
+
+
+def _scan(points: Points, scan: int) -> dataflow.Scan:
+    value = points.nodes[scan].value
+    assert isinstance(value, dataflow.Scan)
+    return value
+
+
+def _dtypes(points: Points, scan: int) -> list[str]:
+    value = _scan(points, scan)
+    return [value.body.values[ref].dtype for ref in value.body.results]

@@ -1,0 +1,144 @@
+"""Read dimensions, bounds and boxes where they stand in a listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias, get_args
+from typing import Literal as OneOf
+
+from ...runtime.dimension import Dimension
+from .bounds import (
+    Apply,
+    Bound,
+    Const,
+    DomainSymbol,
+    Operation,
+    Range,
+    Ranges,
+    ScalarSymbol,
+    TableBound,
+)
+from .dataflow import Side
+from .listing_line import BOUND, INTEGER, Line
+
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    str(op): op for op in get_args(Operation) if op != "add"
+}
+TABLE_ENDS: Final[Mapping[str, OneOf["lowest", "beyond"]]] = {
+    "lowest": "lowest",
+    "beyond": "beyond",
+}
+
+Function: TypeAlias = Operation | tuple[OneOf["lowest", "beyond"], str]
+
+
+class BoundReader:
+    """Reads what mentions dimensions under their labels, and bounds, some by a name."""
+
+    def __init__(self) -> None:
+        self.dims: dict[str, Dimension] = {}
+        self._bounds: list[Bound] = []
+
+    def dim(self, line: Line) -> Dimension:
+        """Take a dimension that is declared."""
+        label = line.name()
+        if label not in self.dims and line.accept("["):
+            label = f"{label}[{line.name()}]"
+            line.expect("]")
+        return self.dims.get(label) or line.fail("a dimension that is declared")
+
+    def define(self, line: Line) -> None:
+        """Take a bound and its name, which is its number."""
+        line.expect(f"${len(self._bounds)} =")
+        self._bounds.append(self.bound(line))
+        line.end()
+
+    def sides(self, line: Line) -> Iterator[tuple[Side, ...]]:
+        """Take the boxes of a region, each in brackets."""
+        while line.accept("["):
+            yield tuple(line.several("]", lambda: self._side(line)))
+
+    def _side(self, line: Line) -> Side:
+        dim = self.dim(line)
+        line.expect(":")
+        start = None if line.comes("..") else self.bound(line)
+        line.expect("..")
+        stop = None if line.comes(",") or line.comes("]") else self.bound(line)
+        return Side(dim, start, stop)
+
+    def box(self, line: Line) -> Ranges:
+        """Take the ranges of a box."""
+        if line.accept("()"):
+            return ()
+        ranges = [self.range(line)]
+        while line.accept(","):
+            ranges.append(self.range(line))
+        return tuple(ranges)
+
+    def range(self, line: Line) -> Range:
+        """Take the range of one dimension."""
+        dim = self.dim(line)
+        line.expect(":")
+        start = self.bound(line)
+        line.expect("..")
+        return Range(dim, start, self.bound(line))
+
+    def bound(self, line: Line) -> Bound:
+        """Take a sum; functions that are still open wait on a stack, each with its terms."""
+        waiting: list[tuple[Function, list[Bound], list[Bound]]] = []
+        terms: list[Bound] = []
+        while True:
+            atom = self._atom(line)
+            if isinstance(atom, str | tuple):
+                waiting.append((atom, [], terms))
+                terms = []
+                continue
+            terms.append(atom)
+            while not line.accept("+"):
+                value = terms[0] if len(terms) == 1 else Apply("add", tuple(terms))
+                if not waiting:
+                    return value
+                function, args, outer = waiting[-1]
+                args.append(value)
+                if line.accept(","):
+                    terms = []
+                    break
+                line.expect(")")
+                waiting.pop()
+                terms = [*outer, _applied(function, args, line)]
+
+    def _atom(self, line: Line) -> Bound | Function:
+        """Take a constant, a symbol, or the function that opens a list of arguments."""
+        number = line.match(INTEGER)
+        if number is not None:
+            return Const(int(number))
+        named = line.match(BOUND)
+        if named is not None:
+            place = int(named.removeprefix("$"))
+            return self._bounds[place] if place < len(self._bounds) else line.fail("a known bound")
+        plain = not line.comes('"')
+        name = line.name()
+        if not plain or not line.accept("("):
+            return ScalarSymbol(name)
+        if name in OPERATIONS:
+            return OPERATIONS[name]
+        if name in TABLE_ENDS:
+            table = line.name()
+            line.expect(",")
+            return TABLE_ENDS[name], table
+        end: OneOf["start", "stop"] = "start" if name == "start" else "stop"
+        if name != end:
+            line.fail("a function of bounds before its arguments")
+        field = line.name()
+        line.expect(",")
+        dim = self.dim(line)
+        line.expect(")")
+        return DomainSymbol(end, field, dim)
+
+
+def _applied(function: Function, args: list[Bound], line: Line) -> Bound:
+    if isinstance(function, str):
+        return Apply(function, tuple(args))
+    if len(args) != 2:
+        line.fail("two rows of a table")
+    return TableBound(*function, *args)

@@ -1,0 +1,281 @@
+"""What is true of every row of dataflow: its operands, dimensions and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+import attrs
+
+from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.types import FLOATS, INTEGERS, SCALARS
+from .dataflow import (
+    ARITHMETIC,
+    COMPARISONS,
+    LOGIC,
+    MATH,
+    OPERATIONS,
+    PREDICATES,
+    REDUCTIONS,
+    UNARY,
+    Body,
+    Displace,
+    Gather,
+    Input,
+    Leaf,
+    Literal,
+    Local,
+    Map,
+    Neighbours,
+    Reduce,
+    Region,
+    Result,
+    Scalar,
+    Scan,
+    Shift,
+    Table,
+    Value,
+    is_canonical,
+    union_of,
+)
+from .literal import respell
+
+NUMBERS: Final = (*INTEGERS, *FLOATS)
+BINARY: Final = (*ARITHMETIC, *COMPARISONS, "and", "or", "xor")
+
+Complaints: TypeAlias = Iterator[str]
+Dims: TypeAlias = tuple[Dimension, ...]
+
+
+@attrs.frozen
+class Rules:
+    """The rules of rows among the other rows, leaves and tables of a program."""
+
+    values: tuple[Value, ...]
+    leaves: Mapping[str, Leaf]
+    tables: Mapping[str, Table]
+
+    def complaints(self, value: Value) -> Complaints:
+        """Yield what is wrong with a row."""
+        if not isinstance(value, Result):
+            for operand in value.operands:
+                if isinstance(self.values[operand], Scan):
+                    yield "uses a scan otherwise than through its results"
+        match value:
+            case Input() | Scalar():
+                yield from self._leaf(value)
+            case Literal():
+                yield from _literal(value)
+            case Map():
+                yield from _map(value, [self.values[arg] for arg in value.args])
+            case Region():
+                yield from self._region(value)
+            case Scan():
+                yield from self._scan(value)
+            case Result():
+                yield from self._result(value)
+            case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local():
+                yield from self._access(value)
+            case _:
+                yield f"is a '{type(value).__name__}', which is no value of the dataflow IR"
+
+    def _leaf(self, value: Input | Scalar) -> Complaints:
+        kind = "field" if isinstance(value, Input) else "scalar"
+        leaf = self.leaves.get(value.name)
+        if leaf is None or leaf.kind != kind:
+            yield f"reads '{value.name}', which is no {kind} leaf"
+        elif (leaf.dims, leaf.dtype) != (value.dims, value.dtype):
+            yield f"reads '{value.name}' with other dimensions or another dtype than it has"
+
+    def _access(self, value: Shift | Displace | Gather | Neighbours | Reduce | Local) -> Complaints:
+        arg = self.values[value.arg]
+        if value.dtype != arg.dtype:
+            yield "has another dtype than what it is made from"
+        match value:
+            case Shift():
+                yield from _shift(value, arg.dims)
+            case Displace():
+                yield from _displace(value, arg.dims, self.values[value.by])
+            case Gather() | Neighbours():
+                yield from self._gather(value, arg.dims)
+            case Reduce():
+                yield from self._reduce(value, arg.dims)
+            case Local():
+                yield from _without(value, arg.dims, value.dim)
+                if value.index < 0:
+                    yield f"takes slot {value.index}"
+
+    def _gather(self, value: Gather | Neighbours, given: Dims) -> Complaints:
+        table = self.tables.get(value.table)
+        if table is None:
+            yield f"uses table '{value.table}', which is not declared"
+            return
+        if table.source not in given:
+            yield f"gathers along '{table.source}', which its operand does not have"
+        kept = [dim for dim in given if dim is not table.source]
+        new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
+        if any(dim in kept for dim in new):
+            yield f"gathers by '{table.name}' what has a dimension of the result already"
+        if value.dims != _canonical((*kept, *new)):
+            yield f"has other dimensions than '{table.name}' gives"
+        if isinstance(value, Gather) and not 0 <= value.index < table.width:
+            yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
+
+    def _reduce(self, value: Reduce, given: Dims) -> Complaints:
+        table = self.tables.get(value.table)
+        if table is None:
+            yield f"uses table '{value.table}', which is not declared"
+            return
+        kept = tuple(dim for dim in given if dim is not table.local)
+        if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
+            yield f"has other dimensions than a reduction over '{table.local}' gives"
+        if value.op not in REDUCTIONS:
+            yield f"reduces by the unknown operation '{value.op}'"
+        if value.dtype not in NUMBERS:
+            yield f"reduces values of dtype '{value.dtype}'"
+
+    def _region(self, value: Region) -> Complaints:
+        then, otherwise = self.values[value.then], self.values[value.otherwise]
+        inside = [tuple(side.dim for side in box) for box in value.boxes]
+        if not inside or not all(inside):
+            yield "has a region without boxes, or a box without sides"
+        if any(not is_canonical(dims) for dims in inside):
+            yield "has a box whose dimensions are not in canonical order"
+        if any(dim.kind is DimensionKind.LOCAL for dims in inside for dim in dims):
+            yield "has a box along a local dimension"
+        if value.dims != union_of((*inside, then.dims, otherwise.dims)):
+            yield "has other dimensions than its region and its branches"
+        if not value.dtype == then.dtype == otherwise.dtype:
+            yield "has branches of different dtypes"
+
+    def _scan(self, value: Scan) -> Complaints:
+        init, args = ([self.values[ref] for ref in refs] for refs in (value.init, value.args))
+        if value.axis.kind is not DimensionKind.VERTICAL:
+            yield f"walks along '{value.axis}', which is not vertical"
+        if any(each.dims for each in init):
+            yield "begins with a state that has dimensions"
+        if value.dims != union_of([(value.axis,), *(each.dims for each in args)]):
+            yield "has other dimensions than its arguments and its axis"
+        if not init or value.dtype != init[0].dtype:
+            yield "has another dtype than the first leaf of its state"
+        state = [each.dtype for each in init]
+        yield from _body(value.body, state, [each.dtype for each in args])
+
+    def _result(self, value: Result) -> Complaints:
+        scan = self.values[value.scan]
+        if not isinstance(scan, Scan):
+            yield "is the result of what is no scan"
+        elif not 0 <= value.index < len(scan.init):
+            yield f"is result {value.index} of a scan that has {len(scan.init)}"
+        elif (value.dims, value.dtype) != (scan.dims, self.values[scan.init[value.index]].dtype):
+            yield "has other dimensions or another dtype than the scan gives"
+
+
+def _body(body: Body, state: list[str], args: list[str]) -> Complaints:
+    known = {f"s{index}": dtype for index, dtype in enumerate(state)}
+    known |= {f"a{index}": dtype for index, dtype in enumerate(args)}
+    leaves = {name: Leaf(name, (), "scalar", dtype) for name, dtype in known.items()}
+    rules = Rules(body.values, leaves, {})
+    for row, value in enumerate(body.values):
+        if not isinstance(value, Scalar | Literal | Map):
+            yield f"has a '{type(value).__name__}' in its body"
+        elif any(not 0 <= operand < row for operand in value.operands):
+            yield f"has a body whose row %{row} uses a row that does not stand before it"
+        else:
+            complaints = rules.complaints(value)
+            yield from (f"has a body whose row %{row} {each}" for each in complaints)
+    if len(set(body.values)) != len(body.values):
+        yield "has a body with equal rows"
+    if any(not 0 <= ref < len(body.values) for ref in body.results):
+        yield "has a body without a row for its next state"
+    elif [body.values[ref].dtype for ref in body.results] != state:
+        yield "has a body whose next state has other dtypes than the state"
+
+
+def _shift(value: Shift, given: Dims) -> Complaints:
+    if value.offset == 0 and value.dims == given:
+        yield "is shifted by 0"
+    if value.dim not in given:
+        yield f"is shifted along '{value.dim}', which its operand does not have"
+    if value.dims != tuple(value.onto if dim is value.dim else dim for dim in given):
+        yield "has other dimensions than what it shifts"
+
+
+def _displace(value: Displace, given: Dims, by: Value) -> Complaints:
+    if value.dim not in given:
+        yield f"is displaced along '{value.dim}', which its operand does not have"
+    if by.dtype not in INTEGERS:
+        yield f"is displaced by a '{by.dtype}', expected an integer"
+    if value.dims != union_of((given, by.dims)):
+        yield "has dimensions that are not the canonical union of its operands'"
+
+
+def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
+    if local.kind is not DimensionKind.LOCAL:
+        yield f"takes slots of '{local}', which is not local"
+    if local not in given:
+        yield f"takes slots of '{local}', which its operand does not have"
+    if value.dims != tuple(dim for dim in given if dim is not local):
+        yield f"has other dimensions than its operand without '{local}'"
+
+
+def _canonical(dims: Iterable[Dimension]) -> Dims:
+    return union_of((dim,) for dim in dims)
+
+
+def _map(value: Map, args: list[Value]) -> Complaints:
+    if value.dims != union_of(arg.dims for arg in args):
+        yield "has dimensions that are not the canonical union of its operands'"
+    yield from _operation(value, [arg.dtype for arg in args])
+
+
+def _literal(value: Literal) -> Complaints:
+    if value.dims:
+        yield "is a literal with dimensions"
+    try:
+        spelling = respell(value.text, value.dtype)
+    except ValueError:
+        yield f"spells '{value.text}', which is no number of type '{value.dtype}'"
+        return
+    if spelling != value.text:
+        yield f"spells '{value.text}', whose canonical spelling is '{spelling}'"
+
+
+def _operation(value: Map, given: list[str]) -> Complaints:
+    op = value.op
+    if op not in OPERATIONS:
+        yield f"has the unknown operation '{op}'"
+        return
+    arity = 2 if op in BINARY else 3 if op == "select" else 1
+    if len(given) != arity:
+        yield f"gives '{op}' {len(given)} operands, expected {arity}"
+        return
+    allowed: tuple[str, ...]
+    if op == "select":
+        allowed, operands, result = SCALARS, given[1:], given[1]
+        if given[0] != "bool":
+            yield f"selects by a '{given[0]}', expected 'bool'"
+    else:
+        allowed, result = _signature(op, given[0], value.dtype)
+        operands = given
+    if any(dtype != operands[0] for dtype in operands):
+        yield f"gives '{op}' operands of different dtypes: {', '.join(operands)}"
+    elif operands[0] not in allowed:
+        yield f"gives '{op}' an operand of dtype '{operands[0]}'"
+    elif value.dtype != result:
+        yield f"has dtype '{value.dtype}', expected '{result}'"
+
+
+def _signature(op: str, operand: str, own: str) -> tuple[tuple[str, ...], str]:
+    """Return the dtypes that an operation takes, and the one that it then gives."""
+    if op in ARITHMETIC or op in UNARY:
+        return NUMBERS, operand
+    if op in COMPARISONS:
+        return SCALARS, "bool"
+    if op in LOGIC:
+        return ("bool",), "bool"
+    if op in MATH:
+        return FLOATS, operand
+    if op in PREDICATES:
+        return FLOATS, "bool"
+    return SCALARS, own  # a cast

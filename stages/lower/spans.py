@@ -1,0 +1,112 @@
+"""The range of indices along one dimension on which a value can be computed: what it may be asked.
+
+An input has its own range, a scan its levels; what is made of several values has what they
+have in common. A displaced read is kept inside of this, wherever its data leads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ...runtime.dimension import Dimension
+from ...runtime.errors import DSLError
+from ..ir.bounds import Bound, DomainSymbol, add, maximum, minimum
+from ..ir.dataflow import (
+    Displace,
+    Gather,
+    Input,
+    Neighbours,
+    Ref,
+    Region,
+    Scan,
+    Shift,
+    Side,
+    Table,
+    Value,
+)
+from . import regions
+
+Span: TypeAlias = tuple[Bound | None, Bound | None]  # None is infinity
+Place: TypeAlias = tuple[Ref, Dimension]
+
+ENDLESS: Span = (None, None)
+
+
+@attrs.frozen
+class Spans:
+    """Finds ranges among the rows of a program."""
+
+    values: Sequence[Value]
+    tables: Mapping[str, Table]
+    _known: dict[Place, Span] = attrs.field(factory=dict)
+
+    def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
+        """Return the range of a value along one of its dimensions, at least one index long."""
+        stack = [(ref, dim)]
+        while stack:
+            place = stack[-1]
+            missing = [each for each in self._sources(*place) if each not in self._known]
+            stack += missing
+            if not missing:
+                self._known[stack.pop()] = self._span(*place)
+        start, stop = self._known[ref, dim]
+        if start is None or stop is None:
+            raise DSLError(
+                None,
+                f"A field is read at an index of '{dim.value}' that data decides, but nothing "
+                "says which indices it has.",
+                hints=("Displace fields that are arguments, not constants.",),
+            )
+        return start, maximum(stop, add(start, 1))
+
+    def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
+        """Yield the values, and their dimensions, on whose ranges that of a value depends."""
+        value = self.values[ref]
+        if isinstance(value, Shift) and value.onto is dim:
+            yield value.arg, value.dim
+        elif isinstance(value, Displace) and value.dim is dim:
+            yield value.arg, dim
+        elif isinstance(value, Gather | Neighbours) and self.tables[value.table].target is dim:
+            return
+        elif not (isinstance(value, Scan) and value.axis is dim):
+            for operand in value.operands:
+                if dim in self.values[operand].dims:
+                    yield operand, dim
+
+    def _span(self, ref: Ref, dim: Dimension) -> Span:
+        value = self.values[ref]
+        found = [self._known[each] for each in self._sources(ref, dim)]
+        match value:
+            case Input():
+                name = value.name
+                return DomainSymbol("start", name, dim), DomainSymbol("stop", name, dim)
+            case Scan() if value.axis is dim:
+                return value.start, value.stop
+            case Shift() if value.onto is dim:
+                ((start, stop),) = found
+                back = -value.offset
+                return start and add(start, back), stop and add(stop, back)
+            case Region():
+                return self._region(value, dim)
+        start, stop = ENDLESS
+        for ours, theirs in found:
+            start, stop = regions.latest(start, ours), regions.earliest(stop, theirs)
+        return start, stop
+
+    def _region(self, value: Region, dim: Dimension) -> Span:
+        """Return the smallest range around what each branch gives on its part."""
+        outside = regions.without(regions.EVERYWHERE, value.boxes)
+        spans = []
+        for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
+            start, stop = self._known.get((branch, dim), ENDLESS)
+            for box in boxes:
+                side = next((each for each in box if each.dim is dim), Side(dim, None, None))
+                spans.append((regions.latest(start, side.start), regions.earliest(stop, side.stop)))
+        start, stop = spans[0]
+        for ours, theirs in spans[1:]:
+            start = None if start is None or ours is None else minimum(start, ours)
+            stop = None if stop is None or theirs is None else maximum(stop, theirs)
+        return start, stop

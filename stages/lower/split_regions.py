@@ -1,0 +1,70 @@
+"""Split what is written where the values of its parts differ: then nothing is chosen by index.
+
+    out[K: 0 .. n] = region [K: .. 1] a b
+
+becomes a store of `a` on the first level and one of `b` on the others, if that takes no more than
+`MOST_PARTS` stores. Regions deeper in a value stay: `codegen` splits its loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from ..ir import bounds
+from ..ir.bounds import Range, Ranges
+from ..ir.dataflow import Dataflow, Region, Side, Statement, Store
+from . import regions
+from .regions import Box
+
+MOST_PARTS: Final = 8
+
+
+def split_regions(program: Dataflow) -> Dataflow:
+    """Store the branches of regions on boxes of their own."""
+    statements = tuple(
+        Statement(tuple(part for store in each.stores for part in _parts(program, store)))
+        for each in program.statements
+    )
+    return attrs.evolve(program, statements=statements)
+
+
+def _parts(program: Dataflow, store: Store) -> list[Store]:
+    """Return the stores that write what one did, none of them a region if there are few."""
+    done: list[Store] = []
+    left = [store]
+    while left:
+        part = left.pop()
+        value = program.values[part.value]
+        split = list(_split(part, value)) if isinstance(value, Region) else []
+        if not split or len(done) + len(left) + len(split) > MOST_PARTS:
+            done.append(part)
+        else:
+            left += reversed(split)
+    return done
+
+
+def _split(store: Store, value: Region) -> Iterator[Store]:
+    outside = regions.without(regions.EVERYWHERE, value.boxes)
+    for ref, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
+        for box in boxes:
+            inside = _inside(store.box, box)
+            if inside is not None:
+                yield attrs.evolve(store, box=inside, value=ref)
+
+
+def _inside(whole: Ranges, box: Box) -> Ranges | None:
+    """Return the part of a written box in a box of a region, None if it is surely empty."""
+    sides = {side.dim: side for side in box}
+    ranges = []
+    for each in whole:
+        side = sides.get(each.dim, Side(each.dim, None, None))
+        start = each.start if side.start is None else bounds.maximum(each.start, side.start)
+        stop = each.stop if side.stop is None else bounds.minimum(each.stop, side.stop)
+        count = bounds.difference(stop, start)
+        if count is not None and count <= 0:
+            return None
+        ranges.append(Range(each.dim, start, stop))
+    return tuple(ranges)

@@ -1,0 +1,78 @@
+"""The neighbour tables of a program: which there are, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.errors import DSLError, MissingOffsetError
+from ...runtime.types import OffsetType
+from ..ir import syntax
+from ..ir.dataflow import Table
+
+
+@attrs.define
+class Tables:
+    """Finds tables by offset or by local dimension, and remembers those that were asked for."""
+
+    given: dict[str, tuple[int, bool]]
+    offsets: dict[str, OffsetType]
+    used: dict[str, Table] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(
+        cls, given: Iterable[tuple[str, int, bool]], nodes: Iterable[tuple[syntax.Expression, ...]]
+    ) -> Tables:
+        """Collect the tables of a call and the offsets that operators mention."""
+        offsets: dict[str, OffsetType] = {}
+        for table in nodes:
+            for node in table:
+                if isinstance(node, syntax.Neighbour | syntax.Neighbours):
+                    offsets.setdefault(node.offset.name, node.offset)
+        return cls({name: (width, skip) for name, width, skip in given}, offsets)
+
+    def at(self, offset: OffsetType) -> Table:
+        """Return the table of an offset."""
+        target, local = offset.target
+        return self._use(offset.name, offset.source, target, local)
+
+    def along(self, local: Dimension, dims: Sequence[Dimension]) -> Table:
+        """Return the table that counts neighbours along `local`: mostly the two have one name."""
+        names = [
+            name
+            for name, offset in sorted(self.offsets.items())
+            if offset.target[1:] == (local,) and name in self.given
+        ]
+        if local.value in self.given or not names:
+            names = [local.value]
+        known = self.offsets.get(names[0])
+        if known is not None and known.target[1:] == (local,):
+            return self.at(known)
+        target = _target(local, dims)
+        return self._use(names[0], target, target, local)
+
+    def _use(self, name: str, source: Dimension, target: Dimension, local: Dimension) -> Table:
+        if name not in self.given:
+            raise MissingOffsetError(f"Offset '{name}' not found in offset provider.")
+        width, skip = self.given[name]
+        table = self.used.setdefault(name, Table(name, source, target, local, width, skip))
+        if (table.target, table.local) != (target, local):
+            raise DSLError(None, f"Two offsets of different dimensions have the name '{name}'.")
+        if table.source is table.target and source is not target:
+            # a reduction knows its table without the source
+            table = self.used[name] = Table(name, source, target, local, width, skip)
+        return table
+
+
+def _target(local: Dimension, dims: Sequence[Dimension]) -> Dimension:
+    """Return the dimension whose indices have the neighbours of a sparse field."""
+    found = [dim for dim in dims if dim.kind is DimensionKind.HORIZONTAL]
+    if len(found) != 1:
+        raise DSLError(
+            None,
+            f"A reduction over '{local.value}' cannot tell whose neighbours it combines.",
+            hints=("Reduce a field that has the dimension whose indices have the neighbours.",),
+        )
+    return found[0]

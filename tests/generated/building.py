@@ -1,0 +1,128 @@
+"""Build many programs at once: one translation unit, one run of the compiler, many entries.
+
+The stages are those of the recipes; only the last steps are gone by hand, so that a thousand
+programs do not cost a thousand starts of the compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from fieldforge.runtime import _core
+from fieldforge.runtime.compiled import reject
+from fieldforge.runtime.plan import ENTRY, Plan
+from fieldforge.runtime.settings import current
+from fieldforge.stages.artifacts import Generated, Lowered, Variant
+from fieldforge.stages.bind.stage import Bind
+from fieldforge.stages.codegen.stage import FLAGS, Codegen
+from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.ir.dataflow import Map
+from fieldforge.stages.lower.stage import Lower
+from fieldforge.stages.target import Target
+from fieldforge.workflows.building import parsed
+
+from .grids import header
+
+PLACEMENTS: Final = ("chosen", "arrays", "some arrays", "inline")
+_HEADERS: dict[bool, dict[str, Any]] = {}
+
+
+@attrs.frozen
+class Schedule:
+    """How a program is compiled; results must not depend on it."""
+
+    placement: str = "chosen"
+    parallel_from: int = 16384
+
+
+@attrs.frozen
+class Written:
+    """A program as far as the compiler: its source, and the plan by which it is called."""
+
+    source: str
+    plan: Plan
+
+
+def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
+    """Run the text of a program; return the program and the offset provider."""
+    if unstructured not in _HEADERS:
+        names: dict[str, Any] = {"__name__": "generated"}
+        exec(header(unstructured), names)
+        _HEADERS[unstructured] = names
+    names = dict(_HEADERS[unstructured])
+    file = f"<generated {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    try:
+        exec(compile(text, file, "exec"), names)
+        # The copy that runs embedded is made from the source at the first call.
+        return names["program_under_test"], names.get("tables", {})
+    except BaseException:
+        linecache.cache.pop(file, None)
+        raise
+
+
+def lowered(program: Any, variant: Variant) -> Lowered:
+    """Lower a program for arguments of known layout."""
+    tree = parsed(program.__definition__)
+    made: Any = Lower(numerics="strict").run(parsed=tree, variant=variant)["lowered"]
+    return made  # type: ignore[no-any-return]
+
+
+def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) -> Written:
+    """Write the C++ of a program."""
+    arrays, inline = _placed(low, schedule.placement)
+    stage = Codegen(target, schedule.parallel_from, arrays, inline)
+    outputs: Any = stage.run(lowered=low, variant=variant)
+    plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
+    return Written(outputs["generated"].source, plan)
+
+
+def _placed(low: Lowered, placement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    values = low.program.values
+    maps = [f"%{i}" for i, value in enumerate(values) if isinstance(value, Map) and value.dims]
+    match placement:
+        case "arrays":
+            return tuple(maps), ()
+        case "some arrays":
+            return tuple(maps[::3]), tuple(maps[1::3])
+        case "inline":
+            return (), tuple(maps)
+    return (), ()
+
+
+def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
+    """Compile programs together and return the callables, in order."""
+    source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
+    settings = current()
+    stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
+    generated = Generated("c++", source, "", (*FLAGS, *Target.host().flags))
+    outputs: Any = stage.run(generated=generated)
+    with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
+        path = Path(directory, "batch.so")
+        path.write_bytes(outputs["compiled"].library)
+        library = _core.Library(str(path))  # stays loaded when the file is gone
+    return [_callable(library, index, each.plan) for index, each in enumerate(programs)]
+
+
+def _apart(index: int, source: str) -> str:
+    """Give a program a namespace of its own, and its entry a name of its own."""
+    return f"namespace n{index} {{\n{source.replace(ENTRY, f'entry{index}')}\n}}"
+
+
+def _callable(library: Any, index: int, plan: Plan) -> Any:
+    address = library.symbol(f"entry{index}")
+    assert address is not None, "every program has an entry"
+    program = _core.Program(plan.program, plan.parameters, _never, reject)
+    program.add(_core.Entry(plan, address, library))
+    return program
+
+
+def _never(args: Any, kwargs: Any) -> None:
+    raise AssertionError("No entry fits the arguments that the program was built for.")

@@ -1,0 +1,103 @@
+"""What a value reads of the inputs: the oracle for domains, on plain numbers.
+
+A `Demand` is a function of a box: asking it for the box asks the inputs for
+what they must cover. It knows nothing of how fieldforge infers domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from .grids import VERTICAL, Box, Table, within
+
+MOST_REMEMBERED = 32
+
+
+class Demand:
+    """A scalar or field that can be asked for; asks again only where it was not asked before."""
+
+    def __init__(
+        self, dims: tuple[str, ...], ask: Callable[[Box], None], value: int | None = None
+    ) -> None:
+        self.dims = dims
+        self.value = value  # that of a scalar which bounds a region
+        self._ask = ask
+        self._asked: list[Box] = []
+
+    def __call__(self, box: Box) -> None:
+        """Ask for a box that has at least the dimensions of the value."""
+        own = within(box, self.dims)
+        if any(start >= stop for start, stop in own.values()):
+            return
+        if any(_inside(own, before) for before in self._asked):
+            return
+        if len(self._asked) < MOST_REMEMBERED:
+            self._asked.append(own)
+        self._ask(own)
+
+
+# A demand, or a tuple of such: what a name of the generated program stands for.
+Meaning: TypeAlias = Any
+
+
+def nothing(dims: tuple[str, ...] = ()) -> Demand:
+    """Return what reads nothing."""
+    return Demand(dims, lambda box: None)
+
+
+def all_of(dims: tuple[str, ...], *parts: Demand) -> Demand:
+    """Return what reads each part where it is asked for."""
+
+    def ask(box: Box) -> None:
+        for part in parts:
+            part(box)
+
+    return Demand(dims, ask)
+
+
+def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
+    """Return `part(I + 1, ...)`."""
+
+    def ask(box: Box) -> None:
+        moved = dict(box)
+        for dim, offset in offsets:
+            moved[dim] = moved[dim][0] + offset, moved[dim][1] + offset
+        part(moved)
+
+    return Demand(part.dims, ask)
+
+
+def gathered(
+    part: Demand, table: Table, dims: tuple[str, ...], columns: tuple[int, ...] | None
+) -> Demand:
+    """Return `part(table[k])` or, without columns, `part(table)`."""
+
+    def ask(box: Box) -> None:
+        hull = table.hull(*box[table.target], columns)
+        part({**box, table.source: hull})
+
+    return Demand(dims, ask)
+
+
+def reduced(part: Demand, table: Table, dims: tuple[str, ...]) -> Demand:
+    """Return a reduction over the local dimension of a table."""
+    return Demand(dims, lambda box: part({**box, table.local: (0, table.width)}))
+
+
+def column(
+    dims: tuple[str, ...], parts: tuple[Demand, ...], levels: tuple[int, int]
+) -> Demand:
+    """Return a scan: every argument is read on all levels that the statement writes."""
+
+    def ask(box: Box) -> None:
+        for part in parts:
+            part({**box, VERTICAL: levels})
+
+    return Demand(dims, ask)
+
+
+def _inside(small: Box, large: Box) -> bool:
+    return all(
+        large[dim][0] <= start and stop <= large[dim][1] for dim, (start, stop) in small.items()
+    )

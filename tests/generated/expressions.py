@@ -1,0 +1,361 @@
+"""Draw well-typed expressions: the dtype is asked for, the dimensions come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+
+from .demand import all_of, gathered, nothing, reduced, shifted
+from .grids import TABLES, VERTICAL, Table, ordered
+from .literals import literal
+from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
+
+ROUNDING: Final = ("sqrt", "floor", "ceil", "trunc", "abs", "neg")
+TRANSCENDENTAL: Final = (
+    "exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+    "arcsinh", "arccosh", "arctanh", "cbrt", "gamma",
+)  # fmt: skip
+ULPS: Final = 4
+GAMMA_ULPS: Final = 16  # the C library itself is wrong by up to 10
+COMPARISONS: Final = ("<", ">=", "==", "!=", ">", "<=")
+MOST_PARAMETERS: Final = 6
+
+
+@attrs.define
+class Scope:
+    """What can be read where an expression stands; parameters come into being when they are used.
+
+    `within` are the dimensions that an expression may have. In a scalar body (a scan's) there are
+    none, and no parameters are added. `places` says which features may be drawn.
+    """
+
+    features: frozenset[str]
+    parameters: list[Variable]
+    variables: dict[str, Variable]
+    parameter_dims: tuple[str, ...]
+    frozen: bool = False
+    calls: Callable[[Draw, Scope, str, tuple[str, ...], int], Expr | None] | None = None
+
+    def readable(self, dtype: str, within: tuple[str, ...]) -> list[Expr]:
+        """Return the exact leaves of one dtype with no other dimensions than `within`."""
+        known = [*self.variables.values()]
+        return [
+            leaf
+            for variable in known
+            for leaf in variable.expressions()
+            if leaf.dtype == dtype and set(leaf.dims) <= set(within) and leaf.flags.exact
+        ]
+
+    def new_parameter(self, d: Draw, dtype: str, within: tuple[str, ...], region: bool = False) -> Expr:
+        """Add a parameter to the operator and return it as an expression."""
+        dims = ordered(dim for dim in within if not d.chance(20))
+        dims = () if region or d.chance(12) else dims
+        variable = Variable(f"a{len(self.parameters)}", Kind(dims, dtype), (PLAIN,), region)
+        self.parameters.append(variable)
+        self.variables[variable.name] = variable
+        return variable.expressions()[0]
+
+    def can_grow(self) -> bool:
+        """Say whether another parameter may be added."""
+        return not self.frozen and len(self.parameters) < MOST_PARAMETERS
+
+
+def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw an exact expression of a dtype, with dimensions out of `within`."""
+    if depth <= 0:
+        return leaf(d, scope, dtype, within)
+    options: list[tuple[int, Callable[..., Expr]]] = [(4, leaf), (12, _RULES[_family(dtype)])]
+    options += [(2, converted), (2, ternary)]
+    if within:
+        options += [(4, choice), (1, repeated)]
+        options += [(6, shift)] if _shiftable(within) and "local" not in scope.features else []
+        options += _unstructured(scope, within)
+        options += [(5, region)] if "regions" in scope.features and _shiftable(within) else []
+    if scope.calls is not None:
+        options.append((2, call))
+    return d.weighted(options)(d, scope, dtype, within, depth - 1)
+
+
+def exactly(d: Draw, scope: Scope, kind: Kind, depth: int) -> Expr:
+    """Draw an expression of exactly this type."""
+    return broadcast(expression(d, scope, kind.dtype, kind.dims, depth), kind.dims)
+
+
+def fielded(d: Draw, value: Expr, within: tuple[str, ...]) -> Expr:
+    """Return the expression if it has dimensions, else repeat it along one of `within`."""
+    return value if value.dims else broadcast(value, (d.pick(within),))
+
+
+def broadcast(value: Expr, dims: tuple[str, ...]) -> Expr:
+    """Repeat a value along the dimensions that it lacks."""
+    if value.dims == dims:
+        return value
+    written = f"({', '.join(dims)},)"
+    return _made(f"broadcast({value.text}, {written})", Kind(dims, value.dtype), value)
+
+
+def leaf(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int = 0) -> Expr:
+    """Draw a variable, a new parameter or a literal."""
+    known = scope.readable(dtype, within)
+    options = [(6, "known")] if known else []
+    options += [(3 if known else 8, "new")] if scope.can_grow() else []
+    match d.weighted([*options, (2, "literal")]):
+        case "known":
+            return d.pick(known)
+        case "new":
+            return scope.new_parameter(d, dtype, within)
+    return Expr(literal(d, dtype), Kind((), dtype), lambda env: nothing())
+
+
+# --- arithmetic -------------------------------------------------------------------------------
+
+
+def integral(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw an operation on integers."""
+    binary = ("+", "-", "*", "/", "//", "%", "minimum", "maximum", "fmod", "**")
+    unary = ("neg", "abs") if dtype in SIGNED else ("abs",)
+    return _operation(d, scope, dtype, within, depth, binary, unary)
+
+
+def floating(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw an operation on floats whose every bit is defined."""
+    binary = ("+", "-", "*", "/", "minimum", "maximum", "//", "fmod")
+    return _operation(d, scope, dtype, within, depth, binary, ROUNDING)
+
+
+def _operation(
+    d: Draw,
+    scope: Scope,
+    dtype: str,
+    within: tuple[str, ...],
+    depth: int,
+    binary: tuple[str, ...],
+    unary: tuple[str, ...],
+) -> Expr:
+    one = expression(d, scope, dtype, within, depth)
+    if d.chance(20):
+        name = d.pick(unary)
+        if name == "neg" and d.chance(60):
+            return _made(f"(-{one.text})", one.kind, one)
+        return _made(f"{name}({one.text})", one.kind, one)
+    op = d.pick(binary)
+    other = expression(d, scope, dtype, within, depth)
+    return _joined(op, one, other, dtype)
+
+
+def logical(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw a comparison, a predicate, or logic."""
+    match d.weighted([(6, "compare"), (3, "logic"), (1, "not"), (2, "predicate")]):
+        case "compare":
+            of = d.pick(DTYPES[:4]) if d.chance(80) else d.pick((*FLOATS, *INTEGERS))
+            pair = [expression(d, scope, of, within, depth) for _ in range(2)]
+            return _joined(d.pick(COMPARISONS), *pair, "bool")
+        case "logic":
+            pair = [expression(d, scope, "bool", within, depth) for _ in range(2)]
+            return _joined(d.pick(("&", "|", "^")), *pair, "bool")
+        case "not":
+            one = expression(d, scope, "bool", within, depth)
+            return _made(f"({'~' if one.dims else 'not '}{one.text})", one.kind, one)
+    one = expression(d, scope, d.pick(FLOATS), within, depth)
+    name = d.pick(("isnan", "isinf", "isfinite"))
+    return _made(f"{name}({one.text})", Kind(one.dims, "bool"), one)
+
+
+def _joined(op: str, one: Expr, other: Expr, dtype: str) -> Expr:
+    text = f"{op}({one.text}, {other.text})" if op.isalpha() else f"({one.text} {op} {other.text})"
+    return _made(text, Kind(ordered({*one.dims, *other.dims}), dtype), one, other)
+
+
+def _made(text: str, kind: Kind, *parts: Expr) -> Expr:
+    """Return an expression that reads its parts where it is needed."""
+    flags = PLAIN
+    for part in parts:
+        flags |= part.flags
+    return Expr(
+        text, kind, lambda env: all_of(kind.dims, *(part.mean(env) for part in parts)), flags
+    )
+
+
+def _family(dtype: str) -> str:
+    return "bool" if dtype == "bool" else "float" if dtype in FLOATS else "int"
+
+
+_RULES: Final = {"bool": logical, "float": floating, "int": integral}
+
+
+# --- choices and conversions ------------------------------------------------------------------
+
+
+def converted(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `astype` from another dtype."""
+    one = expression(d, scope, d.pick(DTYPES), within, depth)
+    return _made(f"astype({one.text}, {dtype})", Kind(one.dims, dtype), one)
+
+
+def choice(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `where`, with a mask that is a field."""
+    mask = fielded(d, expression(d, scope, "bool", within, depth), within)
+    one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
+    dims = ordered({*mask.dims, *one.dims, *other.dims})
+    text = f"where({mask.text}, {one.text}, {other.text})"
+    return _made(text, Kind(dims, dtype), mask, one, other)
+
+
+def ternary(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `a if c else b`, whose branches have one type and whose condition is a scalar."""
+    condition = expression(d, scope, "bool", (), min(depth, 2))
+    one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
+    dims = ordered({*one.dims, *other.dims})
+    parts = condition, broadcast(one, dims), broadcast(other, dims)
+    text = f"({parts[1].text} if {condition.text} else {parts[2].text})"
+    return _made(text, Kind(dims, dtype), *parts)
+
+
+def repeated(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `broadcast` to some of the dimensions."""
+    one = expression(d, scope, dtype, within, depth)
+    dims = ordered(dim for dim in within if dim in one.dims or d.chance(50))
+    return broadcast(one, dims)
+
+
+def call(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw a call of another operator, or something simpler where none fits."""
+    assert scope.calls is not None
+    made = scope.calls(d, scope, dtype, within, depth)
+    return made if made is not None else expression(d, scope, dtype, within, depth)
+
+
+# --- shifts and neighbours --------------------------------------------------------------------
+
+
+def _shiftable(dims: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dim for dim in dims if dim in ("I", "J", "K"))
+
+
+def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(I + 1)` or `f(I + 1, J - 2)`."""
+    one = expression(d, scope, dtype, within, depth)
+    dims = [
+        dim for dim in _shiftable(one.dims) if not (one.flags.column and dim == VERTICAL)
+    ]
+    if not dims:
+        return one
+    steps = [(d.pick(dims), d.pick((1, -1, 2, -3))) for _ in range(2 if d.chance(20) else 1)]
+    written = ", ".join(f"{dim} {'+' if n > 0 else '-'} {abs(n)}" for dim, n in steps)
+    field = one.text if one.text.endswith(")") or one.text.isidentifier() else f"({one.text})"
+    return Expr(
+        f"{field}({written})",
+        one.kind,
+        lambda env: shifted(one.mean(env), tuple(steps)),
+        one.flags,
+    )
+
+
+def _unstructured(
+    scope: Scope, within: tuple[str, ...]
+) -> list[tuple[int, Callable[..., Expr]]]:
+    if "local" in scope.features:  # inside of a reduction
+        return [(8, neighbours)]
+    options: list[tuple[int, Callable[..., Expr]]] = []
+    if tables_of(within):
+        options += [(5, gather)] if "gather" in scope.features else []
+        options += [(6, reduction)] if "reduce" in scope.features else []
+    return options
+
+
+def tables_of(within: tuple[str, ...]) -> list[Table]:
+    """Return the tables whose rows are indices of one of the dimensions."""
+    return [table for table in TABLES if table.target in within]
+
+
+def moved(within: tuple[str, ...], table: Table) -> tuple[str, ...]:
+    """Return dimensions as they are before a gather through `table`."""
+    kept = [dim for dim in within if dim not in (table.target, table.local)]
+    return ordered({*kept, table.source})
+
+
+def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(E2C[k])`, at a slot where no neighbour is missing."""
+    found = [table for table in tables_of(within) if table.valid_columns()]
+    if not found:
+        return expression(d, scope, dtype, within, depth)
+    table = d.pick(found)
+    k = d.pick(table.valid_columns())
+    one = expression(d, scope, dtype, moved(within, table), depth)
+    one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
+    dims = ordered({*(dim for dim in one.dims if dim != table.source), table.target})
+    return Expr(
+        f"{_callable(one)}({table.name}[{k}])",
+        Kind(dims, dtype),
+        lambda env: gathered(one.mean(env), table, dims, (k,)),
+        one.flags,
+    )
+
+
+def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(C2E)`, or a sparse field, inside of a reduction over C2E."""
+    table = next(table for table in TABLES if table.local in within)
+    outside = attrs.evolve(scope, features=scope.features - {"local"})
+    one = expression(d, outside, dtype, moved(within, table), depth)
+    one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
+    rest = {dim for dim in one.dims if dim != table.source}
+    dims = ordered({*rest, table.target, table.local})
+    return Expr(
+        f"{_callable(one)}({table.name})",
+        Kind(dims, dtype),
+        lambda env: gathered(one.mean(env), table, dims, None),
+        one.flags,
+    )
+
+
+def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `neighbor_sum(..., axis=L)`, `max_over` or `min_over`."""
+    if dtype == "bool":
+        return expression(d, scope, dtype, within, depth)
+    table = d.pick(tables_of(within))
+    inside = attrs.evolve(scope, features=scope.features | {"local"})
+    dims = ordered({*within, table.local})
+    one = neighbours(d, inside, dtype, dims, depth - 1)
+    if d.chance(60):
+        other = expression(d, inside, dtype, dims, depth - 1)
+        one = _joined(d.pick(("*", "+", "-", "minimum")), one, other, dtype)
+    name = d.pick(("neighbor_sum", "max_over", "min_over"))
+    rest = ordered(dim for dim in one.dims if dim != table.local)
+    return Expr(
+        f"{name}({one.text}, axis={table.local})",
+        Kind(rest, dtype),
+        lambda env: reduced(one.mean(env), table, rest),
+        one.flags,
+    )
+
+
+def _callable(one: Expr) -> str:
+    plain = one.text.endswith(")") or one.text.isidentifier()
+    return one.text if plain else f"({one.text})"
+
+
+# --- regions ----------------------------------------------------------------------------------
+
+
+def region(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `concat_where`; see `regions.py`."""
+    from .regions import concat_where  # it draws expressions, so it stands above this module
+
+    return concat_where(d, scope, dtype, within, depth)
+
+
+# --- results that agree only within some ulp --------------------------------------------------
+
+
+def approximate(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw a transcendental function of something exact, as the last step before a result."""
+    one = expression(d, scope, dtype, within, depth)
+    if d.chance(20):
+        other = expression(d, scope, dtype, within, depth)
+        made = _joined("**" if d.chance(50) else "power", one, other, dtype)
+        return attrs.evolve(made, flags=made.flags | Flags(ULPS))
+    name = d.pick(TRANSCENDENTAL)
+    made = _made(f"{name}({one.text})", one.kind, one)
+    return attrs.evolve(made, flags=made.flags | Flags(GAMMA_ULPS if name == "gamma" else ULPS))

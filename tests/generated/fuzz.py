@@ -1,0 +1,233 @@
+"""Run generated programs for as long as one likes: `python -m tests.generated.fuzz 10000`.
+
+Every worker draws batches of its own, so a program is known by the seed, and by the numbers of its
+batch and of its place in it. Ctrl-C ends the run early, with the same summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .features import EVERY, supported
+from .isolation import check_apart
+from .pieces import Draw
+from .printing import test_source
+from .programs import Case, program
+from .running import Disagreement
+from .shrinking import shrink
+
+BATCH: Final = 64
+MOST_OF_A_SORT: Final = 2  # disagreements of one sort that a worker makes small
+OFTEN_CPU: Final = "cpu"
+
+
+@attrs.frozen
+class Options:
+    """What is run; equal options draw equal programs."""
+
+    count: int
+    seed: int = 0
+    jobs: int = 2
+    shrinking: float = 60.0
+    features: frozenset[str] = frozenset()
+
+
+def draw_batch(seed: int, batch: int, count: int, features: frozenset[str]) -> list[Case]:
+    """Draw the programs of one batch."""
+    return [
+        program(Draw(random.Random(f"{seed}/{batch}/{place}").randrange), features)
+        for place in range(count)
+    ]
+
+
+def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
+    """Run every batch of one worker; yield what happened in each."""
+    shrunk: Counter[str] = Counter()
+    batches = -(-options.count // BATCH)
+    for batch in range(worker, batches, options.jobs):
+        size = min(BATCH, options.count - batch * BATCH)
+        began = time.monotonic()
+        cases = draw_batch(options.seed, batch, size, options.features)
+        level = "-O3" if batch % 8 == 7 else "-O1"
+        found = check_apart(cases, optimise=level)
+        yield {"count": size, "seconds": time.monotonic() - began, "found": len(found)}
+        for each in found:
+            place = next(i for i, case in enumerate(cases) if case is each.case)
+            shrunk[each.sort] += 1
+            if shrunk[each.sort] <= MOST_OF_A_SORT:
+                each = _small(each, options, level)
+            name = f"test_seed_{options.seed}_batch_{batch}_program_{place}"
+            yield {"sort": each.sort, "source": test_source(each, name), "name": name}
+
+
+def _small(found: Disagreement, options: Options, level: str) -> Disagreement:
+    def fails(cases: Sequence[Case]) -> list[Case]:
+        again = check_apart(cases, [found.schedule] * len(cases), level, until=found.stage)
+        return [each.case for each in again if _alike(each, found)]
+
+    case = shrink(found.case, fails, options.shrinking)
+    again = check_apart([case], [found.schedule], level)
+    return again[0] if again else found
+
+
+def _alike(one: Disagreement, other: Disagreement) -> bool:
+    """Tell whether two disagreements are of one sort; which field differs does not count."""
+    if other.what.startswith("'"):
+        return one.stage == other.stage and one.what.startswith("'")
+    return one.sort == other.sort
+
+
+# --- workers ----------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Worker:
+    """A process and the pipe through which it reports, one line of JSON for each event."""
+
+    process: int
+    pipe: int
+
+
+def start(options: Options, number: int) -> Worker:
+    """Begin to work in another process, which leads a group of its own."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(writing)
+        return Worker(process, reading)
+    os.close(reading)
+    os.setpgid(0, 0)
+    os.environ.setdefault("OMP_NUM_THREADS", "2")
+    status = 1
+    try:
+        with os.fdopen(writing, "w") as pipe:
+            for event in work(options, number):
+                print(json.dumps(event), file=pipe, flush=True)
+        status = 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def events(workers: Sequence[Worker]) -> Iterator[dict[str, Any]]:
+    """Yield what the workers report, until all have ended."""
+    rest = {worker.pipe: b"" for worker in workers}
+    while rest:
+        ready, _, _ = select.select(list(rest), [], [])
+        for pipe in ready:
+            part = os.read(pipe, 1 << 16)
+            *lines, rest[pipe] = (rest[pipe] + part).split(b"\n")
+            yield from (json.loads(line) for line in lines)
+            if not part:
+                del rest[pipe]
+
+
+def stop(workers: Sequence[Worker]) -> None:
+    """End the workers with all that they started."""
+    for worker in workers:
+        try:
+            os.killpg(worker.process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(worker.process, 0)
+
+
+# --- the run ----------------------------------------------------------------------------------
+
+
+@attrs.define
+class Tally:
+    """What has happened so far."""
+
+    began: float = attrs.field(factory=time.monotonic)
+    programs: int = 0
+    found: int = 0
+    sorts: Counter[str] = attrs.field(factory=Counter)
+
+    def summary(self, options: Options) -> str:
+        """Say all of it in one line."""
+        seconds = time.monotonic() - self.began
+        features = ", ".join(sorted(options.features)) or "cartesian only"
+        return (
+            f"{self.programs} programs in {seconds:.0f} s ({self.programs / seconds:.1f} a second), "
+            f"{self.found} disagreements of {len(self.sorts)} sorts, seed {options.seed}, {features}"
+        )
+
+
+def run(options: Options, folder: Path | None) -> Tally:
+    """Run all programs; print each disagreement as a test, and write it to `folder`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    tally = Tally()
+    workers = [start(options, number) for number in range(options.jobs)]
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    console = Console()
+    try:
+        with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+            task = progress.add_task("programs", total=options.count)
+            for event in events(workers):
+                if "source" in event:
+                    tally.sorts[event["sort"]] += 1
+                    _show(event, console, folder)
+                    continue
+                tally.programs += event["count"]
+                tally.found += event["found"]
+                words = f"programs, {tally.found} disagreements"
+                progress.update(task, completed=tally.programs, description=words)
+    except KeyboardInterrupt:
+        console.print("Ended early.")
+    finally:
+        stop(workers)
+    for sort, count in tally.sorts.most_common():
+        console.print(f"{count:5}  {sort}", markup=False, highlight=False)
+    console.print(tally.summary(options), markup=False, highlight=False)
+    return tally
+
+
+def _show(event: dict[str, Any], console: Any, folder: Path | None) -> None:
+    console.rule(event["sort"], align="left")
+    console.print(event["source"], markup=False, highlight=False, soft_wrap=True)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{event['name']}.py").write_text(event["source"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and run; 1 says that there was a disagreement."""
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__.partition("\n")[0])
+    parser.add_argument("count", type=int, nargs="?", default=1000, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="other seeds draw other programs")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes")
+    parser.add_argument("--shrink", type=float, default=60.0, help="seconds to make one small")
+    parser.add_argument("--features", help="'every', 'supported' (the default), or names with commas")
+    parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
+    given = parser.parse_args(arguments)
+    options = Options(given.count, given.seed, given.jobs, given.shrink, _features(given.features))
+    return 1 if run(options, given.output).found else 0
+
+
+def _features(text: str | None) -> frozenset[str]:
+    if text in (None, "supported"):
+        return supported()
+    return EVERY if text == "every" else frozenset(name for name in text.split(",") if name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Check cases in a child process, so that one that crashes or hangs takes nothing else with it.
+
+The parent runs no compiled code: a child that is forked from a process whose
+OpenMP threads have started could never start its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .building import Schedule
+from .programs import Case
+from .running import Disagreement, check, schedule_of
+
+SECONDS_PER_CASE = 10
+
+
+def check_apart(
+    cases: Sequence[Case],
+    schedules: Sequence[Schedule] | None = None,
+    optimise: str = "-O1",
+    until: str = "cpu",
+) -> list[Disagreement]:
+    """Run `check` in a child; a crash is a disagreement too, of the case that was running."""
+    chosen = list(schedules or map(schedule_of, cases))
+    rows, ending = _child(cases, chosen, optimise, until)
+    found = [
+        Disagreement(cases[index], stage, what, chosen[index])
+        for index, stage, what in (row for row in rows if len(row) == 3)
+    ]
+    if not ending:
+        return found
+    if len(cases) == 1:
+        return [Disagreement(cases[0], "crash", ending, chosen[0])]
+    # Memory may be damaged by one case and noticed in another, so each runs alone.
+    pairs = zip(cases, chosen, strict=True)
+    alone = [each for pair in pairs for each in check_apart([pair[0]], [pair[1]], optimise, until)]
+    if any(each.stage == "crash" for each in alone):
+        return alone
+    last = max((row[0] for row in rows if len(row) == 1), default=0)
+    return [*alone, Disagreement(cases[last], "crash", f"{ending} (together only)", chosen[last])]
+
+
+def _child(
+    cases: Sequence[Case], schedules: Sequence[Schedule], optimise: str, until: str
+) -> tuple[list[Any], str]:
+    """Return the rows that the child wrote, and how it ended if that was not well."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reading)
+        _report(writing, cases, schedules, optimise, until)
+    os.close(writing)
+    try:
+        text, hung = _read(reading, SECONDS_PER_CASE * len(cases) + 30)
+    except BaseException:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        raise
+    finally:
+        os.close(reading)
+    if hung:
+        os.kill(process, signal.SIGKILL)
+    status = os.waitpid(process, 0)[1]
+    rows = [json.loads(line) for line in text.splitlines() if line.endswith("]")]
+    if hung:
+        return rows, "runs too long"
+    if os.WIFSIGNALED(status):
+        return rows, f"ends by {signal.Signals(os.WTERMSIG(status)).name}"
+    return rows, "" if os.WEXITSTATUS(status) == 0 else "the checker itself failed"
+
+
+def _report(
+    writing: int, cases: Sequence[Case], schedules: Sequence[Schedule], optimise: str, until: str
+) -> None:
+    """Check in this process, which is the child, and end it."""
+    status = 1
+    try:
+        with os.fdopen(writing, "w") as pipe:
+
+            def entering(index: int) -> None:
+                print(json.dumps([index]), file=pipe, flush=True)
+
+            for found in check(cases, schedules, optimise, entering, until):
+                index = next(i for i, case in enumerate(cases) if case is found.case)
+                print(json.dumps([index, found.stage, found.what]), file=pipe, flush=True)
+        status = 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _read(reading: int, seconds: float) -> tuple[str, bool]:
+    """Return all that comes, and whether it took too long."""
+    parts = []
+    deadline = time.monotonic() + seconds
+    while True:
+        ready, _, _ = select.select([reading], [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            return b"".join(parts).decode(), True
+        part = os.read(reading, 1 << 16)
+        if not part:
+            return b"".join(parts).decode(), False
+        parts.append(part)

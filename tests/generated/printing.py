@@ -1,0 +1,96 @@
+"""Write a case as a test that needs nothing but fieldforge: the program, its data, what to compare."""
+
+from __future__ import annotations
+
+from .grids import header
+from .literals import spell
+from .programs import Case, FieldSpec
+from .running import Disagreement, values_of
+
+CHECK = '''
+
+def run(backend):
+    arguments = make_arguments()
+    provider = {{"offset_provider": {tables}}}
+    program_under_test.with_backend(backend)(**arguments, **provider)
+    return {{name: arguments[name].asnumpy() for name in {written!r}}}
+
+
+def {name}():
+    meant = run(None)
+
+    for backend in (ff.reference, ff.cpu):
+        given = run(backend)
+        for name, array in meant.items():
+            {comparison}
+'''
+
+
+def test_source(found: Disagreement, name: str = "test_executions_agree") -> str:
+    """Return the text of a test file for a disagreement."""
+    case = found.case
+    written = [spec.name for spec in case.fields if spec.written]
+    ulps = max(spec.ulps for spec in case.fields)
+    comparison = (
+        "np.testing.assert_array_equal(given[name], array, err_msg=f'{name} by {backend.name}')"
+        if not ulps
+        else f"np.testing.assert_array_max_ulp(given[name], array, maxulp={ulps})"
+    )
+    head = [f"# {line}" for line in f"{found.stage}: {found.what}".splitlines()[:6]]
+    return (
+        "\n".join(head)
+        + f"\n# compiled as {found.schedule}\n"
+        + header(case.unstructured)
+        + "\n\n"
+        + case.text
+        + "\n\n"
+        + _arguments(case)
+        + CHECK.format(
+            name=name,
+            written=written,
+            comparison=comparison,
+            tables="tables" if case.unstructured else "None",
+        )
+    )
+
+
+def _arguments(case: Case) -> str:
+    lines = ["def make_arguments():", "    return dict("]
+    for spec in case.fields:
+        lines.append(f"        {spec.name}={_field(case, spec)},")
+    lines += [f"        {name}={dtype}({_inner(text)})," for name, dtype, text in case.scalars]
+    return "\n".join([*lines, "    )", ""])
+
+
+def _inner(text: str) -> str:
+    return text.partition("(")[2].removesuffix(")") if "(" in text else text
+
+
+def _field(case: Case, spec: FieldSpec) -> str:
+    values = values_of(case, spec)
+    numbers = ", ".join(spell(value) for value in values.ravel())
+    box = ", ".join(f"{dim}: {spec.box[dim]}" for dim in spec.kind.dims)
+    array = f"np.array([{numbers}], dtype=np.{_numpy(spec.kind.dtype)}).reshape({values.shape})"
+    if spec.layout == "default":
+        return f"ff.as_field({{{box}}}, {array})"
+    return f"make({_laid_out(array, spec)}, ff.domain({{{box}}}))"
+
+
+def _numpy(dtype: str) -> str:
+    return "bool_" if dtype == "bool" else dtype
+
+
+def _laid_out(array: str, spec: FieldSpec) -> str:
+    turned = ", ".join("::-1" for _ in spec.kind.dims)
+    every = ", ".join("::2" for _ in spec.kind.dims)
+    match spec.layout:
+        case "f":
+            return f"np.array({array}, order='F')"
+        case "reversed":
+            return f"np.array({array}[{turned}], order='C')[{turned}]"
+        case "gaps":
+            repeated = array
+            for axis in range(len(spec.kind.dims)):
+                repeated = f"{repeated}.repeat(2, axis={axis})"
+            return f"{repeated}[{every}]"
+    return array

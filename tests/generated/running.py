@@ -1,0 +1,276 @@
+"""Run cases in three ways, embedded, by the interpreter and compiled, and compare what they wrote."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.cache.memory import Memory
+from fieldforge.runtime.domain import Domain
+from fieldforge.runtime.field import make
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.decorate.interpret import Interpret
+from fieldforge.stages.target import Target
+from fieldforge.workflows.variants import variant_of
+
+from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
+from .literals import data
+from .pieces import FLOATS
+from .programs import Case, FieldSpec
+
+GUARD: Final = 3  # elements on each side of a field that nobody may write
+EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
+_INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
+
+
+@attrs.frozen
+class Disagreement:
+    """A case in which the executions differ; `stage` says who, `what` how."""
+
+    case: Case = attrs.field(repr=False)
+    stage: str
+    what: str
+    schedule: Schedule = Schedule()
+
+    @property
+    def sort(self) -> str:
+        """What disagreements have in common that shrinking must keep."""
+        return f"{self.stage}: {self.what.partition(chr(10))[0].partition(' at ')[0][:60]}"
+
+
+@attrs.define
+class Run:
+    """A case on its way through the three executions."""
+
+    case: Case
+    schedule: Schedule
+    program: Any = None
+    tables: Mapping[str, Any] = attrs.field(factory=dict)
+    meant: dict[str, Any] = attrs.field(factory=dict)
+    low: Any = None
+    made: Any = None
+    found: Disagreement | None = None
+
+    def attempt(self, stage: str, step: Callable[[], None]) -> None:
+        """Do a step; whatever it raises is a disagreement with the language."""
+        if self.found is not None:
+            return
+        try:
+            step()
+        except Exception as error:
+            self.found = Disagreement(self.case, stage, _told(error), self.schedule)
+
+
+def check(
+    cases: Sequence[Case],
+    schedules: Sequence[Schedule] | None = None,
+    optimise: str = "-O1",
+    entering: Callable[[int], None] = lambda index: None,
+    until: str = "cpu",
+) -> list[Disagreement]:
+    """Run cases, compiled together, and return those that disagree.
+
+    `entering` hears of each; nothing is compiled where only what comes `until` then is asked for.
+    """
+    chosen = schedules or [schedule_of(case) for case in cases]
+    runs = [Run(case, schedule) for case, schedule in zip(cases, chosen, strict=True)]
+    target = Target.host()
+    with ff.using(ff.Engine(Memory())), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for index, run in enumerate(runs):
+            entering(index)
+            _interpret(run)
+            run.attempt("codegen", lambda run=run: _write(run, target))
+        ready = [run for run in runs if run.found is None and until not in EARLY]
+        try:
+            programs = compiled([run.made for run in ready], optimise) if ready else []
+        except ff.errors.FieldforgeError as error:
+            if len(ready) == 1:
+                ready[0].found = Disagreement(ready[0].case, "compile", _told(error))
+                return [run.found for run in runs if run.found is not None]
+            return [found for run in runs for found in _alone(run, optimise)]
+        for run, program in zip(ready, programs, strict=True):
+            entering(runs.index(run))
+            run.attempt("cpu", lambda run=run, program=program: _compare(run, "cpu", program))
+    return [run.found for run in runs if run.found is not None]
+
+
+def schedule_of(case: Case) -> Schedule:
+    """Choose how a case is compiled; the same for the same case."""
+    choice = case.seed % 8
+    return Schedule(PLACEMENTS[choice % 4], 1 if choice in (1, 6) else 16384)
+
+
+def _alone(run: Run, optimise: str) -> list[Disagreement]:
+    if run.found is not None:
+        return [run.found]
+    return check([run.case], [run.schedule], optimise)  # the compiler refused some other case
+
+
+def _interpret(run: Run) -> None:
+    """Run embedded, then lower and interpret."""
+    run.attempt("definition", lambda: _define(run))
+    run.attempt("embedded", lambda: _embedded(run))
+    run.attempt("lower", lambda: _lower(run))
+    run.attempt("reference", lambda: _compare(run, "reference", _entry(run)))
+
+
+def _define(run: Run) -> None:
+    run.program, run.tables = define(run.case.text, run.case.unstructured)
+
+
+def _embedded(run: Run) -> None:
+    arguments = arguments_of(run.case)
+    run.program(*arguments.values(), offset_provider=run.tables)
+    run.meant = arguments
+
+
+def _variant(run: Run) -> Variant:
+    arguments = arguments_of(run.case)
+    found = variant_of(tuple(arguments), tuple(arguments.values()), {})
+    if not run.case.unstructured:
+        return found
+    tables = sorted(run.tables.items())
+    return attrs.evolve(
+        found,
+        tables=tuple((name, table.shape[-1], table.skip_value is not None) for name, table in tables),
+    )
+
+
+def _lower(run: Run) -> None:
+    run.low = lowered(run.program, _variant(run))
+
+
+def _entry(run: Run) -> Any:
+    return Interpret().run(lowered=run.low)["entry"]
+
+
+def _write(run: Run, target: Target) -> None:
+    run.made = written(run.low, _variant(run), run.schedule, target)
+
+
+def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
+    arguments = arguments_of(run.case)
+    provider = {"offset_provider": run.tables} if run.case.unstructured else {}
+    program(*arguments.values(), **provider)
+    for spec in run.case.fields:
+        meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
+        what = difference(meant, given, spec.ulps)
+        if what:
+            run.found = Disagreement(run.case, stage, f"'{spec.name}' {what}", run.schedule)
+            return
+        if spec.layout != "default" and meant.size and not _intact(arguments[spec.name]):
+            what = f"memory around '{spec.name}' was written"
+            run.found = Disagreement(run.case, stage, what, run.schedule)
+            return
+
+
+def difference(meant: np.ndarray[Any, Any], given: np.ndarray[Any, Any], ulps: int) -> str:
+    """Say where two arrays first differ by more than `ulps`; every NaN is like every other.
+
+    >>> difference(np.array([1.0, 0.0]), np.array([1.0, -0.0]), 0)
+    'differs at (1,): meant 0.0, got -0.0'
+    """
+    if meant.dtype.name not in FLOATS:
+        wrong = meant != given
+    else:
+        bits = _INTEGERS[meant.dtype.name]
+        same = meant.view(bits) == given.view(bits) if ulps == 0 else _near(meant, given, ulps)
+        wrong = ~(same | (np.isnan(meant) & np.isnan(given)))
+    if not wrong.any():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"differs at {place}: meant {meant[place]}, got {given[place]}"
+
+
+def _near(meant: np.ndarray[Any, Any], given: np.ndarray[Any, Any], ulps: int) -> Any:
+    spacing = np.spacing(np.maximum(np.abs(meant), np.abs(given)))
+    return (meant == given) | (np.abs(meant - given) <= ulps * spacing)
+
+
+# --- arguments --------------------------------------------------------------------------------
+
+
+def arguments_of(case: Case) -> dict[str, Any]:
+    """Make fresh arguments of a case, in the order of its parameters."""
+    made: dict[str, Any] = {
+        spec.name: field_of(spec, values_of(case, spec)) for spec in case.fields
+    }
+    for name, dtype, text in case.scalars:
+        made[name] = scalar(dtype, text)
+    return {name: made[name] for name in case.order}
+
+
+def values_of(case: Case, spec: FieldSpec) -> np.ndarray[Any, Any]:
+    """Return what is in one field before the program runs."""
+    return data(1000 * case.seed + int(spec.name[1:]), spec.kind.dtype, spec.shape, case.percent)
+
+
+def scalar(dtype: str, text: str) -> Any:
+    """Return the number that a literal such as 'float32("nan")' stands for."""
+    inner = text.removeprefix(f"{dtype}(").removesuffix(")").strip('"')
+    value = inner == "True" if dtype == "bool" else float(inner) if dtype in FLOATS else int(inner)
+    return np.dtype(dtype).type(value)
+
+
+def field_of(spec: FieldSpec, values: np.ndarray[Any, Any]) -> Any:
+    """Lay values out in memory as the field wants it."""
+    names = _dimensions()
+    domain = Domain(*((names[dim], spec.box[dim]) for dim in spec.kind.dims))
+    if spec.layout == "default" or not values.size:  # no layout can be told from no elements
+        return ff.as_field(domain, values)
+    return make(laid_out(values, spec.layout), domain)
+
+
+def laid_out(values: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:
+    """Return a copy in C or Fortran order, with gaps between the elements, or backwards.
+
+    It lies in the middle of a larger array, its base, which nobody may touch: see `_intact`.
+    """
+    step = {"gaps": 2, "reversed": -1}.get(layout, 1)
+    shape = values.shape if layout != "f" else values.shape[::-1]
+    wide = np.zeros([abs(step) * extent + 2 * GUARD for extent in shape], dtype=values.dtype)
+    inner = wide[tuple(slice(GUARD, GUARD + abs(step) * extent) for extent in shape)]
+    view = inner[tuple(slice(None, None, step) for _ in shape)]
+    view = view.T if layout == "f" else view
+    view[...] = values
+    return view
+
+
+def _intact(field: Any) -> bool:
+    """Tell whether everything around a field that `laid_out` made is as it was."""
+    view = field.asnumpy()
+    if view.base is None or view.base.shape == view.shape:
+        return True
+    around = view.base.copy()
+    address = (view.ctypes.data - view.base.ctypes.data) // view.itemsize
+    strides = [stride // view.itemsize for stride in view.strides]
+    places = np.full(view.shape, address)
+    for axis, (extent, stride) in enumerate(zip(view.shape, strides, strict=True)):
+        steps = [1] * view.ndim
+        steps[axis] = extent
+        places = places + (np.arange(extent) * stride).reshape(steps)
+    around.ravel()[places.ravel()] = 0
+    return not around.any()
+
+
+def _dimensions() -> dict[str, Any]:
+    from .grids import HORIZONTAL, TABLES
+
+    local, vertical = ff.DimensionKind.LOCAL, ff.DimensionKind.VERTICAL
+    names = {dim: ff.Dimension(dim) for dim in ("I", "J", *HORIZONTAL)}
+    names |= {table.local: ff.Dimension(table.name, local) for table in TABLES}
+    return names | {"K": ff.Dimension("K", vertical)}
+
+
+def _told(error: BaseException) -> str:
+    """Return an error as a line, and where it came from as more lines."""
+    first = f"{type(error).__name__}: {str(error).strip()}"
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    return "\n".join([first, *(f"  in {frame.name}, line {frame.lineno} of {frame.filename}" for frame in frames)])

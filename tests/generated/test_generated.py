@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from .demand import Demand, gathered, shifted
+from .fuzz import draw_batch
+from .grids import TABLES
+from .literals import specials, spell
+from .printing import test_source as source_of
+from .programs import cases
+from .running import Run, _intact, check, difference, laid_out, schedule_of
+from .shrinking import shrink
+
+ROOT = Path(__file__).parents[2]
+FEATURES = frozenset()  # what hypothesis draws from; the batch below has all that is supported
+
+pytestmark = pytest.mark.needs_compiler
+
+
+def test_a_batch_of_generated_programs_agrees():
+    # In a process of its own: the children that it forks could not start OpenMP threads if
+    # an earlier test of this process had started some.
+    command = [sys.executable, "-m", "tests.generated.fuzz", "48", "--jobs", "1", "--shrink", "20"]
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "48 programs" in done.stdout
+
+
+@given(cases(FEATURES))
+@settings(
+    max_examples=40, derandomize=True, deadline=None, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+def test_programs_that_hypothesis_draws_agree_before_they_are_compiled(case):
+    found = check([case], until="reference")
+
+    assert not found, source_of(found[0], "test_executions_agree")
+
+
+# --- the checker itself -----------------------------------------------------------------------
+
+
+def wrong_case():
+    """Return a case that the definition stage refuses: its operator adds a bool."""
+    case = draw_batch(seed=0, batch=0, count=1, features=frozenset())[0]
+    operator, _, rest = case.text.partition("    return ")
+    return attrs.evolve(case, text=f"{operator}    t9 = 1 + True\n    return {rest}")
+
+
+def test_a_program_that_is_refused_is_a_disagreement():
+    found = check([wrong_case()])
+
+    assert [each.stage for each in found] == ["definition"]
+
+
+def test_a_wrong_result_is_a_disagreement():
+    case = draw_batch(seed=0, batch=0, count=1, features=frozenset())[0]
+    run = Run(case, schedule_of(case))
+
+    def idle(*arguments, **options):
+        pass
+
+    from .running import _compare, _define, _embedded
+
+    _define(run)
+    _embedded(run)
+    _compare(run, "cpu", idle)
+
+    assert run.found is not None
+    assert run.found.stage == "cpu"
+
+
+def test_a_disagreement_is_made_small():
+    case = wrong_case()
+
+    def fails(some):
+        return [each.case for each in check(some) if "definition" in each.stage]
+
+    small = shrink(case, fails, seconds=20)
+
+    assert len(small.text) < len(case.text)
+    assert fails([small])
+
+
+def test_difference_tells_zeros_apart_but_no_nans():
+    one, other = np.array([0.0, np.nan]), np.array([-0.0, -np.nan])
+
+    assert difference(one, other, 0) == "differs at (0,): meant 0.0, got -0.0"
+    assert difference(one[1:], other[1:], 0) == ""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_difference_allows_so_many_ulps(dtype):
+    one = np.array([1.5], dtype)
+    four = one + 4 * np.spacing(one)
+    five = one + 5 * np.spacing(one)
+
+    assert difference(one, four, 4) == ""
+    assert difference(one, five, 4) != ""
+    assert difference(one, four, 0) != ""
+
+
+def test_difference_keeps_infinity_from_large_numbers():
+    largest = np.array([np.finfo(np.float64).max])
+
+    assert difference(largest, np.array([np.inf]), 4) != ""
+
+
+@pytest.mark.parametrize("layout", ["c", "f", "gaps", "reversed"])
+def test_writes_beside_a_field_are_noticed(layout):
+    class Stub:
+        def __init__(self, array):
+            self.asnumpy = lambda: array
+
+    values = np.arange(1.0, 7.0).reshape(2, 3)
+    field = laid_out(values, layout)
+
+    assert field.tolist() == values.tolist()
+    assert _intact(Stub(field))
+    field.base[0, 0] = 1.0
+    assert not _intact(Stub(field))
+
+
+def test_demand_follows_shifts_and_tables():
+    asked = []
+    table = next(table for table in TABLES if table.name == "E2V")
+    vertex = Demand(("Vertex", "K"), asked.append)
+    edge = gathered(shifted(vertex, (("K", 1),)), table, ("Edge", "K"), (1,))
+
+    edge({"Edge": (2, 4), "K": (0, 5)})
+
+    touched = [table.entries[row][1] for row in (2, 3)]
+    assert asked == [{"Vertex": (min(touched), max(touched) + 1), "K": (1, 6)}]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64", "bool"])
+def test_numbers_in_printed_tests_read_back_as_they_were(dtype):
+    from math import inf, nan
+
+    values = specials(dtype)
+
+    back = np.array([eval(spell(value), {"inf": inf, "nan": nan}) for value in values], dtype)
+
+    assert difference(values, back, 0) == ""

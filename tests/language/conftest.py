@@ -1,0 +1,33 @@
+"""The three executions that must agree, for every test of the language."""
+
+from __future__ import annotations
+
+import pytest
+
+import fieldforge as ff
+
+EXECUTIONS = [
+    pytest.param(None, id="embedded"),
+    pytest.param("reference", id="reference"),
+    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+]
+
+
+@pytest.fixture(params=EXECUTIONS)
+def backend(request):
+    """Run the test embedded, by the reference interpreter and compiled."""
+    return request.param and getattr(ff, request.param)
+
+
+@pytest.fixture(params=EXECUTIONS[1:])
+def compiled(request):
+    """Run the test by the backends that build something."""
+    return getattr(ff, request.param)
+
+
+def pytest_collection_modifyitems(items):
+    """Let embedded programs run without their advice to select a backend."""
+    quiet = pytest.mark.filterwarnings("ignore:Program '.*' runs embedded")
+    for item in items:
+        if "language" in item.path.parts:
+            item.add_marker(quiet)

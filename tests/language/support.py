@@ -1,0 +1,100 @@
+r"""Dimensions, a small mesh, and how to call an operator, for the tests of the language.
+
+0 --e0-- 1 --e1-- 2
+| \  c1  | \  c3  |
+e4  e5   e6  e7   e8        four triangles; -1 is where there is no neighbour
+|  c0  \ |  c2  \ |
+3 --e2-- 4 --e3-- 5
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.constructors import as_connectivity
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+Cell, Edge, Vertex = ff.Dimension("Cell"), ff.Dimension("Edge"), ff.Dimension("Vertex")
+
+
+def local(name: str) -> ff.Dimension:
+    return ff.Dimension(name, ff.DimensionKind.LOCAL)
+
+
+C2EDim, C2VDim, C2CDim = local("C2E"), local("C2V"), local("C2C")
+E2VDim, E2CDim, V2EDim = local("E2V"), local("E2C"), local("V2E")
+C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+C2V = ff.FieldOffset("C2V", source=Vertex, target=(Cell, C2VDim))
+C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
+E2V = ff.FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
+E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+V2E = ff.FieldOffset("V2E", source=Edge, target=(Vertex, V2EDim))
+Koff = ff.FieldOffset("Koff", source=K, target=(K,))
+
+CELLS, EDGES, VERTICES = 4, 9, 6
+c2e = np.array([[4, 2, 5], [5, 6, 0], [6, 3, 7], [7, 8, 1]], np.int32)
+c2v = np.array([[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]], np.int32)
+c2c = np.array([[-1, -1, 1], [0, 2, -1], [1, -1, 3], [2, -1, -1]], np.int32)
+e2v = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [0, 4], [1, 4], [1, 5], [2, 5]], np.int32)
+e2c = np.array(
+    [[1, -1], [3, -1], [0, -1], [2, -1], [0, -1], [0, 1], [1, 2], [2, 3], [3, -1]], np.int32
+)
+v2e = np.array(
+    [[0, 4, 5, -1], [0, 1, 6, 7], [1, 8, -1, -1], [2, 4, -1, -1], [2, 3, 5, 6], [3, 7, 8, -1]],
+    np.int32,
+)
+
+MESH = {
+    "C2E": as_connectivity([Cell, C2EDim], codomain=Edge, data=c2e),
+    "C2V": as_connectivity([Cell, C2VDim], codomain=Vertex, data=c2v),
+    "C2C": as_connectivity([Cell, C2CDim], codomain=Cell, data=c2c),
+    "E2V": as_connectivity([Edge, E2VDim], codomain=Vertex, data=e2v),
+    "E2C": as_connectivity([Edge, E2CDim], codomain=Cell, data=e2c),
+    "V2E": as_connectivity([Vertex, V2EDim], codomain=Edge, data=v2e),
+    "Koff": K,
+}
+
+Line = ff.Field[ff.Dims[I], ff.float64]
+Line32 = ff.Field[ff.Dims[I], ff.float32]
+Ints = ff.Field[ff.Dims[I], ff.int32]
+Longs = ff.Field[ff.Dims[I], ff.int64]
+Bools = ff.Field[ff.Dims[I], bool]
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+Column = ff.Field[ff.Dims[K], ff.float64]
+Slab = ff.Field[ff.Dims[I, K], ff.float64]
+Box = ff.Field[ff.Dims[I, J, K], ff.float64]
+CellField = ff.Field[ff.Dims[Cell], ff.float64]
+EdgeField = ff.Field[ff.Dims[Edge], ff.float64]
+VertexField = ff.Field[ff.Dims[Vertex], ff.float64]
+CellK = ff.Field[ff.Dims[Cell, K], ff.float64]
+EdgeK = ff.Field[ff.Dims[Edge, K], ff.float64]
+VertexK = ff.Field[ff.Dims[Vertex, K], ff.float64]
+
+
+def field(dims: Any, data: Any, dtype: Any = None) -> ff.Field:
+    """Make a field of `data`; `dims` may be one dimension, several or a domain."""
+    return ff.as_field((dims,) if isinstance(dims, ff.Dimension) else dims, data, dtype)
+
+
+def random(*shape: int, seed: int = 1) -> np.ndarray:
+    """Return normal numbers that no test takes for zeros or ones."""
+    return np.random.default_rng((seed, *shape)).normal(size=shape)
+
+
+def run(
+    operator: Any,
+    *args: Any,
+    on: Any,
+    backend: Any,
+    dtype: Any = np.float64,
+    offset_provider: Any = None,
+    **kwargs: Any,
+) -> np.ndarray:
+    """Call an operator with an output of its own on the domain `on`; return that as an array."""
+    out = ff.zeros(on, dtype=dtype)
+    operator.with_backend(backend)(*args, out=out, offset_provider=offset_provider or {}, **kwargs)
+    return out.asnumpy()

@@ -1,0 +1,40 @@
+"""Run a program in three ways and insist that they agree: what every regression test here does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.cache.memory import Memory
+
+
+def agree(
+    program: Any,
+    arguments: Callable[[], dict[str, Any]],
+    backend: ff.Backend = ff.cpu,
+    tables: Any = None,
+) -> dict[str, Any]:
+    """Compare all fields after embedded, reference and compiled runs; return the embedded ones."""
+    with ff.using(ff.Engine(Memory())), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        meant = _run(program, None, arguments(), tables)
+        for other in (ff.reference, backend):
+            given = _run(program, other, arguments(), tables)
+            for name, array in meant.items():
+                message = f"'{name}' by {other.name}"
+                np.testing.assert_array_equal(given[name], array, err_msg=message)
+                if array.dtype.kind == "f":
+                    signs = np.signbit(array) | np.isnan(array)
+                    given_signs = np.signbit(given[name]) | np.isnan(array)
+                    np.testing.assert_array_equal(given_signs, signs, err_msg=message)
+    return meant
+
+
+def _run(program: Any, backend: Any, arguments: dict[str, Any], tables: Any) -> dict[str, Any]:
+    provider = {"offset_provider": tables} if tables else {}
+    program.with_backend(backend)(**arguments, **provider)
+    return {name: each.asnumpy() for name, each in arguments.items() if hasattr(each, "asnumpy")}

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, float64
+
+from .executions import agree
+
+I = ff.Dimension("I")
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@ff.field_operator(backend=None)
+def root(a: Field[Dims[I], float64]) -> Field[Dims[I], float64]:
+    return a**0.5
+
+
+@ff.program(backend=None)
+def roots(a: Field[Dims[I], float64], out: Field[Dims[I], float64]):
+    root(a, out=out)
+
+
+def test_power_of_one_half_is_no_square_root():
+    """C's pow(-inf, 0.5) is inf and pow(-0.0, 0.5) is 0.0; those of 'sqrt' are NaN and -0.0."""
+
+    def arguments():
+        return {"a": ff.as_field([I], np.array([4.0, -np.inf, -0.0])), "out": ff.zeros({I: 3})}
+
+    meant = agree(roots, arguments)
+
+    assert meant["out"].tolist() == [2.0, np.inf, 0.0]
+    assert not np.signbit(meant["out"][2])

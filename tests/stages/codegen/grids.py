@@ -1,0 +1,132 @@
+"""Programs over neighbour tables, levels and regions for tests, and the native call of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fieldforge.runtime._core import FieldView, Program
+from fieldforge.runtime.compiled import reject
+from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.domain import Domain
+from fieldforge.runtime.loader import load_library
+from fieldforge.runtime.neighbour_table import Connectivity
+from fieldforge.runtime.settings import current
+from fieldforge.stages.artifacts import Lowered, Variant
+from fieldforge.stages.bind.plans import plan_of
+from fieldforge.stages.codegen.stage import Codegen
+from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.ir import dataflow
+from fieldforge.stages.ir.bounds import Ranges
+from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.target import Target
+
+from .programs import Field, I, J, K
+
+C, E, V = Dimension("C"), Dimension("E"), Dimension("V")
+C2E_DIM, E2C_DIM, V2E_DIM = (
+    Dimension(name, DimensionKind.LOCAL) for name in ("C2E", "E2C", "V2E")
+)
+C2E = dataflow.Table("C2E", E, C, C2E_DIM, 3, False)
+E2C = dataflow.Table("E2C", C, E, E2C_DIM, 2, True)
+V2E = dataflow.Table("V2E", E, V, V2E_DIM, 6, True)
+TABLES = {table.name: table for table in (C2E, E2C, V2E)}
+
+
+def make(
+    graph: Graph, fields: Sequence[Field], *statements: Sequence[tuple[str, Ranges, int]]
+) -> Lowered:
+    """Make a program without inferred boxes, which the code generator finds itself."""
+    leaves = tuple(
+        dataflow.Leaf(name, (i,), "scalar" if dims is None else "field", dtype, dims or ())
+        for i, (name, dtype, dims) in enumerate(fields)
+    )
+    names = dict.fromkeys(value.table for value in graph.values if hasattr(value, "table"))
+    return Lowered(
+        dataflow.Dataflow(
+            name="p",
+            parameters=tuple(leaf.name for leaf in leaves),
+            leaves=leaves,
+            values=tuple(graph.values),
+            statements=tuple(
+                dataflow.Statement(tuple(dataflow.Store(*store) for store in stores))
+                for stores in statements
+            ),
+            tables=tuple(TABLES[name] for name in names),
+        )
+    )
+
+
+def table_of(table: dataflow.Table, entries: Any, start: int = 0) -> Connectivity:
+    array = np.asarray(entries, np.int32)
+    domain = Domain((table.target, (start, start + len(array))), (table.local, table.width))
+    return Connectivity(array, domain, table.source, -1 if table.skip else None)
+
+
+def random_table(
+    table: dataflow.Table, rows: int, sources: int, rng: np.random.Generator
+) -> np.ndarray[Any, Any]:
+    entries = rng.integers(0, sources, (rows, table.width)).astype(np.int32)
+    if table.skip:
+        entries[rng.random(entries.shape) < 0.3] = -1
+    return entries
+
+
+@attrs.frozen
+class At:
+    """An array with the indices of its first element."""
+
+    array: Any
+    starts: tuple[int, ...]
+
+
+class Native:
+    """A program compiled by the real stages and called through the native core."""
+
+    def __init__(self, lowered: Lowered, variant: Variant | None = None, **options: Any) -> None:
+        options.setdefault("target", Target.host())
+        results = Codegen(**options).run(lowered=lowered, variant=variant or Variant())
+        self.source = results["generated"].source
+        self.loops = results["generated"].loops
+        self.plan = plan_of(results["interface"])
+        self.leaves = lowered.program.leaves
+        compiled = Compile(variables=current().compiler_variables).run(
+            generated=results["generated"]
+        )["compiled"]
+        with tempfile.TemporaryDirectory() as directory:
+            entry = load_library(compiled.library, Path(directory)).entry(self.plan)
+        self.program = Program("p", self.plan.parameters, self._miss, reject)
+        self.program.add(entry)
+
+    def _miss(self, *_: Any) -> None:
+        raise LookupError("the arguments do not fit the variant")
+
+    def __call__(self, *arguments: Any, **tables: Connectivity) -> None:
+        views = []
+        for leaf, argument in zip(self.leaves, arguments, strict=True):
+            if leaf.kind == "field" and not isinstance(argument, FieldView):
+                at = argument if isinstance(argument, At) else At(argument, (0,) * argument.ndim)
+                argument = FieldView(at.array, leaf.dims, at.starts)
+            elif leaf.kind == "scalar":
+                argument = np.dtype(leaf.dtype).type(argument)
+            views.append(argument)
+        self.program(*views, offset_provider=tables)
+
+
+def units(lowered: Lowered, dim: Dimension | None) -> Variant:
+    """Return the variant in which `dim` has unit stride in every field that has it."""
+    leaves = lowered.program.leaves
+    if dim is None:
+        return Variant()
+    return Variant(unit=tuple((leaf.name, dim.value) for leaf in leaves if dim in leaf.dims))
+
+
+__all__ = [
+    "C2E", "C2E_DIM", "E2C", "E2C_DIM", "V2E", "V2E_DIM", "At", "C", "E", "I", "J", "K", "Mapping",
+    "Native", "V", "make", "random_table", "table_of", "units",
+]  # fmt: skip

@@ -1,0 +1,188 @@
+"""Scan operators: their rules, their trees, and calls of them."""
+
+from __future__ import annotations
+
+from dataclasses import make_dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.definition import ScanOptions
+from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.errors import DSLTypeError
+from fieldforge.stages.artifacts import Parsed
+from fieldforge.stages.parse.stage import Parse
+
+K = Dimension("K", DimensionKind.VERTICAL)
+
+
+class Column(NamedTuple):
+    mass: float
+    seen: tuple[bool, np.int32]
+
+
+def test_a_scan_says_how_it_walks(define, parse):
+    parsed = parse(
+        "def f(s: tuple[float64, int32], x: float64):\n    return s[0] + x, s[1] + 1",
+        "scan_operator", options=ScanOptions(K, False, (np.float64("0.5"), 3)),
+    )["parsed"]  # fmt: skip
+
+    head, walk, *_ = parsed.text.split("\n")
+    assert head == ("scan f(s: tuple[float64, int32], x: float64) -> tuple[float64, int32]")
+    assert walk == "  along K backward from 0.5, 3"
+    assert Parsed.from_files(parsed.files()) == parsed
+
+
+def test_a_call_gives_fields_over_all_dimensions_and_the_axis(scan, rows):
+    total = scan("def total(s: float, x: float, y: float):\n    return s + x * y")
+
+    found = rows("def f(c: FC, k: FK):\n    return total(y=2.0, x=c) + total(c, k)", total=total)
+
+    calls = [line for line in found if "call total" in line]
+    assert [line.split(" : ")[1] for line in calls] == ["Field[[Cell, K], float64]"] * 2
+    assert calls[0].split(" : ")[0].endswith("%0 %1") or calls[0].split(" : ")[0].endswith("%1 %0")
+
+
+def test_without_a_field_the_result_is_a_column(scan, rows):
+    count = scan("def count(s: int32):\n    return s + 1", init=0)
+
+    assert any(
+        "Field[[K], int32]" in line for line in rows("def f():\n    return count()", count=count)
+    )
+
+
+def test_tuples_are_passed_and_collections_returned(scan, rows):
+    walk = scan(
+        "def walk(s: Column, t: tuple[float, bool]):\n"
+        "    return Column(s.mass + t[0], (t[1], s.seen[1]))",
+        init=Column(0.0, (False, 0)), Column=Column,
+    )  # fmt: skip
+
+    found = rows(
+        "def f(c: FC, b: BK):\n    r = walk((c, b))\n    return r.mass, r.seen[1]", walk=walk
+    )
+
+    [call] = [line for line in found if "call walk" in line]
+    assert "Column(mass: Field[[Cell, K], float64], seen: tuple[" in call
+    assert found[-3].endswith("tuple[Field[[Cell, K], float64], Field[[Cell, K], int32]]")
+
+
+def test_a_body_calls_operators_on_scalars_and_chooses(scan, operator, rows):
+    add = operator("def add(a: float, b: float):\n    return a + b")
+    text = (
+        "def walk(s: tuple[float, bool], x: float):\n"
+        "    if s[1]:\n        r = add(s[0], x)\n"
+        "    else:\n        r = x if x > 0.0 else -x\n"
+        "    return r, not s[1]"
+    )
+    walk = scan(text, init=(0.0, True), add=add)
+
+    assert rows("def f(k: FK):\n    return walk(k)", walk=walk)
+
+
+def test_programs_call_scans(scan, parse):
+    walk = scan("def walk(s: tuple[float, float], x: float):\n    return s[1], x", init=(0.0, 1.0))
+
+    parsed = parse(
+        "def p(k: FK, a: FK, b: FK, n: int32):\n"
+        "    walk(k, out=(a, b), domain={K: (1, n - 1)})",
+        "program", walk=walk,
+    )["parsed"]  # fmt: skip
+
+    assert "-> a on {K: %1 .. %4}, b on {K: %1 .. %4}" in parsed.text
+
+
+SCAN = "def scan(s: float, x: float):\n    return s + x"
+OPTIONS = [
+    (SCAN, {"axis": Dimension("I")}, "Argument 'axis' to scan operator 'scan' must be a vertical dimension."),
+    (SCAN, {"axis": None}, "Argument 'axis' to scan operator 'scan' must be a vertical dimension."),
+    (SCAN, {"forward": 1}, "Argument 'forward' to scan operator 'scan' must be a boolean."),
+    (SCAN, {"init": 0}, "Argument 'init' to scan operator 'scan' must have same type as 's' argument: expected 'float64', got 'int32'."),
+    (SCAN, {"init": (0.0,)}, "Argument 'init' to scan operator 'scan' must have same type as 's' argument: expected 'float64', got 'tuple[float64]'."),
+    (SCAN, {"init": "zero"}, "Argument 'init' to scan operator 'scan' must have same type as 's' argument: expected 'float64', got 'str'."),
+    ("def scan():\n    return 0.0", {}, "Scan operator 'scan' must have at least one argument (the carry)."),
+    ("def scan(s: float):\n    return 1", {}, "Argument 's' to scan operator 'scan' must have same type as its return: expected 'int32', got 'float64'."),
+    ("def scan(s: float, x: FK):\n    return s", {}, "Argument 'x' to scan operator 'scan' must be a scalar or a tuple of scalars, got 'Field[[K], float64]'."),
+    ("def scan(s: float):\n    y = broadcast(s, (K,))\n    return s", {}, "The body of scan operator 'scan' works on scalars, got 'Field[[K], float64]'."),
+    ("def scan(s: float):\n    y = K < 2\n    return s", {}, "The body of scan operator 'scan' works on scalars, got 'Domain[K]'."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"), OPTIONS, ids=[row[2][:60] for row in OPTIONS]
+)
+def test_wrong_scans_are_refused(text, options, message, refused):
+    given = ScanOptions(**{"axis": K, "forward": True, "init": 0.0, **options})
+
+    error, _ = refused(text, "scan_operator", options=given)
+
+    assert type(error) is DSLTypeError
+    assert error.message == message
+
+
+CALLS = [
+    ("scan(n)", "n", ("Expected argument 'x' to be of type 'float64', got 'int32'.",)),
+    ("scan(m)", "m", ("Expected argument 'x' to be of type 'float64', got 'Field[[K], int32]'.",)),
+    ("scan((k, k))", "(k, k)", ("Expected argument 'x' to be of type 'float64', got 'tuple[Field[[K], float64], Field[[K], float64]]'.",)),
+    ("scan(s=1.0, x=k)", "s=1.0", ("Got an unexpected keyword argument 's'.",)),
+    ("scan()", "scan()", ("Missing 1 required arguments: 'x'.",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "place", "notes"), CALLS, ids=[row[0] for row in CALLS])
+def test_wrong_calls_are_refused(text, place, notes, scan, refused):
+    error, under = refused(f"def f(k: FK, m: NK, n: int32):\n    return {text}", scan=scan(SCAN))
+
+    assert error.message == "Invalid call to 'scan'."
+    assert error.notes == notes
+    assert under == place
+
+
+def test_neighbours_are_reduced_before_a_scan(scan, refused):
+    error, _ = refused("def f(w: Coeff):\n    return scan(w)", scan=scan(SCAN))
+
+    assert error.message.startswith("No column along 'K' can have the dimensions of all arguments")
+
+
+def test_a_scan_calls_no_scan(scan, refused):
+    error, under = refused(
+        "def outer(s: float, x: float):\n    return inner(x)", "scan_operator",
+        options=ScanOptions(K, True, 0.0), inner=scan(SCAN),
+    )  # fmt: skip
+
+    assert error.message == "Scan operator 'scan' can not be called in another scan."
+    assert under == "inner"
+
+
+def test_scans_of_one_program_share_an_axis(scan, operator, refused):
+    other = Dimension("L", DimensionKind.VERTICAL)
+    up = operator("def up(k: FK):\n    return scan(k)", scan=scan(SCAN))
+
+    error, _ = refused(
+        "def f(k: FK):\n    return up(k) + down(k)", up=up, down=scan(SCAN, axis=other)
+    )
+
+    assert isinstance(error, TypeError)
+    assert error.message == "The scans that 'f' reaches walk along different axes: 'K', 'L'."
+
+
+def test_a_dataclass_can_be_a_state(scan, rows):
+    pair = make_dataclass("Pair", [("a", float), ("b", bool)])
+    walk = scan(
+        "def walk(s: Pair):\n    return Pair(b=not s.b, a=s.a)", init=pair(0.0, True), Pair=pair
+    )
+
+    assert any(
+        "Pair(a: Field[[K], float64]" in row
+        for row in rows("def f():\n    return walk()", walk=walk)
+    )
+
+
+def test_other_first_states_are_other_keys(scan, define):
+    def key(init):
+        walk = scan(SCAN, init=init)
+        return define("def f(k: FK):\n    return scan(k)", scan=walk)
+
+    keys = [Parse().components({"definition": key(init)})["closure.scan"] for init in (0.0, 1.0)]
+    assert keys[0] != keys[1]

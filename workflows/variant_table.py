@@ -1,0 +1,184 @@
+"""Build variants of one decorated function, and remember which there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from ..runtime.definition import Definition
+from ..runtime.errors import FieldforgeError
+from ..runtime.settings import current
+from ..runtime.types import Type
+from ..stages.artifacts import Variant
+from ..stages.parse.summary import Summary
+from .backend import Backend
+from .building import build, call_parameters, summary
+from .engine import Engine
+from .session import engine
+from .static_arguments import Static, spelled
+from .tables import tables_of
+from .variants import default_variant, variant_of
+
+if TYPE_CHECKING:  # most programs are built by their first call, see decision 0005
+    from .background import Build
+
+
+class NotCompiledError(FieldforgeError, RuntimeError):
+    """A call needs a variant that was not compiled, and may not compile it."""
+
+
+@attrs.define(eq=False)
+class Variants:
+    """The variants of one function under one backend.
+
+    `source` gives the definition as it is now; `add` takes each new entry; `static` are
+    the parameters whose values are compiled in.
+    """
+
+    source: Callable[[], Definition]
+    backend: Backend | None
+    enable_jit: bool | None
+    parameters: tuple[str, ...]
+    add: Callable[[Variant, Any], Any] = lambda variant, entry: entry
+    static: tuple[str, ...] = ()
+    table: dict[Variant, Any] = attrs.field(factory=dict)
+    _under_way: dict[Variant, Build] = attrs.field(factory=dict)
+    _summary: Summary | None = None
+
+    @property
+    def summary(self) -> Summary:
+        """What calls have to know of the function."""
+        found = self._summary
+        if found is None:
+            found = self._summary = summary(self.source())
+        return found
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """The types of the function's own parameters."""
+        return dict(self.summary.signature.parameters)
+
+    def variant(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Mapping[str, Any] | None,
+    ) -> Variant:
+        """Describe the arguments of a call."""
+        tables = tables_of(provider, self.summary.tables)
+        static = self._static(args, kwargs) if self.static else ()
+        return variant_of(self.parameters, args, kwargs, tables, static)
+
+    def default(
+        self, provider: Mapping[str, Any] | None, static: Static = (), domain: bool = False
+    ) -> Variant:
+        """Return the variant for fields that our own constructors have made."""
+        known = self.summary
+        return default_variant(
+            call_parameters(known), domain, tables_of(provider, known.tables), static
+        )
+
+    def entry(self, variant: Variant) -> Any:
+        """Return the entry of a variant, built if there is none yet."""
+        found = self.table.get(variant)
+        if found is None and variant in self._under_way:
+            found = self._awaited(variant)
+        return self._build(variant, engine()) if found is None else found
+
+    def begin(self, variants: Iterable[Variant]) -> None:
+        """Start to build variants; those that are there or under way already are an error."""
+        from . import background
+
+        wanted, used = list(variants), engine()
+        for variant in wanted:
+            if variant in self:
+                name = self.source().name
+                raise ValueError(
+                    f"'{name}' is compiled already for {described(variant) or 'any arguments'}."
+                )
+        name = self.source().name
+        for variant in wanted:
+            task = _Task(self, variant, used)
+            self._under_way[variant] = background.begin(name, task)
+
+    def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Build what a call needs and return it; the call is then tried again."""
+        variant = self.variant(args, kwargs, kwargs.get("offset_provider"))
+        if variant in self.table:
+            variant = attrs.evolve(variant, unit=())  # fits any layout
+        self.allow(variant, kwargs.get("enable_jit"))
+        return self.entry(variant)
+
+    def allow(self, variant: Variant, enable_jit: bool | None) -> None:
+        """Refuse to compile at a call where that is switched off; what the call says wins."""
+        choices = (enable_jit, self.enable_jit, current().enable_jit)
+        allowed = next(choice for choice in choices if choice is not None)
+        if not allowed and variant not in self:
+            name = self.source().name
+            raise NotCompiledError(
+                f"No program compiled for this set of static arguments of '{name}': "
+                f"{described(variant) or 'none'}.",
+                hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
+            )
+
+    def forget(self) -> None:
+        """Begin anew: the function is no longer what it was."""
+        self.table.clear()
+        self._under_way.clear()
+        self._summary = None
+
+    def __contains__(self, variant: Variant) -> bool:
+        return variant in self.table or variant in self._under_way
+
+    @property
+    def text(self) -> str:
+        """The variants that there are, one a line."""
+        rows = [variant.text.replace("\n", "; ") or "any layout" for variant in self.table]
+        return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
+
+    def _build(self, variant: Variant, used: Engine) -> Any:
+        assert self.backend is not None, "embedded functions are not built"
+        made = build(self.source(), self.backend, variant, used)
+        known = self.table.setdefault(variant, made)
+        if known is made:
+            self.add(variant, made)
+        return known
+
+    def _awaited(self, variant: Variant) -> Any:
+        """Wait for a build under way; one that failed has told so, and the next call tries anew."""
+        under_way = self._under_way[variant]
+        try:
+            return under_way.result()
+        finally:
+            self._under_way.pop(variant, None)
+
+    def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:
+        """Return the static leaves of a call; values that are no numbers are refused later."""
+        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
+        types = self.types
+        try:
+            found = [spelled(types, name, given[name]) for name in sorted(self.static)]
+        except (KeyError, ValueError, OverflowError, TypeError):
+            return ()
+        return tuple(leaf for leaves in found for leaf in leaves)
+
+
+@attrs.frozen(eq=False)
+class _Task:
+    """One build in the background."""
+
+    variants: Variants
+    variant: Variant
+    engine: Engine
+
+    def __call__(self) -> Any:
+        return self.variants._build(self.variant, self.engine)
+
+
+def described(variant: Variant) -> str:
+    """Say which variant it is: by its static arguments if it has any."""
+    if variant.static:
+        return ", ".join(f"{name}={value}" for name, value in variant.static)
+    return variant.text.replace("\n", ", ")
