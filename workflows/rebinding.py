@@ -95,6 +95,7 @@ def _words(definition: Definition, function: FunctionType) -> set[str]:
     for code in codes:  # grows while it is walked
         codes += [const for const in code.co_consts if isinstance(const, CodeType)]
     found = {name for code in codes for name in code.co_names}
+    found.update(name for name, _ in definition.closure)  # of annotations in the body, too
     for annotation in function.__annotations__.values():
         if isinstance(annotation, str):
             found.update(_WORD.findall(annotation))

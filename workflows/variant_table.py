@@ -41,7 +41,7 @@ class Variants:
     backend: Backend | None
     enable_jit: bool | None
     parameters: tuple[str, ...]
-    add: Callable[[Variant, Any], Any] = lambda variant, entry: entry
+    add: Callable[[Variant, Any], Any] = lambda *_: None
     static: tuple[str, ...] = ()
     table: dict[Variant, Any] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)

@@ -143,7 +143,7 @@ class LocalElement(Expression):
 
 @attrs.frozen(kw_only=True)
 class Inside(Expression):
-    """`K < n`: where an index compares so with an int32 scalar; `op` is lt, le, gt, ge, eq or ne."""
+    """`K < n`: where an index compares so with an int32 scalar; `op` is lt, le, gt, ge, eq, ne."""
 
     dim: Dimension
     op: str
@@ -252,8 +252,8 @@ class Operator:
 class Scan:
     """A scan operator: an operator on the scalars of one point, walked along `axis`.
 
-    The first parameter is the state; `result` is its type, so the result of a call is that type with
-    fields for scalars. `init` are the first state's leaves, as literals of the state's dtypes.
+    The first parameter is the state; `result` is its type, so the result of a call is that type
+    with fields for scalars. `init` are the first state's leaves, as literals of the state's dtypes.
     A call (`CallOf`) leaves the state out of `args`.
     """
 

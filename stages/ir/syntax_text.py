@@ -52,6 +52,18 @@ def _node(node: syntax.Expression) -> str:
             return f"tuple {_rows(node.elements)}".rstrip()
         case syntax.Element():
             return f"element %{node.of}[{node.index}]"
+        case syntax.Broadcast():
+            return f"broadcast %{node.arg}"
+        case syntax.Cast():
+            return f"cast %{node.arg}"
+        case syntax.CallOf():
+            return f"call {node.callee} {_rows(node.args)}".rstrip()
+    return _access(node)
+
+
+def _access(node: syntax.Expression) -> str:
+    """Print a node that has to do with indices."""
+    match node:
         case syntax.ShiftBy():
             onto = "" if node.onto is None else f" onto {node.onto.value}"
             return f"shift %{node.field} {node.dim.value}{node.offset:+d}{onto}"
@@ -71,12 +83,6 @@ def _node(node: syntax.Expression) -> str:
             return f"{node.op} of regions %{node.left} %{node.right}"
         case syntax.ConcatWhere():
             return f"concat %{node.region} %{node.then} %{node.otherwise}"
-        case syntax.Broadcast():
-            return f"broadcast %{node.arg}"
-        case syntax.Cast():
-            return f"cast %{node.arg}"
-        case syntax.CallOf():
-            return f"call {node.callee} {_rows(node.args)}".rstrip()
     raise TypeError(f"'{type(node).__name__}' is not a node of the syntax tree.")
 
 

@@ -34,8 +34,8 @@ class Scope:
     features: frozenset[str]
     parameters: list[Variable]
     variables: dict[str, Variable]
-    parameter_dims: tuple[str, ...]
     frozen: bool = False
+    walks: bool = False
     calls: Callable[[Draw, Scope, str, tuple[str, ...], int], Expr | None] | None = None
 
     def readable(self, dtype: str, within: tuple[str, ...]) -> list[Expr]:
@@ -299,6 +299,7 @@ def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     table = next(table for table in TABLES if table.local in within)
     outside = attrs.evolve(scope, features=scope.features - {"local"})
     one = expression(d, outside, dtype, moved(within, table), depth)
+    scope.walks |= outside.walks
     one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
     rest = {dim for dim in one.dims if dim != table.source}
     dims = ordered({*rest, table.target, table.local})
@@ -321,6 +322,7 @@ def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth:
     if d.chance(60):
         other = expression(d, inside, dtype, dims, depth - 1)
         one = _joined(d.pick(("*", "+", "-", "minimum")), one, other, dtype)
+    scope.walks |= inside.walks
     name = d.pick(("neighbor_sum", "max_over", "min_over"))
     rest = ordered(dim for dim in one.dims if dim != table.local)
     return Expr(

@@ -46,11 +46,7 @@ class Operator:
     result: Type
     flags: tuple[Flags, ...]
     mean: Callable[[list[Meaning], Box], Meaning] = attrs.field(eq=False)
-
-    @property
-    def scans(self) -> bool:
-        """Say whether a part of the result covers the written levels and no others."""
-        return any(flag.column for flag in self.flags)
+    walks: bool = False  # calls a scan, or is one: all its results have the vertical dimension
 
 
 @attrs.frozen
@@ -66,13 +62,17 @@ def field_operator(
 ) -> Operator:
     """Draw an operator that may call the `known` ones."""
     within = _dimensions(d, features)
-    scope = Scope(features, [], {}, within, calls=_caller(known))
+    if VERTICAL not in within:
+        known = tuple(operator for operator in known if not operator.walks)
+    scope = Scope(features, [], {}, calls=_caller(known))
     statements = [
         _statement(d, scope, within, index, known)
         for index in range(d.weighted([(3, 0), (4, 1), (3, 2), (2, 3), (1, 5)]))
     ]
-    result = _result(d, scope, within)
-    return _assembled(name, scope, statements, *result)
+    parts = _result(d, scope, within)
+    if scope.walks:
+        parts = _mapped(parts, lambda part: broadcast(part, ordered({*part.dims, VERTICAL})))
+    return _assembled(name, scope, statements, _written(parts), parts)
 
 
 def _dimensions(d: Draw, features: frozenset[str]) -> tuple[str, ...]:
@@ -110,6 +110,7 @@ def _assembled(
         _mapped(parts, lambda part: part.kind),
         tuple(part.flags for part in flat),
         mean,
+        scope.walks,
     )
 
 
@@ -134,7 +135,7 @@ def _written(parts: Any) -> str:
 # --- results ----------------------------------------------------------------------------------
 
 
-def _result(d: Draw, scope: Scope, within: tuple[str, ...]) -> tuple[str, Any]:
+def _result(d: Draw, scope: Scope, within: tuple[str, ...]) -> Any:
     """Draw what is returned: one field, several, or nested tuples of them."""
     match d.weighted([(6, "one"), (4, "two"), (2, "three"), (1, "nested")]):
         case "one":
@@ -146,7 +147,7 @@ def _result(d: Draw, scope: Scope, within: tuple[str, ...]) -> tuple[str, Any]:
         case _:
             pair = tuple(_field(d, scope, within) for _ in range(2))
             parts = (pair, _field(d, scope, within))
-    return _written(parts), parts
+    return parts
 
 
 def _field(d: Draw, scope: Scope, within: tuple[str, ...]) -> Expr:
@@ -280,6 +281,7 @@ def _call(
     d: Draw, scope: Scope, callee: Operator
 ) -> tuple[str, Callable[[Env], Meaning], tuple[Flags, ...]]:
     """Draw the arguments of a call, by position or by name."""
+    scope.walks |= callee.walks
     arguments = [_argument(d, scope, parameter) for parameter in callee.parameters]
     given, flags = PLAIN, []
     for argument in arguments:

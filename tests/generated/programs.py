@@ -138,7 +138,7 @@ def _statement(d: Draw, state: _State, operator: Operator) -> str:
     found = leaves(operator.result)
     target = _target(d, state)
     targets = [
-        target if operator.scans or not d.chance(20) else _target(d, state) for _ in found
+        target if operator.walks or not d.chance(20) else _target(d, state) for _ in found
     ]
     outs: list[FieldSpec] = []
     for (_, kind), box in zip(found, targets, strict=True):

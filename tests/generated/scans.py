@@ -23,7 +23,7 @@ def scan_operator(d: Draw, name: str, features: frozenset[str]) -> Operator:
         Variable(f"a{i}", Kind((), d.pick(DTYPES[:5])), (PLAIN,)) for i in range(d.pick((1, 2, 3)))
     ]
     before = Variable("state", state, tuple(PLAIN for _ in dtypes))
-    scope = Scope(frozenset(), [], {each.name: each for each in (before, *arguments)}, (), True)
+    scope = Scope(frozenset(), [], {each.name: each for each in (before, *arguments)}, True)
     lines = []
     for index in range(d.weighted([(3, 0), (3, 1), (1, 2)])):
         lines.append(_line(d, scope, f"t{index}"))
@@ -64,7 +64,7 @@ def _finished(
         return made[0] if isinstance(state, Kind) else made
 
     return Operator(
-        name, text, tuple(given), result, tuple(Flags(column=True) for _ in kinds), mean
+        name, text, tuple(given), result, tuple(Flags(column=True) for _ in kinds), mean, True
     )
 
 

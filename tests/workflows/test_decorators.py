@@ -24,8 +24,8 @@ from fieldforge.runtime.errors import (
 from fieldforge.runtime.field import Field, make
 from fieldforge.workflows import decorators
 from fieldforge.workflows.backends import cpu, reference
-from fieldforge.workflows.variant_table import NotCompiledError
 from fieldforge.workflows.decorators import field_operator, program, scan_operator
+from fieldforge.workflows.variant_table import NotCompiledError
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
