@@ -20,11 +20,12 @@ from .ranges import UnitRange
 class Context:
     """The offset provider of a call, and the vertical ranges that its statement writes.
 
-    `walked` collects the axes of the scans that have asked for their levels.
+    `levels` is None where nothing is written. `walked` collects the axes of the scans that have
+    asked for their levels.
     """
 
     offset_provider: Mapping[str, Any]
-    levels: Mapping[Dimension, UnitRange]
+    levels: Mapping[Dimension, UnitRange] | None
     walked: set[Dimension] = attrs.field(factory=set)
 
 
@@ -37,12 +38,12 @@ def active() -> bool:
 
 
 def levels_along(axis: Dimension) -> UnitRange | None:
-    """Return the levels that the running statement writes, None where nobody has said."""
+    """Return the levels that the running statement writes, None where there is no statement."""
     around = _CONTEXT.get()
-    if around is None:
+    if around is None or around.levels is None:
         return None
     around.walked.add(axis)
-    return around.levels.get(axis)
+    return around.levels.get(axis, UnitRange(0, 0))
 
 
 def table(name: str) -> Connectivity:
@@ -79,7 +80,7 @@ def running(
     """Run operators with these tables; without any, with those of the operator around."""
     around = _CONTEXT.get()
     inherited = around.offset_provider if around else {}
-    context = Context(offset_provider or inherited, levels or {})
+    context = Context(offset_provider or inherited, levels)
     token = _CONTEXT.set(context)
     try:
         yield context

@@ -24,6 +24,7 @@ from .errors import (
 from .field import Field, make, values_of
 from .operations import literal
 from .piecewise import AnyValue, PiecewiseField, gap, on_box
+from .ranges import UnitRange
 from .structure import elements, leaves_of
 
 
@@ -73,7 +74,10 @@ def levels_of(out: Any, domain: Any) -> list[Domain]:
     found = []
     for path, target in leaves_of(out):
         box = _box("out", target, _domain_at(domain, path)) if isinstance(target, Field) else ()
-        found.append(Domain(*(own for own in box if own.dim.kind is DimensionKind.VERTICAL)))
+        # where nothing is written no scan walks
+        none = isinstance(box, Domain) and box.is_empty()
+        vertical = [(dim, own) for dim, own in box if dim.kind is DimensionKind.VERTICAL]
+        found.append(Domain(*((dim, UnitRange(0, 0) if none else own) for dim, own in vertical)))
     walked = next((levels for levels in found if levels.ndim), Domain())
     return [levels if levels.ndim else walked for levels in found]
 

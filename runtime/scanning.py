@@ -18,7 +18,7 @@ from .domain import Domain, NamedRange
 from .errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .field import make, values_of
 from .lanes import Diverged, Lanes, unwrapped
-from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
 from .ranges import UnitRange
 from .strips import Strip, strips
 from .structure import leaves_of, map_leaves
@@ -60,7 +60,11 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     axis, init = walk.options.axis, walk.first_state()
     values = [leaf for _, leaf in leaves_of(tuple(arguments))]
     fields = [value for value in values if isinstance(value, AnyValue)]
-    levels = levels_along(axis) or _common_levels(walk, fields)
+    levels = levels_along(axis)
+    levels = _common_levels(walk, fields) if levels is None else levels
+    if levels.is_empty():
+        dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
+        return map_leaves(lambda leaf: nothing(dims, leaf.dtype), init)
     pieces: list[list[Piece]] = [[] for _ in leaves_of(init)]
     for box, parts in _columns(fields, axis, levels):
         for found, piece in zip(pieces, _walked(walk, arguments, box, parts, levels), strict=True):

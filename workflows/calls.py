@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..runtime import _core, observation
 from ..runtime.compiled import reject
@@ -15,8 +15,10 @@ from ..stages.artifacts import Variant
 from .backend import Backend
 from .building import ENTRY, OUT
 from .static_arguments import Static, key_of
-from .variant_table import Variants
+from .variant_table import Provider, Variants
 from .variants import leaf_name
+
+_native_call: Final[Any] = _core.Program.__call__  # a subclass may have a call of its own
 
 
 def is_native(backend: Backend | None) -> bool:
@@ -45,18 +47,20 @@ class Calls:
     def __call__(
         self,
         *args: Any,
-        offset_provider: Mapping[str, Any] | None = None,
+        offset_provider: Provider = None,
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None:
         """Call the variant for these arguments, built if need be."""
-        given: dict[str, Any] = {"offset_provider": offset_provider, "enable_jit": enable_jit}
         if observation.active():
-            self._observed(args, kwargs, given)
-        elif not self._native:
-            self._python(args, kwargs, offset_provider, enable_jit)
+            self._observed(args, kwargs, offset_provider, enable_jit)
+        elif self._native:
+            program = self._program(args, kwargs, offset_provider, enable_jit)
+            _native_call(
+                program, *args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs
+            )
         else:
-            self._program(args, kwargs, given)(*args, **given, **kwargs)
+            self._python(args, kwargs, offset_provider, enable_jit)
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
@@ -64,7 +68,11 @@ class Calls:
         self._quick.clear()
 
     def _program(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Provider,
+        enable_jit: bool | None,
     ) -> _core.Program:
         """Return the program for the static values of a call."""
         if not self.variants.static:
@@ -72,8 +80,8 @@ class Calls:
         key = self._key(args, kwargs)
         found = self._quick.get(key)
         if found is None:
-            variant = self.variants.variant(args, kwargs, given["offset_provider"])
-            self.variants.allow(variant, given["enable_jit"])
+            variant = self.variants.variant(args, kwargs, provider)
+            self.variants.allow(variant, enable_jit)
             found = self._made(variant.static)
             self._quick[key] = found
         return found
@@ -99,35 +107,41 @@ class Calls:
         self,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
-        provider: Mapping[str, Any] | None,
+        provider: Provider,
         enable_jit: bool | None,
     ) -> None:
         variants = self.variants
         ordered = _ordered(variants, args, kwargs)
         variant = variants.variant(ordered, {}, provider)
         variants.allow(variant, enable_jit)
-        run: Callable[..., Any] = variants.entry(variant)
+        run: Callable[..., Any] = variants.entry(variant, provider)
         if variant.tables:
             run(*ordered, offset_provider=provider)
         else:
             run(*ordered)
 
     def _observed(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: dict[str, Any]
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Provider,
+        enable_jit: bool | None,
     ) -> None:
         """Call with everybody watching who asked for it."""
-        variants, provider = self.variants, given["offset_provider"]
+        variants = self.variants
         ordered = _ordered(variants, args, kwargs)
         variant = variants.variant(ordered, {}, provider)
-        variants.allow(variant, given["enable_jit"])
-        entry = variants.entry(variant)
-        backend = variants.backend.name if variants.backend else ""
-        root = self._name, backend
+        variants.allow(variant, enable_jit)
+        entry = variants.entry(variant, provider)
+        root = self._name, variants.backend.name if variants.backend else ""
         with observation.compiled_call(entry, args, kwargs, provider, root, variant):
             if self._native:
-                self._program(args, kwargs, given)(*args, **given, **kwargs)
+                program = self._program(args, kwargs, provider, enable_jit)
+                _native_call(
+                    program, *args, offset_provider=provider, enable_jit=enable_jit, **kwargs
+                )
             else:
-                self._python(args, kwargs, provider, given["enable_jit"])
+                self._python(args, kwargs, provider, enable_jit)
 
 
 def _ordered(

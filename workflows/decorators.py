@@ -11,7 +11,8 @@ from ..runtime.settings import current
 from .backend import Backend
 from .backends import find_backend
 from .building import check, summary
-from .entry_point import CompilationOptions, Made, changed_options, check_grid, grid_name
+from .compilation_options import CompilationOptions, changed_options, grid_name
+from .entry_point import Made, check_grid
 from .field_operator import FieldOperator
 from .program import Program, make_program
 from .rebinding import watch

@@ -16,32 +16,14 @@ from ..stages.parse.stage import forget
 from .backend import Backend
 from .backends import find_backend
 from .building import summary, trace
+from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
 from .static_arguments import check_names, combinations
-from .variant_table import Variants
+from .variant_table import Provider, Variants
 
 if TYPE_CHECKING:
     from .inspection import Trace
-
-
-@attrs.frozen
-class CompilationOptions:
-    """How variants come about; `enable_jit=None` takes the setting of the process.
-
-    Attributes:
-        enable_jit: whether a call compiles what it misses.
-        static_params: parameters whose values are compiled in.
-        static_domains: accepted for programs written for other toolchains; our code reads the
-            domains of fields at each call, so it makes no difference.
-        connectivities: neighbour tables that `compile` takes when it is given none.
-
-    """
-
-    enable_jit: bool | None = None
-    static_params: tuple[str, ...] | None = None
-    static_domains: bool = False
-    connectivities: Mapping[str, Any] | None = None
 
 
 @attrs.frozen(eq=False)
@@ -51,7 +33,7 @@ class Made:
     definition: Definition
     watch: Watch
     backend: Backend | None = None
-    options: CompilationOptions = CompilationOptions()
+    options: CompilationOptions = attrs.field(factory=CompilationOptions)
     bound: tuple[tuple[str, Any], ...] = ()
 
 
@@ -159,17 +141,17 @@ class EntryPoint:
 
         """
         self._check_compilable()
-        variants = self._wanted(offset_provider, static)
+        wanted = self._wanted(offset_provider, static)
         if enable_jit is not None:
             self._sets[0].enable_jit = enable_jit
-        self._sets[0].begin(variants)
+        self._sets[0].begin(wanted)
         return self
 
     def build(self, offset_provider: Any = None, **static: Sequence[Any]) -> Self:
         """Build it like `compile`, but here and now, and no error if it is built already."""
         self._check_compilable()
-        for variant in self._wanted(offset_provider, static):
-            self._sets[0].entry(variant)
+        for variant, provider in self._wanted(offset_provider, static):
+            self._sets[0].entry(variant, provider)
         return self
 
     def _check_compilable(self) -> None:
@@ -181,14 +163,20 @@ class EntryPoint:
         if self._made.bound:
             raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
-    def _wanted(self, given: Any, static: Mapping[str, Sequence[Any]]) -> list[Variant]:
+    def _wanted(
+        self, given: Any, static: Mapping[str, Sequence[Any]]
+    ) -> list[tuple[Variant, Provider]]:
         """Return every combination of static values and offset providers."""
         self._current()
         self._choose_static(static)
         variants = self._sets[0]
         values = list(combinations(variants.types, static)) if static else [()]
         providers = self._providers(given)
-        return [variants.default(provider, each) for provider in providers for each in values]
+        return [
+            (variants.default(provider, each), provider)
+            for provider in providers
+            for each in values
+        ]
 
     def _choose_static(self, static: Mapping[str, Sequence[Any]]) -> None:
         for name, values in static.items():
@@ -214,7 +202,7 @@ class EntryPoint:
         for variants in self._sets:
             variants.static = names
 
-    def _providers(self, given: Any) -> list[Mapping[str, Any] | None]:
+    def _providers(self, given: Any) -> list[Provider]:
         if given is None:
             given = self._made.options.connectivities
         if given is None:
@@ -286,30 +274,6 @@ def check_grid(definition: Definition) -> None:
             f"'{definition.name}' reads neighbours from tables, so its grid type is "
             "'unstructured', got 'cartesian'.",
         )
-
-
-def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
-    """Return the options with some of them changed; an unknown one is an error."""
-    known = [field.name for field in attrs.fields(CompilationOptions)]
-    for name in changes:
-        if name not in known:
-            raise OptionError(f"There is no compilation option '{name}'.", name=name, known=known)
-    named = changes.get("static_params")
-    if named is not None:
-        changes = {**changes, "static_params": (named,) if isinstance(named, str) else tuple(named)}
-    return attrs.evolve(options, **changes)
-
-
-def grid_name(grid_type: Any) -> str | None:
-    """Return the kind of grid as a word, whatever it was given as."""
-    if grid_type is None:
-        return None
-    name = str(getattr(grid_type, "value", grid_type)).lower()
-    if name not in ("cartesian", "unstructured"):
-        raise OptionError(
-            f"There is no grid type '{grid_type}'.", name=name, known=["cartesian", "unstructured"]
-        )
-    return name
 
 
 def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -36,7 +36,11 @@ class Program(EntryPoint, _core.Program):
             static=options.static_params or (),
         )
         self = super().__new__(
-            cls, made.definition.name, parameters, lambda *given: held[0]._missed(*given), reject  # noqa: PLW0108  (the same)
+            cls,
+            made.definition.name,
+            parameters,
+            lambda *given: held[0]._missed(*given),  # noqa: PLW0108  (the same)
+            reject,
         )
         held.append(self)
         self._sets = (variants,)

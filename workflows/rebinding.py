@@ -1,8 +1,11 @@
 """Notice that a name which a function sees was bound anew since the function was read.
 
-A definition is read when it is decorated, and again when it is first built for given types. What a
-name is bound to later counts from the next call or build on: each of them compares the
-objects behind the names with those that were read, by identity, which takes some 30 ns a name.
+A definition is read when it is decorated. Whenever one of its variants is built, and whenever it is
+called through Python, the objects behind all names that it and its callees see are
+compared with those that were read, by identity: global names, attributes of modules that the code
+mentions, nonlocal names, and what annotations written as strings mention. That takes some 30 ns a
+name. If one has changed, everything is read again and the variants so far are dropped. A program
+that is called natively looks only when a call needs a variant that is not there.
 """
 
 from __future__ import annotations
@@ -33,9 +36,9 @@ class Watch:
     def changed(self) -> bool:
         """Tell whether one of them holds another object now."""
         now = map(dict.get, self.namespaces, self.names)
-        return not all(map(operator.is_, now, self.values)) or any(
-            _content(cell) is not value for cell, value in self.cells
-        )
+        if not all(map(operator.is_, now, self.values)):
+            return True
+        return bool(self.cells) and any(_content(cell) is not value for cell, value in self.cells)
 
 
 def watch(definition: Definition) -> Watch:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from ..runtime import hooks
 from ..runtime.definition import Definition
 from ..runtime.errors import FieldforgeError
 from ..runtime.settings import current
@@ -23,6 +24,9 @@ from .variants import default_variant, variant_of
 
 if TYPE_CHECKING:  # most programs are built by their first call, see decision 0005
     from .background import Build
+
+
+Provider: TypeAlias = Mapping[str, Any] | None
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -64,52 +68,49 @@ class Variants:
         self,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
-        provider: Mapping[str, Any] | None,
+        provider: Provider,
     ) -> Variant:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
         static = self._static(args, kwargs) if self.static else ()
         return variant_of(self.parameters, args, kwargs, tables, static)
 
-    def default(
-        self, provider: Mapping[str, Any] | None, static: Static = (), domain: bool = False
-    ) -> Variant:
+    def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
         known = self.summary
         return default_variant(
             call_parameters(known), domain, tables_of(provider, known.tables), static
         )
 
-    def entry(self, variant: Variant) -> Any:
+    def entry(self, variant: Variant, provider: Provider = None) -> Any:
         """Return the entry of a variant, built if there is none yet."""
         found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
-        return self._build(variant, engine()) if found is None else found
+        return self._build(variant, engine(), provider) if found is None else found
 
-    def begin(self, variants: Iterable[Variant]) -> None:
+    def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
         from . import background
 
-        wanted, used = list(variants), engine()
-        for variant in wanted:
+        wanted, used, name = list(wanted), engine(), self.source().name
+        for variant, _ in wanted:
             if variant in self:
-                name = self.source().name
                 raise ValueError(
                     f"'{name}' is compiled already for {described(variant) or 'any arguments'}."
                 )
-        name = self.source().name
-        for variant in wanted:
-            task = _Task(self, variant, used)
+        for variant, provider in wanted:
+            task = _Task(self, variant, used, provider)
             self._under_way[variant] = background.begin(name, task)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Build what a call needs and return it; the call is then tried again."""
-        variant = self.variant(args, kwargs, kwargs.get("offset_provider"))
+        provider = kwargs.get("offset_provider")
+        variant = self.variant(args, kwargs, provider)
         if variant in self.table:
             variant = attrs.evolve(variant, unit=())  # fits any layout
         self.allow(variant, kwargs.get("enable_jit"))
-        return self.entry(variant)
+        return self.entry(variant, provider)
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:
         """Refuse to compile at a call where that is switched off; what the call says wins."""
@@ -138,9 +139,13 @@ class Variants:
         rows = [variant.text.replace("\n", "; ") or "any layout" for variant in self.table]
         return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
 
-    def _build(self, variant: Variant, used: Engine) -> Any:
+    def _build(self, variant: Variant, used: Engine, provider: Provider) -> Any:
         assert self.backend is not None, "embedded functions are not built"
-        made = build(self.source(), self.backend, variant, used)
+        definition = self.source()
+        if hooks.compile_variant_hook:
+            static = dict(variant.static)
+            hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
+        made = build(definition, self.backend, variant, used)
         known = self.table.setdefault(variant, made)
         if known is made:
             self.add(variant, made)
@@ -172,9 +177,10 @@ class _Task:
     variants: Variants
     variant: Variant
     engine: Engine
+    provider: Provider
 
     def __call__(self) -> Any:
-        return self.variants._build(self.variant, self.engine)
+        return self.variants._build(self.variant, self.engine, self.provider)
 
 
 def described(variant: Variant) -> str:

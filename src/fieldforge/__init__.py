@@ -54,14 +54,14 @@ from .workflows.graph import Workflow
 from .workflows.session import engine, using
 
 if _TYPE_CHECKING:
-    from ._core.definitions import CUPY_DEVICE_TYPE, is_scalar_type
+    from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
+    from ._core.definitions import is_scalar_type
     from .workflows.background import wait_for_compilation
     from .workflows.precompile import precompile
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CUPY_DEVICE_TYPE",
     "Backend",
     "CartesianConnectivity",
     "Collector",
@@ -145,7 +145,7 @@ if not _TYPE_CHECKING:  # type checkers would take it to have every name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__, *_LATE, *_MODULES})
 
 
 _install_excepthook(lambda: _settings.current().verbose_exceptions)

@@ -52,6 +52,8 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
             words.append(part)
         elif limit and symbols.ints.get(part, limit) < limit:
             words.append(Word("int", value=symbols.ints[part]))
+        elif isinstance(part, Apply) and part.op == "floordiv" and part.args[1] == Const(1):
+            pending.append(part.args[0])
         elif isinstance(part, Apply):
             # a b op c op: each operation follows its second operand
             first, *others = part.args

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const, TableBound, parts
+from ..ir.bounds import Apply, Bound, Const, TableBound, is_long, parts
 from ..ir.loops import Kernel, Load, Nest, Number, Store
 from ..ir.strides import Stride
 
@@ -21,14 +21,29 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
             for axis, dim in enumerate(buffer.dims):
                 if dim is not buffer.unit:
                     found[Stride(buffer.name, axis)] = None
-    for bound in _bounds(kernel):
-        symbol, _ = split(bound)
-        if symbol is not None and symbol not in found:
-            # what a table is asked is shared by the bounds of all that is gathered with it
-            asked = (part for part in parts(symbol) if isinstance(part, TableBound))
-            found |= dict.fromkeys(asked)
-            found[symbol] = None
+    symbols = dict.fromkeys(split(bound)[0] for bound in _bounds(kernel))
+    known = [symbol for symbol in symbols if symbol is not None]
+    # what many bounds share is computed once, before them
+    shared = (p for p in parts(*known) if isinstance(p, TableBound) or is_settled(p))
+    found |= dict.fromkeys(shared)
+    found |= dict.fromkeys(known)
     return tuple(found)
+
+
+def settled(bound: Bound) -> Bound:
+    """Return a bound that is long as one symbol: the integer of its own that it will be.
+
+    It is written as a quotient by 1, which nothing takes apart. So the boxes of a long
+    chain of regions do not grow.
+    """
+    if not is_long(bound) or is_settled(split(bound)[0]):
+        return bound
+    return Apply("floordiv", (bound, Const(1)))
+
+
+def is_settled(bound: Bound | None) -> bool:
+    """Tell whether a bound stands for an integer of its own."""
+    return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
 
 
 def split(bound: Bound) -> tuple[Bound | None, int]:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Ranges, hull
+from ..ir.bounds import Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
 from .hazards import is_pointwise
@@ -76,18 +76,28 @@ def _reads(
 
     A second box of the same field is what must be there because indices are moved inside.
     """
-    boxes: dict[tuple[str, Ranges | None], Ranges] = {}
+    found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
     for nest in nests:
         for reading in nest.reads:
             key = (reading.buffer, reading.box if reading.moved else None)
-            box = reading.box
-            boxes[key] = hull(boxes[key], box) if key in boxes else box
+            found.setdefault(key, {})[reading.box] = None
     targets = [store.target for store in stores]
-    found = []
+    reads = []
     for memory in ("table", "field"):
         for buffer in kernel.buffers:
-            own = [box for (name, _), box in boxes.items() if name == buffer.name]
+            own = [_hull(list(boxes)) for (name, _), boxes in found.items() if name == buffer.name]
             if buffer.memory == memory and own:
                 alike = is_pointwise(buffer.name, nests, targets, earlier)
-                found += [Read(statement, buffer.name, box, alike) for box in own]
-    return found
+                reads += [Read(statement, buffer.name, box, alike) for box in own]
+    return reads
+
+
+def _hull(boxes: Sequence[Ranges]) -> Ranges:
+    return tuple(
+        Range(
+            column[0].dim,
+            least(range_.start for range_ in column),
+            greatest(range_.stop for range_ in column),
+        )
+        for column in zip(*boxes, strict=True)
+    )

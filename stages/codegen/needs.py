@@ -15,6 +15,7 @@ import attrs
 from ...runtime.dimension import Dimension, DimensionKind
 from ..ir import bounds, dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges
+from .integers import settled
 from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
 from .points import Points
 
@@ -69,6 +70,33 @@ def joined(left: Need | None, right: Need) -> Need:
     return {dim: _hull(left[dim], span) for dim, span in right.items()}
 
 
+def around(needs: Sequence[Need]) -> Need:
+    """Return the smallest need around one or more, in time linear in their number."""
+    return {dim: _around([need[dim] for need in needs]) for dim in needs[0]}
+
+
+def _around(spans: Sequence[Span | None]) -> Span | None:
+    by_base: dict[tuple[Bound, Bound], Span] = {}
+    for span in spans:
+        if span is None:
+            return None
+        base = span.start, span.stop
+        both = _hull(by_base.get(base, span), span)
+        assert both is not None
+        by_base[base] = both
+    there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
+    if len(there) < 2:
+        return there[0] if there else _NOTHING
+    ranges = [span.range(_ANY) for span in there]
+    start = bounds.least(range_.start for range_ in ranges)
+    stop = bounds.greatest(range_.stop for range_ in ranges)
+    return _settled_span(start, stop, any(span.gated for span in there))
+
+
+def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:
+    return Span(settled(start), settled(stop), gated=gated)
+
+
 def _hull(left: Span | None, right: Span | None) -> Span | None:
     if left is None or right is None:
         return None
@@ -81,7 +109,7 @@ def _hull(left: Span | None, right: Span | None) -> Span | None:
         return attrs.evolve(left, before=before, beyond=beyond)
     ours, theirs = left.range(_ANY), right.range(_ANY)
     start, stop = bounds.minimum(ours.start, theirs.start), bounds.maximum(ours.stop, theirs.stop)
-    return Span(start, stop, gated=left.gated or right.gated)
+    return _settled_span(start, stop, left.gated or right.gated)
 
 
 _ANY: Final = Dimension("any")
@@ -120,7 +148,7 @@ def _entries_in(entries: Entries, rows: Span) -> Span:
     if not (rows.gated or entries.skip):
         return Span(start, stop)
     far = _far_unless([(start, stop)])
-    return Span(bounds.add(start, far), bounds.subtract(stop, far), gated=True)
+    return _settled_span(bounds.add(start, far), bounds.subtract(stop, far), True)
 
 
 def _far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:
@@ -172,7 +200,7 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
             return None
         if count is None:
             unsure.append((start, stop))
-        cut[side.dim] = Span(start, stop, gated=span.gated)
+        cut[side.dim] = _settled_span(start, stop, span.gated)
     return _gated(cut, unsure) if unsure else cut
 
 
@@ -184,7 +212,7 @@ def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
         if span is not None and dim.kind is not DimensionKind.LOCAL:
             range_ = span.range(dim)
             start, stop = bounds.add(range_.start, far), bounds.subtract(range_.stop, far)
-            gated[dim] = Span(start, stop, gated=True)
+            gated[dim] = _settled_span(start, stop, True)
     return gated
 
 

@@ -17,6 +17,7 @@ from .needs import (
     Boxes,
     Need,
     Span,
+    around,
     box_of,
     gated_like,
     inside,
@@ -291,8 +292,4 @@ def _count(uses: _Uses) -> int:
 
 def _around(uses: _Uses) -> Need:
     """Return the box around what all nests need."""
-    need: Need | None = None
-    for use in uses.values():
-        need = joined(need, use.need)
-    assert need is not None
-    return need
+    return around([use.need for use in uses.values()])

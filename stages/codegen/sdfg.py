@@ -45,8 +45,10 @@ class CodegenDace(Stage):
         from .interface import describe
         from .placement import Rules
         from .schedule import schedule
+        from .sdfg_limits import refuse_unsupported
         from .sdfg_source import sdfg_source
 
+        refuse_unsupported(lowered.program)
         dace_version()  # says how to install what is missing
         rules = Rules(self.target, self.arrays, self.inline)
         kernel, groups = schedule(lowered, variant, rules)

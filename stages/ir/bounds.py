@@ -13,8 +13,7 @@ walks them visits each part once. `str` does not; `key` is as good for sorting, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Final, Literal, TypeAlias
 
 import attrs
@@ -24,6 +23,8 @@ from ...runtime.dimension import Dimension
 Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
 
 LONGEST_KEY: Final = 200
+MOST_ARGUMENTS: Final = 24  # a minimum of more stays one argument of the next
+DEEPEST: Final = 3  # a deeper nest of minima and maxima does not take up constants
 DIGEST: Final = "~"  # what the key of a long bound begins with
 
 
@@ -59,17 +60,37 @@ class DomainSymbol:
         return f"{self.end}({self.field}, {self.dim.value})"
 
 
-@attrs.frozen(cache_hash=True)
-class Apply:
+@attrs.frozen(eq=False)
+class _Shared:
+    """What is made of other bounds: compared by a digest, because it may share parts many times.
+
+    `depth` is how many minima and maxima stand inside each other; `key` is the text, or a digest of
+    it where it is long.
+    """
+
+    digest: bytes = attrs.field(init=False, eq=False, repr=False)
+    key: str = attrs.field(init=False, eq=False, repr=False)
+    depth: int = attrs.field(init=False, eq=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, _Shared) and self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@attrs.frozen(eq=False)
+class Apply(_Shared):
     """An integer operation; printed `max(n, 3)`, `n + -1`, `floordiv(n, 2)`."""
 
     op: Operation
     args: tuple[Bound, ...]
 
-    @cached_property
-    def key(self) -> str:
-        """The text, or a digest of it where it is long."""
-        return _shortened(self._spelled([key_of(arg) for arg in self.args]))
+    def __attrs_post_init__(self) -> None:
+        deepest = max(map(_depth, self.args), default=0)
+        _set(self, "depth", deepest + (self.op in ("min", "max")))
+        _set(self, "digest", _digest(self.op, *map(_identity, self.args)))
+        _set(self, "key", _shortened(self._spelled([key_of(arg) for arg in self.args])))
 
     def __str__(self) -> str:
         return self._spelled([str(arg) for arg in self.args])
@@ -78,8 +99,8 @@ class Apply:
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
-@attrs.frozen(cache_hash=True)
-class TableBound:
+@attrs.frozen(eq=False)
+class TableBound(_Shared):
     """The smallest valid entry of a table in rows `start .. stop`, or one past the largest.
 
     0 where no entry there is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
@@ -90,10 +111,12 @@ class TableBound:
     start: Bound
     stop: Bound
 
-    @cached_property
-    def key(self) -> str:
-        """The text, or a digest of it where it is long."""
-        return _shortened(f"{self.end}({self.table}, {key_of(self.start)}, {key_of(self.stop)})")
+    def __attrs_post_init__(self) -> None:
+        _set(self, "depth", 0)
+        rows = map(_identity, (self.start, self.stop))
+        _set(self, "digest", _digest(self.end, self.table.encode(), *rows))
+        keys = f"{key_of(self.start)}, {key_of(self.stop)}"
+        _set(self, "key", _shortened(f"{self.end}({self.table}, {keys})"))
 
     def __str__(self) -> str:
         return f"{self.end}({self.table}, {self.start}, {self.stop})"
@@ -323,7 +346,8 @@ def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:
     choose = min if op == "min" else max
     constants: dict[tuple[Term, ...], int] = {}
     for bound in bounds:
-        for arg in bound.args if isinstance(bound, Apply) and bound.op == op else (bound,):
+        is_flat = isinstance(bound, Apply) and bound.op == op and len(bound.args) <= MOST_ARGUMENTS
+        for arg in bound.args if isinstance(bound, Apply) and is_flat else (bound,):
             terms, constant = _split(arg)
             constants[terms] = choose(constants.get(terms, constant), constant)
     order = sorted(constants, key=lambda terms: [_text_of_term(term) for term in terms])
@@ -338,6 +362,8 @@ def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
     if not isinstance(bound, Apply):
         return ((bound, 1),), 0
     if bound.op in ("min", "max"):
+        if bound.depth > DEEPEST:
+            return ((bound, 1),), 0
         _, constant = _split(bound.args[0])
         shifted = tuple(add(arg, -constant) for arg in bound.args) if constant else bound.args
         return ((Apply(bound.op, shifted), 1),), constant
@@ -356,7 +382,7 @@ def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
 def _join(terms: tuple[Term, ...], constant: int) -> Bound:
     if len(terms) == 1 and terms[0][1] == 1:
         (only, _) = terms[0]
-        if isinstance(only, Apply) and only.op in ("min", "max"):
+        if isinstance(only, Apply) and only.op in ("min", "max") and only.depth <= DEEPEST:
             return Apply(only.op, tuple(add(arg, constant) for arg in only.args))
     summands = [
         term if factor == 1 else Apply("mul", (term, Const(factor))) for term, factor in terms
@@ -368,6 +394,23 @@ def _join(terms: tuple[Term, ...], constant: int) -> Bound:
 
 def _text_of_term(term: Term) -> tuple[str, int]:
     return key_of(term[0]), term[1]
+
+
+_set: Final = object.__setattr__  # fills a value while it is made
+
+
+def _depth(bound: Bound) -> int:
+    return bound.depth if isinstance(bound, _Shared) else 0
+
+
+def _identity(bound: Bound) -> bytes:
+    return bound.digest if isinstance(bound, _Shared) else repr(bound).encode()
+
+
+def _digest(op: str, *parts: bytes) -> bytes:
+    """Return few bytes that tell an operation on its parts from every other."""
+    sizes = b"".join(b"%d " % len(part) for part in parts)
+    return blake2b(b"".join((op.encode(), b" ", sizes, *parts)), digest_size=16).digest()
 
 
 def _shortened(text: str) -> str:

@@ -187,9 +187,9 @@ class Neighbours(Value):
 class Reduce(Value):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 
-    `op` is sum, max or min. A sum starts at 0; the others at the first valid slot, and with none the
-    result is the lowest (max) or highest (min) finite number of the dtype. A value without the
-    local dimension is the same in every slot. Where slots may be missing, the result has the
+    `op` is sum, max or min. A sum starts at 0; the others at the first valid slot, and with none
+    the result is the lowest (max) or highest (min) finite number of the dtype. A value without
+    the local dimension is the same in every slot. Where slots may be missing, the result has the
     target dimension of the table.
     """
 

@@ -51,8 +51,7 @@ def _complaints(lowered: Lowered) -> Complaints:
     yield from _tables(program)
     yield from _rows(program, Rules(program.values, leaves, tables))
     yield from _statements(program, leaves)
-    for where, bound in _bounds(lowered):
-        yield from _bound(bound, leaves, tables, where)
+    yield from _symbols(lowered, leaves, tables)
     if lowered.boxes or lowered.reads:
         yield from _boxes(lowered, leaves)
 
@@ -179,14 +178,25 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
         yield from ((where, end) for each in box for end in (each.start, each.stop))
 
 
-def _bound(bound: Bound, leaves: Leaves, tables: Tables, where: str) -> Complaints:
-    for part in bounds.parts(bound):
-        if isinstance(part, ScalarSymbol) and not _is_integer(leaves.get(part.name)):
-            yield f"{where} has a bound in '{part}', which is no integer scalar"
-        if isinstance(part, DomainSymbol) and not _has(leaves.get(part.field), part):
-            yield f"{where} has a bound in '{part}', which no field leaf has"
-        if isinstance(part, TableBound) and part.table not in tables:
-            yield f"{where} has a bound in table '{part.table}', which is not declared"
+def _symbols(lowered: Lowered, leaves: Leaves, tables: Tables) -> Complaints:
+    """Check what bounds are made of: all at once, because they share their parts."""
+    found = dict.fromkeys(bound for _, bound in _bounds(lowered))
+    for part in bounds.parts(*found):
+        complaint = _symbol(part, leaves, tables)
+        if complaint:
+            places = (where for where, bound in _bounds(lowered) if part in bounds.parts(bound))
+            yield f"{next(places)} has a bound in '{part}', {complaint}"
+
+
+def _symbol(part: Bound, leaves: Leaves, tables: Tables) -> str:
+    match part:
+        case ScalarSymbol() if not _is_integer(leaves.get(part.name)):
+            return "which is no integer scalar"
+        case DomainSymbol() if not _has(leaves.get(part.field), part):
+            return "which no field leaf has"
+        case TableBound() if part.table not in tables:
+            return "whose table is not declared"
+    return ""
 
 
 def _is_integer(leaf: Leaf | None) -> bool:

@@ -78,8 +78,8 @@ class Areas:
 
     def added(self, number: int, dim: Dimension) -> int:
         """Return the area with a local dimension, of which slot 0 is asked for."""
-        ranges = (*self._areas[number].ranges, Range(dim, Const(0), Const(1)))
-        return self._with(number, ranges)
+        kept = (each for each in self._areas[number].ranges if each.dim is not dim)
+        return self._with(number, (*kept, Range(dim, Const(0), Const(1))))
 
     def renamed(self, number: int, dim: Dimension, new: Dimension) -> int:
         """Return the area with `new` in place of `dim`."""

@@ -167,15 +167,6 @@ def describe(meaning: Meaning) -> str:
             return "a tuple"
         case Text():
             return "a string"
-        case Axis() | Displacement() | DataOffset():
-            kind = "dimension" if isinstance(meaning, Axis) else "an offset along"
-            return f"{kind} '{meaning.dim.value}'"
-        case NeighbourTag():
-            return f"the offset '{meaning.type.name}[{meaning.index}]'"
-        case IndexOf():
-            return f"the index '{meaning.dim.value}({meaning.index})'"
-        case OffsetTag():
-            return f"offset '{meaning.type.name}'"
         case ScalarName():
             return f"type '{meaning.name}'"
         case CollectionName():
@@ -186,3 +177,19 @@ def describe(meaning: Meaning) -> str:
             return f"{meaning.definition.kind.replace('_', ' ')} '{meaning.definition.name}'"
         case Namespace():
             return f"namespace '{meaning.path}'"
+    return _describe_index(meaning)
+
+
+def _describe_index(
+    meaning: Axis | Displacement | DataOffset | NeighbourTag | IndexOf | OffsetTag,
+) -> str:
+    match meaning:
+        case Axis():
+            return f"dimension '{meaning.dim.value}'"
+        case NeighbourTag():
+            return f"the offset '{meaning.type.name}[{meaning.index}]'"
+        case IndexOf():
+            return f"the index '{meaning.dim.value}({meaning.index})'"
+        case OffsetTag():
+            return f"offset '{meaning.type.name}'"
+    return f"an offset along '{meaning.dim.value}'"

@@ -60,9 +60,9 @@ def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
     key, root = callee(scope, node.func, called)
     out, domain = _keyword(node, "out"), _keyword(node, "domain")
     if out is None:
-        raise MissingArgumentError(
-            scope.source.span(node), "out", True, notes=["Missing required keyword argument 'out'."]
-        )
+        missing = MissingArgumentError(scope.source.span(node), "out", True, hints=[ONLY_CALLS])
+        missing.message = "Missing required keyword argument 'out'."
+        raise missing
     references, result = _arguments(scope, node, called.path, root)
     outputs = _outputs(scope, out, domain, result)
     return syntax.CallStatement(key, references, outputs)

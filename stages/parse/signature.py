@@ -66,7 +66,7 @@ def _type(scope: Scope, node: ast.expr, value: Any) -> Any:
     """Turn an annotation into a type; one that nobody has evaluated yet is evaluated here."""
     try:
         return type_from_annotation(ast.unparse(node) if value is node else value, scope.closure)
-    except (FieldforgeError, ValueError, TypeError) as error:
+    except Exception as error:  # an annotation may be any object of the user
         note = error.message if isinstance(error, FieldforgeError) else str(error)
         raise InvalidAnnotationError(
             scope.source.span(node), ast.unparse(node), notes=[note]

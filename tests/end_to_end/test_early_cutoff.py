@@ -24,7 +24,7 @@ def built(text: str, path: Path, disk: Disk) -> dict[str, str]:
     seen = ff.Collector()
     with ff.using(ff.Engine(disk, observers=[seen])):
         spec.loader.exec_module(module)
-        module.diffuse.with_backend(ff.cpu).compile()
+        module.diffuse.with_backend(ff.cpu).build()
     ran = set(seen.ran())
     return {stage: "ran" if stage in ran else "found" for stage in STAGES}
 

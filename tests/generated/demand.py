@@ -68,13 +68,11 @@ def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
     return Demand(part.dims, ask)
 
 
-def gathered(
-    part: Demand, table: Table, dims: tuple[str, ...], columns: tuple[int, ...] | None
-) -> Demand:
-    """Return `part(table[k])` or, without columns, `part(table)`."""
+def gathered(part: Demand, table: Table, dims: tuple[str, ...]) -> Demand:
+    """Return `part(table[k])` or `part(table)`; both ask for all neighbours of the rows."""
 
     def ask(box: Box) -> None:
-        hull = table.hull(*box[table.target], columns)
+        hull = table.hull(*box[table.target])
         part({**box, table.source: hull})
 
     return Demand(dims, ask)
@@ -85,9 +83,7 @@ def reduced(part: Demand, table: Table, dims: tuple[str, ...]) -> Demand:
     return Demand(dims, lambda box: part({**box, table.local: (0, table.width)}))
 
 
-def column(
-    dims: tuple[str, ...], parts: tuple[Demand, ...], levels: tuple[int, int]
-) -> Demand:
+def column(dims: tuple[str, ...], parts: tuple[Demand, ...], levels: tuple[int, int]) -> Demand:
     """Return a scan: every argument is read on all levels that the statement writes."""
 
     def ask(box: Box) -> None:

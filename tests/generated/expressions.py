@@ -48,9 +48,13 @@ class Scope:
             if leaf.dtype == dtype and set(leaf.dims) <= set(within) and leaf.flags.exact
         ]
 
-    def new_parameter(self, d: Draw, dtype: str, within: tuple[str, ...], region: bool = False) -> Expr:
+    def new_parameter(
+        self, d: Draw, dtype: str, within: tuple[str, ...], region: bool = False
+    ) -> Expr:
         """Add a parameter to the operator and return it as an expression."""
         dims = ordered(dim for dim in within if not d.chance(20))
+        owners = {table.local: table.target for table in TABLES}
+        dims = ordered({*dims, *(owners[dim] for dim in dims if dim in owners)})
         dims = () if region or d.chance(12) else dims
         variable = Variable(f"a{len(self.parameters)}", Kind(dims, dtype), (PLAIN,), region)
         self.parameters.append(variable)
@@ -237,9 +241,7 @@ def _shiftable(dims: tuple[str, ...]) -> tuple[str, ...]:
 def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
     """Draw `f(I + 1)` or `f(I + 1, J - 2)`."""
     one = expression(d, scope, dtype, within, depth)
-    dims = [
-        dim for dim in _shiftable(one.dims) if not (one.flags.column and dim == VERTICAL)
-    ]
+    dims = [dim for dim in _shiftable(one.dims) if not (one.flags.column and dim == VERTICAL)]
     if not dims:
         return one
     steps = [(d.pick(dims), d.pick((1, -1, 2, -3))) for _ in range(2 if d.chance(20) else 1)]
@@ -253,15 +255,13 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
     )
 
 
-def _unstructured(
-    scope: Scope, within: tuple[str, ...]
-) -> list[tuple[int, Callable[..., Expr]]]:
+def _unstructured(scope: Scope, within: tuple[str, ...]) -> list[tuple[int, Callable[..., Expr]]]:
     if "local" in scope.features:  # inside of a reduction
         return [(8, neighbours)]
     options: list[tuple[int, Callable[..., Expr]]] = []
     if tables_of(within):
         options += [(5, gather)] if "gather" in scope.features else []
-        options += [(6, reduction)] if "reduce" in scope.features else []
+        options += [(6, reduction), (2, slot)] if "reduce" in scope.features else []
     return options
 
 
@@ -289,7 +289,7 @@ def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
     return Expr(
         f"{_callable(one)}({table.name}[{k}])",
         Kind(dims, dtype),
-        lambda env: gathered(one.mean(env), table, dims, (k,)),
+        lambda env: gathered(one.mean(env), table, dims),
         one.flags,
     )
 
@@ -306,7 +306,7 @@ def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     return Expr(
         f"{_callable(one)}({table.name})",
         Kind(dims, dtype),
-        lambda env: gathered(one.mean(env), table, dims, None),
+        lambda env: gathered(one.mean(env), table, dims),
         one.flags,
     )
 
@@ -327,6 +327,25 @@ def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth:
     rest = ordered(dim for dim in one.dims if dim != table.local)
     return Expr(
         f"{name}({one.text}, axis={table.local})",
+        Kind(rest, dtype),
+        lambda env: reduced(one.mean(env), table, rest),
+        one.flags,
+    )
+
+
+def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(C2E)[C2EDim(k)]`, or one slot of a sparse field."""
+    table = d.pick(tables_of(within))
+    if not table.valid_columns():
+        return expression(d, scope, dtype, within, depth)
+    inside = attrs.evolve(scope, features=scope.features | {"local"})
+    dims = ordered({*within, table.local})
+    one = expression(d, inside, dtype, dims, depth - 1)
+    scope.walks |= inside.walks
+    one = one if table.local in one.dims else neighbours(d, inside, dtype, dims, depth - 1)
+    rest = ordered(dim for dim in one.dims if dim != table.local)
+    return Expr(
+        f"{_callable(one)}[{table.local}({d.pick(table.valid_columns())})]",
         Kind(rest, dtype),
         lambda env: reduced(one.mean(env), table, rest),
         one.flags,

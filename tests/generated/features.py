@@ -58,7 +58,9 @@ def _operator(body: str, target: tuple[str, ...], source: tuple[str, ...]) -> Ca
 
 PROBES: Final[dict[str, tuple[Case, ...]]] = {
     "regions": (
-        _operator("concat_where(((K < 2) & (I >= 1)) | (3 == K), a0, a0 * 2.0)", ("I", "K"), ("I", "K")),
+        _operator(
+            "concat_where(((K < 2) & (I >= 1)) | (3 == K), a0, a0 * 2.0)", ("I", "K"), ("I", "K")
+        ),
     ),
     "scan": (_case(_SCAN, ("I", "K"), ("I", "K")),),
     "gather": (_operator("a0(E2V[1]) + a0(E2V[0])", ("Edge", "K"), ("Vertex", "K")),),

@@ -173,7 +173,13 @@ class Tally:
 def run(options: Options, folder: Path | None) -> Tally:
     """Run all programs; print each disagreement as a test, and write it to `folder`."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     tally = Tally()
     workers = [start(options, number) for number in range(options.jobs)]
@@ -216,7 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="other seeds draw other programs")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to make one small")
-    parser.add_argument("--features", help="'every', 'supported' (the default), or names with commas")
+    parser.add_argument(
+        "--features", help="'every', 'supported' (the default), or names with commas"
+    )
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     given = parser.parse_args(arguments)
     options = Options(given.count, given.seed, given.jobs, given.shrink, _features(given.features))

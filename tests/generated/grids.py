@@ -60,11 +60,10 @@ class Table:
         """Return the slots in which no row misses its neighbour."""
         return tuple(k for k in range(self.width) if all(row[k] >= 0 for row in self.entries))
 
-    def hull(self, start: int, stop: int, columns: tuple[int, ...] | None = None) -> tuple[int, int]:
+    def hull(self, start: int, stop: int) -> tuple[int, int]:
         """Return the range of the source that rows `start` to `stop` touch, (0, 0) for none."""
-        picked = columns if columns is not None else tuple(range(self.width))
         rows = self.entries[max(start, 0) : max(stop, 0)]
-        found = [row[k] for row in rows for k in picked if row[k] >= 0]
+        found = [entry for row in rows for entry in row if entry >= 0]
         return (min(found), max(found) + 1) if found else (0, 0)
 
 

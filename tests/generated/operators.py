@@ -17,6 +17,7 @@ from .expressions import (
     fielded,
 )
 from .grids import VERTICAL, Box, ordered
+from .regions import concat_where_of_pairs
 from .pieces import (
     DTYPES,
     FLOATS,
@@ -34,6 +35,7 @@ from .pieces import (
 )
 
 DEPTH: Final = 3
+EARLY: Final = "return"  # what stands for the result of an early return
 
 
 @attrs.frozen
@@ -70,7 +72,10 @@ def field_operator(
         for index in range(d.weighted([(3, 0), (4, 1), (3, 2), (2, 3), (1, 5)]))
     ]
     parts = _result(d, scope, within)
-    if scope.walks:
+    early = _early_return(d, scope, parts) if d.chance(12) else None
+    if early is not None:
+        statements.append(early)
+    if scope.walks and early is None:
         parts = _mapped(parts, lambda part: broadcast(part, ordered({*part.dims, VERTICAL})))
     return _assembled(name, scope, statements, _written(parts), parts)
 
@@ -85,13 +90,30 @@ def _dimensions(d: Draw, features: frozenset[str]) -> tuple[str, ...]:
     )
 
 
+def _early_return(d: Draw, scope: Scope, parts: Any) -> Statement | None:
+    """Draw `if c: return ...` with the type of the result, or nothing after a scan was called."""
+    condition = expression(d, scope, "bool", (), 2)
+    others = _mapped(parts, lambda part: exactly(d, scope, part.kind, DEPTH - 2))
+    if scope.walks:
+        return None
+
+    def run(names: dict[str, Meaning], env: Env) -> None:
+        names[EARLY] = _mapped(others, lambda part: part.mean(env))
+
+    lines = f"if {condition.text}:", f"    return {_written(others)}"
+    return Statement(lines, run)
+
+
 def _assembled(
     name: str, scope: Scope, statements: list[Statement], text: str, parts: Any
 ) -> Operator:
     lines = [f"    {line}" for statement in statements for line in statement.lines]
     signature = ", ".join(f"{each.name}: {each.type}" for each in scope.parameters)
     whole = [
-        "@field_operator(backend=None)", f"def {name}({signature}):", *lines, f"    return {text}"
+        "@field_operator(backend=None)",
+        f"def {name}({signature}):",
+        *lines,
+        f"    return {text}",
     ]
     flat = [part for _, part in _flat(parts)]
     names = [parameter.name for parameter in scope.parameters]
@@ -101,7 +123,8 @@ def _assembled(
         env = Env(meanings, target)
         for statement in statements:
             statement.run(meanings, env)
-        return _mapped(parts, lambda part: part.mean(env))
+        result = _mapped(parts, lambda part: part.mean(env))
+        return result if EARLY not in meanings else _either(result, meanings[EARLY])
 
     return Operator(
         name,
@@ -112,6 +135,12 @@ def _assembled(
         mean,
         scope.walks,
     )
+
+
+def _either(one: Meaning, other: Meaning) -> Meaning:
+    if isinstance(one, Demand):
+        return all_of(one.dims, one, other)
+    return tuple(_either(*pair) for pair in zip(one, other, strict=True))
 
 
 def _flat(parts: Any, path: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Expr]]:
@@ -179,6 +208,7 @@ def _statement(
 ) -> Statement:
     name = f"t{index}"
     options = [(6, "assign"), (2, "pair"), (2, "branch"), (1, "where"), (1, "again")]
+    options += [(1, "regions")] if "regions" in scope.features else []
     options += [(4, "call")] if known else []
     match d.weighted(options):
         case "pair":
@@ -187,6 +217,8 @@ def _statement(
             return _branch(d, scope, within, name)
         case "where":
             return _choice_of_pairs(d, scope, within, name)
+        case "regions":
+            return _regions_of_pairs(d, scope, within, name)
         case "call":
             return _call_statement(d, scope, name, d.pick(known))
         case "again" if scope.variables:
@@ -208,6 +240,8 @@ def _pair(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statemen
     """Draw a tuple that is kept, or one that is taken apart at once."""
     pair = tuple(expression(d, scope, _dtype(d), within, DEPTH - 1) for _ in range(2))
     kinds, flags = tuple(each.kind for each in pair), tuple(each.flags for each in pair)
+    if d.chance(15):
+        return _starred(scope, name, pair)
     if d.chance(50):
         scope.variables[name] = Variable(name, kinds, flags)
 
@@ -223,6 +257,21 @@ def _pair(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statemen
         names.update(zip(parts, [each.mean(env) for each in pair], strict=True))
 
     return Statement((f"{parts[0]}, {parts[1]} = {pair[0].text}, {pair[1].text}",), unpack)
+
+
+def _starred(scope: Scope, name: str, pair: tuple[Expr, ...]) -> Statement:
+    """Write `x, *rest = a, b, a`."""
+    first, rest = f"{name}x", f"{name}rest"
+    scope.variables[first] = Variable(first, pair[0].kind, (pair[0].flags,))
+    scope.variables[rest] = Variable(
+        rest, (pair[1].kind, pair[0].kind), (pair[1].flags, pair[0].flags)
+    )
+
+    def run(names: dict[str, Meaning], env: Env) -> None:
+        one, other = (each.mean(env) for each in pair)
+        names.update({first: one, rest: (other, one)})
+
+    return Statement((f"{first}, *{rest} = {pair[0].text}, {pair[1].text}, {pair[0].text}",), run)
 
 
 def _choice_of_pairs(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statement:
@@ -249,6 +298,20 @@ def _choice_of_pairs(d: Draw, scope: Scope, within: tuple[str, ...], name: str) 
     return Statement((f"{name} = where({mask.text}, {texts[0]}, {texts[1]})",), run)
 
 
+def _regions_of_pairs(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statement:
+    """Draw `concat_where` of two tuples."""
+    dtypes = _dtype(d), _dtype(d)
+    text, parts = concat_where_of_pairs(d, scope, dtypes, within, DEPTH - 2)
+    scope.variables[name] = Variable(
+        name, tuple(part.kind for part in parts), tuple(part.flags for part in parts)
+    )
+
+    def run(names: dict[str, Meaning], env: Env) -> None:
+        names[name] = tuple(part.mean(env) for part in parts)
+
+    return Statement((f"{name} = {text}",), run)
+
+
 def _branch(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statement:
     """Draw `if` and `else` on a scalar; both give the name one type."""
     condition = expression(d, scope, "bool", (), 2)
@@ -260,7 +323,12 @@ def _branch(d: Draw, scope: Scope, within: tuple[str, ...], name: str) -> Statem
     def run(names: dict[str, Meaning], env: Env) -> None:
         names[name] = all_of(kind.dims, one.mean(env), other.mean(env))
 
-    lines = f"if {condition.text}:", f"    {name} = {one.text}", "else:", f"    {name} = {other.text}"
+    lines = (
+        f"if {condition.text}:",
+        f"    {name} = {one.text}",
+        "else:",
+        f"    {name} = {other.text}",
+    )
     return Statement(lines, run)
 
 

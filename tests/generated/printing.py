@@ -7,7 +7,7 @@ from .literals import spell
 from .programs import Case, FieldSpec
 from .running import Disagreement, values_of
 
-CHECK = '''
+CHECK = """
 
 def run(backend):
     arguments = make_arguments()
@@ -23,7 +23,7 @@ def {name}():
         given = run(backend)
         for name, array in meant.items():
             {comparison}
-'''
+"""
 
 
 def test_source(found: Disagreement, name: str = "test_executions_agree") -> str:

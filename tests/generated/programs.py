@@ -137,9 +137,7 @@ def _statement(d: Draw, state: _State, operator: Operator) -> str:
     """Draw a call: what it writes, then arguments that cover what it reads."""
     found = leaves(operator.result)
     target = _target(d, state)
-    targets = [
-        target if operator.walks or not d.chance(20) else _target(d, state) for _ in found
-    ]
+    targets = [target if operator.walks or not d.chance(20) else _target(d, state) for _ in found]
     outs: list[FieldSpec] = []
     for (_, kind), box in zip(found, targets, strict=True):
         outs.append(_output(d, state, kind, {dim: box[dim] for dim in kind.dims}, outs))
@@ -169,9 +167,7 @@ def _target(d: Draw, state: _State) -> Box:
     return target
 
 
-def _output(
-    d: Draw, state: _State, kind: Kind, box: Box, taken: list[FieldSpec]
-) -> FieldSpec:
+def _output(d: Draw, state: _State, kind: Kind, box: Box, taken: list[FieldSpec]) -> FieldSpec:
     """Draw a field to write: one that is there already, or a new one with some room around."""
     known = [
         spec for spec in state.fields

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from itertools import pairwise, product
 from typing import Final, TypeAlias
 
+import attrs
+
 from .demand import Demand
 from .expressions import Scope, expression
 from .grids import Box, ordered
-from .pieces import PLAIN, Draw, Env, Expr, Kind
+from .pieces import Draw, Env, Expr, Kind
 
 Truth: TypeAlias = Callable[[Env, dict[str, int]], bool]  # at a point
 Cuts: TypeAlias = Callable[[Env], list[tuple[str, int]]]  # where the truth may change
+Condition: TypeAlias = tuple[str, frozenset[str], Truth, Cuts]  # text, dimensions, and these
 
 _COMPARE: Final = {
     "<": operator.lt, ">=": operator.ge, "==": operator.eq, "<=": operator.le, ">": operator.gt,
@@ -25,9 +28,29 @@ _MIRRORED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!="
 def concat_where(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
     """Draw a selection of regions along dimensions out of `within`."""
     along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
-    text, dims, truth, cuts = _condition(d, scope, along, d.weighted([(6, 0), (3, 1), (1, 2)]))
+    condition = _condition(d, scope, along, d.weighted([(6, 0), (3, 1), (1, 2)]))
     one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
-    kind = Kind(ordered({*dims, *one.dims, *other.dims}), dtype)
+    made = _selected(condition, one, other)
+    text = f"concat_where({condition[0]}, {one.text}, {other.text})"
+    return attrs.evolve(made, text=text)
+
+
+def concat_where_of_pairs(
+    d: Draw, scope: Scope, dtypes: tuple[str, str], within: tuple[str, ...], depth: int
+) -> tuple[str, tuple[Expr, ...]]:
+    """Draw a selection between two tuples; return its text and its elements."""
+    along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
+    condition = _condition(d, scope, along, d.weighted([(6, 0), (3, 1)]))
+    pairs = [tuple(expression(d, scope, each, within, depth) for each in dtypes) for _ in range(2)]
+    texts = [f"({pair[0].text}, {pair[1].text})" for pair in pairs]
+    parts = tuple(_selected(condition, *both) for both in zip(*pairs, strict=True))
+    return f"concat_where({condition[0]}, {texts[0]}, {texts[1]})", parts
+
+
+def _selected(condition: Condition, one: Expr, other: Expr) -> Expr:
+    """Return what is read for one element; the text is up to the caller."""
+    _, dims, truth, cuts = condition
+    kind = Kind(ordered({*dims, *one.dims, *other.dims}), one.dtype)
 
     def mean(env: Env) -> Demand:
         branches = one.mean(env), other.mean(env)
@@ -39,13 +62,10 @@ def concat_where(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], dep
 
         return Demand(kind.dims, ask)
 
-    flags = PLAIN | one.flags | other.flags
-    return Expr(f"concat_where({text}, {one.text}, {other.text})", kind, mean, flags)
+    return Expr("", kind, mean, one.flags | other.flags)
 
 
-def _condition(
-    d: Draw, scope: Scope, along: list[str], depth: int
-) -> tuple[str, frozenset[str], Truth, Cuts]:
+def _condition(d: Draw, scope: Scope, along: list[str], depth: int) -> Condition:
     if depth <= 0:
         return _comparison(d, scope, along)
     left = _condition(d, scope, along, depth - 1)
@@ -60,9 +80,7 @@ def _condition(
     return text, left[1] | right[1], truth, lambda env: left[3](env) + right[3](env)
 
 
-def _comparison(
-    d: Draw, scope: Scope, along: list[str]
-) -> tuple[str, frozenset[str], Truth, Cuts]:
+def _comparison(d: Draw, scope: Scope, along: list[str]) -> Condition:
     dim, op = d.pick(along), d.pick(tuple(_COMPARE))
     text, number = _bound(d, scope)
     mirrored = d.chance(20)

@@ -139,7 +139,9 @@ def _variant(run: Run) -> Variant:
     tables = sorted(run.tables.items())
     return attrs.evolve(
         found,
-        tables=tuple((name, table.shape[-1], table.skip_value is not None) for name, table in tables),
+        tables=tuple(
+            (name, table.shape[-1], table.skip_value is not None) for name, table in tables
+        ),
     )
 
 
@@ -273,4 +275,9 @@ def _told(error: BaseException) -> str:
     """Return an error as a line, and where it came from as more lines."""
     first = f"{type(error).__name__}: {str(error).strip()}"
     frames = traceback.extract_tb(error.__traceback__)[-3:]
-    return "\n".join([first, *(f"  in {frame.name}, line {frame.lineno} of {frame.filename}" for frame in frames)])
+    return "\n".join(
+        [
+            first,
+            *(f"  in {frame.name}, line {frame.lineno} of {frame.filename}" for frame in frames),
+        ]
+    )

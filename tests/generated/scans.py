@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from .demand import Meaning, column
@@ -17,8 +18,11 @@ DEPTH: Final = 3
 def scan_operator(d: Draw, name: str, features: frozenset[str]) -> Operator:
     """Draw an operator that walks columns; its arguments have dimensions, its body has none."""
     dims = _dimensions(d, features)
-    dtypes = [d.pick(DTYPES[:4]) if d.chance(80) else d.pick(DTYPES) for _ in range(d.pick((1, 2, 3)))]
-    state: Any = Kind((), dtypes[0]) if len(dtypes) == 1 else tuple(Kind((), each) for each in dtypes)
+    dtypes = [
+        d.pick(DTYPES[:4]) if d.chance(80) else d.pick(DTYPES) for _ in range(d.pick((1, 2, 3)))
+    ]
+    nested = len(dtypes) == 3 and d.chance(40)
+    state: Any = _nest([Kind((), each) for each in dtypes], nested)
     arguments = [
         Variable(f"a{i}", Kind((), d.pick(DTYPES[:5])), (PLAIN,)) for i in range(d.pick((1, 2, 3)))
     ]
@@ -35,10 +39,10 @@ def scan_operator(d: Draw, name: str, features: frozenset[str]) -> Operator:
     forward = not d.chance(50)
     text = "\n".join(
         [
-            f"@scan_operator(axis=K, forward={forward}, init={_tuple(first)}, backend=None)",
+            f"@scan_operator(axis=K, forward={forward}, init={_spell(_nest(first, nested))}, backend=None)",
             f"def {name}({signature}) -> {annotation(state)}:",
             *(f"    {line}" for line in lines),
-            f"    return {_tuple(parts)}",
+            f"    return {_spell(_nest(parts, nested))}",
         ]
     )
     return _finished(d, name, text, dims, state, arguments)
@@ -53,7 +57,7 @@ def _finished(
         own = dims if index == 0 else ordered(dim for dim in dims if d.chance(60))
         given.append(Variable(argument.name, Kind(own, argument.type.dtype), (PLAIN,)))
     kinds = [Kind(dims, kind.dtype) for _, kind in leaves(state)]
-    result: Any = kinds[0] if isinstance(state, Kind) else tuple(kinds)
+    result: Any = _fields(state, lambda kind: Kind(dims, kind.dtype))
 
     def mean(values: list[Meaning], target: Box) -> Meaning:
         levels = target[VERTICAL]
@@ -61,7 +65,8 @@ def _finished(
         # Embedded execution walks the levels even where nobody uses the result.
         point = {dim: (start, start + 1) for dim, (start, _) in target.items()}
         made[0]({dim: (0, 1) if dim not in point else point[dim] for dim in dims})
-        return made[0] if isinstance(state, Kind) else made
+        waiting = iter(made)
+        return _fields(state, lambda kind: next(waiting))
 
     return Operator(
         name, text, tuple(given), result, tuple(Flags(column=True) for _ in kinds), mean, True
@@ -89,5 +94,18 @@ def _line(d: Draw, scope: Scope, name: str) -> str:
     return line
 
 
-def _tuple(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+def _nest(parts: list[Any], nested: bool) -> Any:
+    """Return one part as it is, several as a tuple, or the first two as a tuple inside of it."""
+    if len(parts) == 1:
+        return parts[0]
+    return ((parts[0], parts[1]), parts[2]) if nested else tuple(parts)
+
+
+def _spell(parts: Any) -> str:
+    return parts if isinstance(parts, str) else f"({', '.join(map(_spell, parts))})"
+
+
+def _fields(type_: Any, change: Callable[[Kind], Any]) -> Any:
+    if isinstance(type_, Kind):
+        return change(type_)
+    return tuple(_fields(part, change) for part in type_)

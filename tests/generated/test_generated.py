@@ -134,11 +134,11 @@ def test_demand_follows_shifts_and_tables():
     asked = []
     table = next(table for table in TABLES if table.name == "E2V")
     vertex = Demand(("Vertex", "K"), asked.append)
-    edge = gathered(shifted(vertex, (("K", 1),)), table, ("Edge", "K"), (1,))
+    edge = gathered(shifted(vertex, (("K", 1),)), table, ("Edge", "K"))
 
     edge({"Edge": (2, 4), "K": (0, 5)})
 
-    touched = [table.entries[row][1] for row in (2, 3)]
+    touched = [*table.entries[2], *table.entries[3]]
     assert asked == [{"Vertex": (min(touched), max(touched) + 1), "K": (1, 6)}]
 
 

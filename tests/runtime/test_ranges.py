@@ -86,7 +86,7 @@ def test_1_3_unit_range_takes_many_forms(given, expected):
     assert unit_range(given) == expected
 
 
-@pytest.mark.parametrize("wrong", [range(0, 5, 2), "ab", 2.5, (1, 2, 3), (1.5, 2)])
+@pytest.mark.parametrize("wrong", [range(0, 5, 2), range(0, 4, 2), "ab", 2.5, (1, 2, 3), (1.5, 2)])
 def test_1_3_unit_range_refuses_the_rest(wrong):
     with pytest.raises(ValueError, match="Expected"):
         unit_range(wrong)

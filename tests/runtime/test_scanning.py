@@ -307,6 +307,28 @@ def test_6_each_output_is_walked_on_its_own_levels(a):
     assert np.array_equal(part.asnumpy(), 2.0 * walked(a, range(2, 5))[:, 2:5])
 
 
+@pytest.mark.parametrize("empty", [{I: (0, 4), K: (6, 6)}, {I: (2, 2), K: (0, 6)}])
+def test_6_where_nothing_is_written_no_level_is_needed(a, empty):
+    out = zeros({I: 4, K: 6})
+
+    running_sum(as_field([I, K], a)[:, 2:4], out=out, domain=empty)
+    running_sum(1.0, out=zeros({K: 0}))
+
+    assert not out.asnumpy().any()
+
+
+def test_6_a_scan_whose_result_nobody_needs_walks_nothing():
+    @Decorated
+    def pointwise(x: IField) -> IField:
+        unused = running_sum(1.0)  # noqa: F841
+        return x + 1.0
+
+    out = zeros({I: 2})
+    pointwise(as_field([I], [1.0, 2.0]), out=out)
+
+    assert out.asnumpy().tolist() == [2.0, 3.0]
+
+
 def test_6_a_scan_may_write_onto_its_argument(a):
     x = as_field([I, K], a)
 

@@ -19,12 +19,12 @@ from fieldforge.runtime.errors import (
     MissingArgumentError,
     OptionError,
     UndefinedSymbolError,
-    UnsupportedPythonFeatureError,
 )
 from fieldforge.runtime.field import Field, make
 from fieldforge.workflows import decorators
 from fieldforge.workflows.backends import cpu, reference
-from fieldforge.workflows.decorators import field_operator, program, scan_operator
+from fieldforge.workflows.background import wait_for_compilation
+from fieldforge.workflows.decorators import field_operator, program
 from fieldforge.workflows.variant_table import NotCompiledError
 
 I, J = Dimension("I"), Dimension("J")
@@ -149,21 +149,9 @@ def test_error_names_the_program_that_was_being_built():
     assert any("'wrong'" in note for note in caught.value.__notes__)
 
 
-def test_scans_are_refused_at_the_place_of_the_function():
-    with pytest.raises(UnsupportedPythonFeatureError, match="scan_operator") as caught:
-
-        @scan_operator(axis=K, forward=True, init=0.0)
-        def total(state: float, x: float) -> float:
-            return state + x
-
-    assert caught.value.location.file == __file__
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"static_params": ("n",)}, "'static_params' is not supported yet"),
-        ({"static_domains": True}, "'static_domains' is not supported yet"),
         (
             {"enable_jti": True},
             "no compilation option 'enable_jti'.\nHint: Did you mean 'enable_jit'",
@@ -224,6 +212,7 @@ def test_operator_does_not_warn(u):
 @pytest.mark.needs_compiler
 def test_compile_builds_what_a_call_then_uses(u, seen):
     compiled = smooth.with_backend(cpu).compile()
+    wait_for_compilation()
     built = len(seen.ran("compile"))
 
     compiled(u, zeros({I: 8, J: 6}))
@@ -366,11 +355,6 @@ def test_own_pass_is_run_keyed_and_shown(u, seen):
 
 def keep(program):
     return program
-
-
-def test_static_arguments_of_compile_are_refused_for_now():
-    with pytest.raises(OptionError, match="'n' are not supported yet"):
-        smooth.with_backend(cpu).compile(n=[1, 2])
 
 
 def test_compile_of_an_embedded_program_is_refused():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.types import FieldType, ScalarType, TupleType
+from fieldforge.runtime.dimension import Dimension, DimensionKind, flip_staggered
+from fieldforge.runtime.types import DomainType, FieldType, OffsetType, ScalarType, TupleType
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.syntax_text import show
 
-I = Dimension("I")
+I, Ih = Dimension("I"), flip_staggered(Dimension("I"))
+L = Dimension("E2C", DimensionKind.LOCAL)
+E2C = OffsetType("E2C", Dimension("Cell"), (Dimension("Edge"), L))
+REGION = DomainType((I,))
 FLOAT, BOOL, INT = ScalarType("float64"), ScalarType("bool"), ScalarType("int32")
 FIELD = FieldType((I,), FLOAT)
 PAIR = TupleType((FIELD, FLOAT))
@@ -33,6 +36,27 @@ PAIR = TupleType((FIELD, FLOAT))
             syntax.ShiftBy(field=0, dim=I, offset=-1, type=FIELD),
             "shift %0 I-1 : Field[[I], float64]",
         ),
+        (
+            syntax.ShiftBy(field=0, dim=I, offset=0, onto=Ih, type=FIELD),
+            "shift %0 I+0 onto _StaggeredI : Field[[I], float64]",
+        ),
+        (
+            syntax.Displace(field=0, dim=I, by=2, type=FIELD),
+            "displace %0 I %2 : Field[[I], float64]",
+        ),
+        (
+            syntax.Neighbour(field=0, offset=E2C, index=1, type=FLOAT),
+            "neighbour %0 E2C[1] : float64",
+        ),
+        (syntax.Neighbours(field=0, offset=E2C, type=FLOAT), "neighbours %0 E2C : float64"),
+        (syntax.Reduction(op="max", field=0, dim=L, type=FLOAT), "reduce max %0 E2C : float64"),
+        (syntax.LocalElement(field=0, dim=L, index=2, type=FLOAT), "slot %0 E2C[2] : float64"),
+        (syntax.Inside(dim=I, op="lt", bound=0, type=REGION), "inside I lt %0 : Domain[I]"),
+        (syntax.Regions(op="or", left=0, right=1, type=REGION), "or of regions %0 %1 : Domain[I]"),
+        (
+            syntax.ConcatWhere(region=0, then=1, otherwise=2, type=FLOAT),
+            "concat %0 %1 %2 : float64",
+        ),
         (syntax.Broadcast(arg=0, type=FIELD), "broadcast %0 : Field[[I], float64]"),
         (syntax.Cast(arg=0, type=INT), "cast %0 : int32"),
         (syntax.CallOf(callee="lap:12ab", args=(0,), type=FLOAT), "call lap:12ab %0 : float64"),
@@ -44,6 +68,15 @@ def test_a_node_is_one_line(node, text):
 
     assert show(operator, {}).split("\n") == [
         f"operator f() -> {node.type}", f"  %0  {text}", "  return %0",
+    ]  # fmt: skip
+
+
+def test_a_scan_says_how_it_walks():
+    state = syntax.Parameter("s", FLOAT)
+    scan = syntax.Scan("f", (state,), (), (syntax.Return(0),), FLOAT, I, False, ("0.5",))
+
+    assert show(scan, {}).split("\n")[:2] == [
+        "scan f(s: float64) -> float64", "  along I backward from 0.5",
     ]  # fmt: skip
 
 

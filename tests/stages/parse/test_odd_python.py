@@ -3,6 +3,7 @@
 # ruff: noqa: E501, PT017, SIM905 - tables of snippets; both outcomes are right
 from __future__ import annotations
 
+import dataclasses
 import enum
 import math
 import random
@@ -14,12 +15,14 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.connectivity import FieldOffset
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.definition import ScanOptions
+from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.errors import DSLError
 from fieldforge.runtime.field import Field
 from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")
+K = Dimension("K", DimensionKind.VERTICAL)
 
 
 class Wind(NamedTuple):
@@ -32,6 +35,15 @@ class Const(enum.Enum):
     B = "b"
 
 
+class Weight(np.float64, enum.Enum):
+    A = 0.25
+
+
+@dataclasses.dataclass(frozen=True)
+class Consts:
+    c: float
+
+
 class Nasty:
     def __getattr__(self, name):
         raise RuntimeError(name)
@@ -41,7 +53,10 @@ ATOMS = (
     "x|y|n|k|c|b|t|w|1|0|-1|2.5|True|None|'a'|...|1j|I|J|K|Off|Wind|Const|Const.A|Const.A.value|C|CS|np|"
     "np.float32|math|math.pi|math.sin|where|broadcast|astype|sqrt|minimum|neighbor_sum|float64|int32|"
     "int|float|bool|abs|min|nasty|g|undefined|()|(I,)|(I, J)|(x, n)|w.u|t[0]|CS[0]|Const.Z|b'x'|"
-    "x(I + 1)|y(I + 1, J - 1)|I + 1|Off[0]|x.y|10**30|99999999999999999999"
+    "x(I + 1)|y(I + 1, J - 1)|I + 1|Off[0]|x.y|10**30|99999999999999999999|"
+    "C2E|E2C|E2C[0]|C2E[n]|C2EDim|C2EDim(0)|E2CDim(1)|Koff|Koff[-1]|K + 0.5|Ih - 1.5|e(C2E)|cc(E2C[1])|co|"
+    "co[C2EDim(0)]|neighbor_sum(e(C2E), axis=C2EDim)|K < n|0 < K|K == 3|K != n|as_offset(Ioff, x)|"
+    "scan|scan(x)|scan(k, n)|max_over(co, axis=C2EDim)|sw|W.A|W.A.value|consts.c"
 ).split("|")
 TAME = ("x", "y", "n", "k", "c", "b", "t", "w", "1", "2.5", "True", "x(I + 1)", "t[0]", "w.u", "C")
 FORMS = (
@@ -53,9 +68,13 @@ FORMS = (
     "broadcast({0}, {1})", "astype({0}, {1})", "float64({0})", "int32({0})", "g({0}, {1})",
     "Wind({0}, v={1})", "[{0}]", "{{{0}: {1}}}", "lambda: {0}", "f'{{{0}}}'", "(z := {0})",
     "{0}(*{1})", "{0}(**{1})", "minimum({0}, {1})", "sqrt({0})", "I + {0}", "x(I + {0})", "x({0})",
+    "K < {0}", "{0} <= K", "K == {0}", "concat_where({0}, {1}, {2})", "concat_where(K < {0}, {1}, {2})",
+    "neighbor_sum({0}, axis=C2EDim)", "min_over({0}, axis={1})", "neighbor_sum({0}, {1})", "e({0})", "cc({0})",
+    "as_offset({0}, {1})", "x(as_offset(Ioff, {0}))", "co[{0}]", "C2EDim({0})", "E2C[{0}]", "scan({0})",
+    "scan(x={0}, y={1})", "{0}({1})({2})", "x(I + {0})(I - 1)", "(K < {0}) & {1}", "(K < {0}) | (I > {1})",
 )  # fmt: skip
 STATEMENTS = (
-    "x = {0}", "z = {0}", "z = x = {0}", "z, y = {0}", "z, *y = {0}", "*z, = {0}", "z: float = {0}",
+    "x = {0}", "scan({0}, 1.0, out={1})", "scan(x, {0}, out=x, domain={{I: ({1}, 3), K: (0, 1)}})", "z = {0}", "z = x = {0}", "z, y = {0}", "z, *y = {0}", "*z, = {0}", "z: float = {0}",
     "z: F = {0}", "z: {0} = {1}", "z: undefined.thing", "if {0}:\n        z = {1}", "return {0}",
     "if {0}:\n        return {1}\n    else:\n        z = {2}", "x += {0}", "pass", "{0}", "del x",
     "for i in {0}:\n        z = {1}", "z[0] = {0}", "(z, (y, x)) = {0}", "g({0}, out={1})",
@@ -85,19 +104,26 @@ def function(numbers):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(60))
-def test_odd_functions_give_a_tree_or_a_located_error(seed, define, operator):
+def test_odd_functions_give_a_tree_or_a_located_error(seed, define, operator, scan):
     numbers = random.Random(seed)
-    text = "def f(x: F, y: IJ, n: int32, k: float, c: bool, b: B, t: tuple[F, float], w: Wind):\n"
+    parameters = (
+        "x: F, y: IJ, n: int32, k: float, c: bool, b: B, t: tuple[F, float], w: Wind, e: EK, cc: CK, "
+        "co: Coeff, sw: tuple[float, bool]"
+    )
+    text = f"def f({parameters}):\n"
     names = {
         "Off": FieldOffset("Off", I, (I,)), "Wind": Wind, "Const": Const, "C": 2.5, "math": math,
         "CS": (1, (2.0, I)), "nasty": Nasty(), "g": operator("def g(a: F, k: float):\n    return a * k"),
-        "types": types,
+        "types": types, "W": Weight, "consts": Consts(2.0),
+        "scan": scan("def scan(s: float, x: float, y: float):\n    return s + x * y"),
     }  # fmt: skip
     for _ in range(20):
+        kind = numbers.choice(["field_operator", "field_operator", "program", "scan_operator"])
+        options = ScanOptions(K, True, numbers.choice([0.0, (0.0, True)]))
+        head = "def f(sw: tuple[float, bool], x: float, n: int32, k: float, c: bool, t: tuple[float]):\n"
+        header = head if kind == "scan_operator" else text
         try:
-            definition = define(
-                text + function(numbers), numbers.choice(["field_operator", "program"]), **names
-            )
+            definition = define(header + function(numbers), kind, options=options, **names)
         except SyntaxError:
             continue
         try:
