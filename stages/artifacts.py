@@ -83,13 +83,15 @@ class Variant:
     that is called directly gets a `domain=`: its bounds are the int64 scalars
     `domain.L.D.start` and `domain.L.D.stop` for leaf L of the output and its axis D.
     `tables` are the neighbour tables of the offset provider by name: width, and whether entries may
-    be skipped; never their contents or sizes.
+    be skipped; never their contents or sizes. `alike` are groups of leaves of outputs that are
+    written on the same ranges, as far as they have the same dimensions: then one walk serves all.
     """
 
     unit: tuple[tuple[str, str], ...] = ()
     static: tuple[tuple[str, str], ...] = ()
     domain: bool = False
     tables: tuple[tuple[str, int, bool], ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
 
     @property
     def text(self) -> str:
@@ -102,6 +104,7 @@ class Variant:
                 f"table {name}: {width} neighbours{', some missing' if skip else ''}"
                 for name, width, skip in self.tables
             ]
+            + [f"written on the same ranges: {', '.join(names)}" for names in self.alike]
         )
 
     def files(self) -> Mapping[str, bytes]:

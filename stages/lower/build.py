@@ -15,7 +15,7 @@ from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Ranges
 from ..ir.dataflow import Dataflow, Leaf, Statement, Store, union_of
-from .domains import bound_of, box_of, domain_given, domain_scalar, whole
+from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
 from .graph import Graph
 from .inline import Frame, Inliner, Levels
@@ -42,6 +42,7 @@ class _Builder:
     inliner: Inliner
     graph: Graph
     tables: Tables
+    alike: Alike
     written: Counter[str] = attrs.field(factory=Counter)
     statements: list[Statement] = attrs.field(factory=list)
 
@@ -139,7 +140,8 @@ def _from_operator(operator: syntax.Callee, operators: Callees, variant: Variant
         [*operators, ("", operator)],
         variant,
     )
-    boxes = [domain_given(leaf) if variant.domain else whole(leaf) for leaf in outputs]
+    box = domain_given if variant.domain else whole
+    boxes = [box(leaf, builder.alike) for leaf in outputs]
     args = list(builder.arguments(parameters).values())
     builder.call(operator, args, list(zip(outputs, boxes, strict=True)))
     return builder.finish(operator.name, [*(name for name, _ in given), OUT, *scalars])
@@ -158,7 +160,10 @@ def _from_program(program: syntax.Program, operators: Callees, variant: Variant)
             return bound_of(builder.graph, builder.inliner.expression(frame, root)[0])
 
         targets = [builder.leaves[leaf_name(out.parameter, out.path)] for out in call.outputs]
-        boxes = [box_of(leaf, out, bound) for leaf, out in zip(targets, call.outputs, strict=True)]
+        boxes = [
+            box_of(leaf, out, bound, builder.alike)
+            for leaf, out in zip(targets, call.outputs, strict=True)
+        ]
         builder.call(callees[call.callee], args, list(zip(targets, boxes, strict=True)))
         written = dict.fromkeys(out.parameter for out in call.outputs)
         arguments.update(builder.arguments(parameters[name] for name in written))
@@ -176,7 +181,12 @@ def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Buil
     graph = Graph()
     tables = Tables.of(variant.tables, (callee.nodes for _, callee in operators))
     inliner = Inliner(graph, dict(operators), tables)
-    return _Builder(by_name, dict(variant.static), inliner, graph, tables)
+    alike = {
+        name: [by_name[each] for each in names if each in by_name]
+        for names in variant.alike
+        for name in names
+    }
+    return _Builder(by_name, dict(variant.static), inliner, graph, tables, alike)
 
 
 def _all_leaves(parameters: Iterable[tuple[str, Type]], first: int = 0) -> Iterator[Leaf]:

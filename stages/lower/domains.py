@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...runtime.dimension import Dimension
 from ...runtime.errors import DSLError
@@ -15,6 +15,7 @@ from ..ir.syntax import DomainRange, Output, OutputSlice
 from .graph import Graph
 
 LARGEST_POWER: Final = 8
+NONE: Final[Mapping[str, Sequence[Leaf]]] = {}
 
 BINARY: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
     "add": bounds.add,
@@ -28,14 +29,18 @@ BINARY: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
 }
 
 
-def whole(leaf: Leaf) -> Ranges:
+Alike: TypeAlias = Mapping[str, Sequence[Leaf]]  # leaves with the same ranges, by the name of each
+
+
+def whole(leaf: Leaf, alike: Alike = NONE) -> Ranges:
     """Return the box of all of a field."""
-    return tuple(Range(dim, *ends(leaf, dim)) for dim in leaf.dims)
+    return tuple(Range(dim, *ends(leaf, dim, alike)) for dim in leaf.dims)
 
 
-def ends(leaf: Leaf, dim: Dimension) -> tuple[Bound, Bound]:
+def ends(leaf: Leaf, dim: Dimension, alike: Alike = NONE) -> tuple[Bound, Bound]:
     """Return the first index of a field along `dim`, and one past the last."""
-    return DomainSymbol("start", leaf.name, dim), DomainSymbol("stop", leaf.name, dim)
+    name = _first_alike(leaf, dim, alike).name
+    return DomainSymbol("start", name, dim), DomainSymbol("stop", name, dim)
 
 
 def domain_scalar(leaf: Leaf, dim: Dimension, end: str) -> str:
@@ -43,35 +48,35 @@ def domain_scalar(leaf: Leaf, dim: Dimension, end: str) -> str:
     return f"domain.{leaf.name}.{dim.value}.{end}"
 
 
-def domain_given(leaf: Leaf) -> Ranges:
+def domain_given(leaf: Leaf, alike: Alike = NONE) -> Ranges:
     """Return the box of a field whose bounds are scalars of the call."""
-    return tuple(
-        Range(
-            dim,
-            ScalarSymbol(domain_scalar(leaf, dim, "start")),
-            ScalarSymbol(domain_scalar(leaf, dim, "stop")),
-        )
-        for dim in leaf.dims
-    )
+    return tuple(_given(_first_alike(leaf, dim, alike), dim) for dim in leaf.dims)
 
 
-def box_of(leaf: Leaf, output: Output, evaluate: Callable[[Ref], Bound]) -> Ranges:
+def _given(leaf: Leaf, dim: Dimension) -> Range:
+    start, stop = (ScalarSymbol(domain_scalar(leaf, dim, end)) for end in ("start", "stop"))
+    return Range(dim, start, stop)
+
+
+def _first_alike(leaf: Leaf, dim: Dimension, alike: Alike) -> Leaf:
+    return next((each for each in alike.get(leaf.name, ()) if dim in each.dims), leaf)
+
+
+def box_of(
+    leaf: Leaf, output: Output, evaluate: Callable[[Ref], Bound], alike: Alike = NONE
+) -> Ranges:
     """Return the box of a field leaf that a statement of a program writes."""
     if output.slices:
-        return sliced(leaf, output.slices)
+        return sliced(leaf, output.slices, alike)
     if output.domain:
         return tuple(_range(each, evaluate) for each in output.domain)
-    return whole(leaf)
+    return whole(leaf, alike)
 
 
-def sliced(leaf: Leaf, slices: Sequence[OutputSlice]) -> Ranges:
+def sliced(leaf: Leaf, slices: Sequence[OutputSlice], alike: Alike = NONE) -> Ranges:
     """Return the box of `a[1:-1]`: relative to the field, negative bounds from its end."""
     return tuple(
-        Range(
-            dim,
-            _relative(leaf, dim, each.start, "start"),
-            _relative(leaf, dim, each.stop, "stop"),
-        )
+        Range(dim, *_slice(each, *ends(leaf, dim, alike)))
         for dim, each in zip(leaf.dims, slices, strict=True)
     )
 
@@ -93,11 +98,12 @@ def _range(each: DomainRange, evaluate: Callable[[Ref], Bound]) -> Range:
     return Range(each.dim, evaluate(each.start), evaluate(each.stop))
 
 
-def _relative(leaf: Leaf, dim: Dimension, index: int | None, end: str) -> Bound:
-    first, last = ends(leaf, dim)
-    if index is None:
-        return first if end == "start" else last
-    return bounds.add(first if index >= 0 else last, index)
+def _slice(each: OutputSlice, first: Bound, last: Bound) -> tuple[Bound, Bound]:
+    start, stop = (
+        bounds.add(first if index >= 0 else last, index) if index is not None else None
+        for index in (each.start, each.stop)
+    )
+    return start or first, stop or last
 
 
 def _bound(graph: Graph, ref: Ref, done: Mapping[Ref, Bound]) -> Bound:

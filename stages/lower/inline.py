@@ -21,11 +21,10 @@ from ..ir.bounds import Bound
 from ..ir.dataflow import Body, Ref
 from .expressions import Expressions, Leaves, elements_of, operands
 from .graph import Graph
-from .scans import body_of, trimmed
+from .scans import Walked, axes_of, body_of, trimmed, walked_by
 from .tables import Tables
 
 Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # where the scans of a call walk
-Walked: TypeAlias = Mapping[str, frozenset[Dimension]]  # the axes of scans, by key of an operator
 Task: TypeAlias = Generator["Task", Any, Any]
 
 
@@ -90,7 +89,7 @@ class Inliner:
 
     def axes(self, callee: syntax.Callee) -> frozenset[Dimension]:
         """Return the axes along which an operator walks, itself or where it calls scans."""
-        return frozenset().union(*_axes_of(callee, self._walked))
+        return axes_of(callee, self._walked)
 
     def call(self, callee: syntax.Callee, args: Sequence[Leaves], levels: Levels = ()) -> Leaves:
         """Return the leaves of what `callee` returns for these arguments.
@@ -283,32 +282,3 @@ def _finish(task: Task) -> Any:
             stack.pop()
             result = stop.value
     return result
-
-
-def walked_by(operators: Mapping[str, syntax.Callee]) -> Walked:
-    """Return the axes of the scans that each operator is or reaches, by key."""
-    callers: dict[str, list[str]] = {key: [] for key in operators}
-    found: dict[str, set[Dimension]] = {key: set() for key in operators}
-    changed: list[str] = []
-    for key, callee in operators.items():
-        if isinstance(callee, syntax.Scan):
-            found[key].add(callee.axis)
-            changed.append(key)
-        for node in callee.nodes:
-            if isinstance(node, syntax.CallOf):
-                callers[node.callee].append(key)
-    while changed:
-        key = changed.pop()
-        for caller in callers[key]:
-            if not found[key] <= found[caller]:
-                found[caller] |= found[key]
-                changed.append(caller)
-    return {key: frozenset(axes) for key, axes in found.items()}
-
-
-def _axes_of(callee: syntax.Callee, walked: Walked) -> Iterator[frozenset[Dimension]]:
-    if isinstance(callee, syntax.Scan):
-        yield frozenset((callee.axis,))
-    for node in callee.nodes:
-        if isinstance(node, syntax.CallOf):
-            yield walked[node.callee]

@@ -1,12 +1,19 @@
-"""The body of a scan: what it does at one level, as a table of scalars of its own."""
+"""Scans: which operators reach them, and what one does at one level, as a table of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import attrs
 
+from ...runtime.dimension import Dimension
+from ..ir import syntax
 from ..ir.dataflow import Body, Ref, Scalar
 from .graph import Graph
 from .rewrite import reachable, with_operands
+
+Walked: TypeAlias = Mapping[str, frozenset[Dimension]]  # the axes of scans, by key of an operator
 
 
 def body_of(graph: Graph, results: tuple[Ref, ...]) -> Body:
@@ -36,3 +43,35 @@ def trimmed(body: Body, args: tuple[Ref, ...]) -> tuple[Body, tuple[Ref, ...]]:
         else:
             rows.append(graph.add(with_operands(value, rows.__getitem__)))
     return Body(tuple(graph.values), tuple(rows[each] for each in body.results)), tuple(places)
+
+
+def walked_by(operators: Mapping[str, syntax.Callee]) -> Walked:
+    """Return the axes of the scans that each operator is or reaches, by key."""
+    callers: dict[str, list[str]] = {key: [] for key in operators}
+    found: dict[str, set[Dimension]] = {key: set() for key in operators}
+    changed: list[str] = []
+    for key, callee in operators.items():
+        if isinstance(callee, syntax.Scan):
+            found[key].add(callee.axis)
+            changed.append(key)
+        for node in callee.nodes:
+            if isinstance(node, syntax.CallOf):
+                callers[node.callee].append(key)
+    while changed:
+        key = changed.pop()
+        for caller in callers[key]:
+            if not found[key] <= found[caller]:
+                found[caller] |= found[key]
+                changed.append(caller)
+    return {key: frozenset(axes) for key, axes in found.items()}
+
+
+def axes_of(callee: syntax.Callee, walked: Walked) -> frozenset[Dimension]:
+    """Return the axes along which an operator walks, itself or where it calls scans."""
+    found: frozenset[Dimension] = frozenset()
+    if isinstance(callee, syntax.Scan):
+        found |= {callee.axis}
+    for node in callee.nodes:
+        if isinstance(node, syntax.CallOf):
+            found |= walked[node.callee]
+    return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
@@ -25,6 +27,7 @@ from .pieces import FLOATS
 from .programs import Case, FieldSpec
 
 GUARD: Final = 3  # elements on each side of a field that nobody may write
+PATIENCE: Final = 10  # seconds for any step but the compiler's
 EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
 _INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
 
@@ -42,6 +45,22 @@ class Disagreement:
     def sort(self) -> str:
         """What disagreements have in common that shrinking must keep."""
         return f"{self.stage}: {self.what.partition(chr(10))[0].partition(' at ')[0][:60]}"
+
+
+@contextmanager
+def _in_time(stage: str) -> Iterator[None]:
+    """Raise where a step takes too long; compiled code is not interrupted."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(f"Stage '{stage}' takes more than {PATIENCE} s.")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @attrs.define
@@ -62,7 +81,8 @@ class Run:
         if self.found is not None:
             return
         try:
-            step()
+            with _in_time(stage):
+                step()
         except Exception as error:
             self.found = Disagreement(self.case, stage, _told(error), self.schedule)
 
