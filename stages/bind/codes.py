@@ -10,6 +10,7 @@ from ...runtime.dimension import Dimension
 from ...runtime.plan import Code, Word
 from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol, TableBound
 from ..ir.dataflow import Leaf, Table
+from ..ir.settled import is_settled
 from ..ir.strides import Stride
 
 
@@ -52,7 +53,7 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
             words.append(part)
         elif limit and symbols.ints.get(part, limit) < limit:
             words.append(Word("int", value=symbols.ints[part]))
-        elif isinstance(part, Apply) and part.op == "floordiv" and part.args[1] == Const(1):
+        elif not isinstance(part, Stride) and is_settled(part):
             pending.append(part.args[0])
         elif isinstance(part, Apply):
             # a b op c op: each operation follows its second operand

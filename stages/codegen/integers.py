@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const, TableBound, is_long, parts
+from ..ir.bounds import Apply, Bound, Const, TableBound, parts
 from ..ir.loops import Kernel, Load, Nest, Number, Store
+from ..ir.settled import is_settled
 from ..ir.strides import Stride
 
 
@@ -28,22 +29,6 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
     found |= dict.fromkeys(shared)
     found |= dict.fromkeys(known)
     return tuple(found)
-
-
-def settled(bound: Bound) -> Bound:
-    """Return a bound that is long as one symbol: the integer of its own that it will be.
-
-    It is written as a quotient by 1, which nothing takes apart. So the boxes of a long
-    chain of regions do not grow.
-    """
-    if not is_long(bound) or is_settled(split(bound)[0]):
-        return bound
-    return Apply("floordiv", (bound, Const(1)))
-
-
-def is_settled(bound: Bound | None) -> bool:
-    """Tell whether a bound stands for an integer of its own."""
-    return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
 
 
 def split(bound: Bound) -> tuple[Bound | None, int]:

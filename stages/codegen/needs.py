@@ -15,7 +15,7 @@ import attrs
 from ...runtime.dimension import Dimension, DimensionKind
 from ..ir import bounds, dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges
-from .integers import settled
+from ..ir.settled import settled
 from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
 from .points import Points
 

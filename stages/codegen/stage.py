@@ -45,7 +45,7 @@ class Codegen(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
-        from ..ir.loops import show
+        from ..ir.loops_text import show
         from .cpp import write_cpp
         from .interface import describe
         from .placement import Rules

@@ -230,19 +230,6 @@ class Kernel:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
 
-def show(kernel: Kernel) -> str:
-    """Print a kernel: buffers, then nests with one loop or instruction a line."""
-    lines = [f"kernel {kernel.name}"]
-    lines += [f"  scalar {name} {dtype}" for name, dtype in kernel.scalars]
-    lines += [f"  {_show_buffer(buffer)}" for buffer in kernel.buffers]
-    lines += [f"  slot {i}: {size} bytes" for i, size in enumerate(kernel.slots)]
-    lines += [f"  # {note}" for note in kernel.notes]
-    for index, nest in enumerate(kernel.nests):
-        lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
-        lines += _show_nest(nest)
-    return "\n".join(lines) + "\n"
-
-
 def verify(kernel: Kernel) -> Kernel:
     """Return the kernel if it is well formed; a violation is a bug of the schedule.
 
@@ -313,68 +300,3 @@ def _access_problems(
             yield f"reads '{buffer.name}' before a nest has written it"
     elif buffer.memory == "table":
         yield f"writes table '{buffer.name}'"
-
-
-def _show_buffer(buffer: Buffer) -> str:
-    dims = ", ".join(dim.value for dim in buffer.dims)
-    text = f"{buffer.memory} {buffer.name} {buffer.dtype} [{dims}]"
-    if buffer.unit is not None:
-        text += f" unit {buffer.unit.value}"
-    if buffer.memory == "arena":
-        text += f" box ({', '.join(map(str, buffer.box))}) slot {buffer.slot}"
-    return text + (f"  # {buffer.reason}" if buffer.reason else "")
-
-
-def _show_nest(nest: Nest) -> Iterator[str]:
-    depth = len(nest.loops)
-    yield from _show_rows(nest, 0)
-    for level, loop in enumerate(nest.loops, start=1):
-        way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
-        if level == depth and nest.states:
-            states = ", ".join(f"{dtype} = %{row}" for dtype, row in nest.states)
-            yield f"{'  ' * (level + 1)}states {states}"
-        ranges = nest.parts if level == depth and nest.parts else (loop.range,)
-        for part, range_ in enumerate(ranges):
-            yield f"{way} {range_}"
-            yield from _show_rows(nest, level, part if level == depth else 0)
-
-
-def _show_rows(nest: Nest, level: int, part: int = 0) -> Iterator[str]:
-    for row, instruction in enumerate(nest.body):
-        inside = instruction.level < len(nest.loops) or instruction.part == part
-        if instruction.level == level and inside:
-            yield f"{'  ' * (level + 1)}{_show_instruction(row, instruction)}"
-
-
-def _show_instruction(row: Row, instruction: Instruction) -> str:
-    match instruction:
-        case Load():
-            text = _show_load(instruction)
-        case Constant(text=number):
-            text = f"constant {number}"
-        case Argument(name=name):
-            text = f"argument {name}"
-        case Compute(op=op, args=args):
-            text = " ".join([op, *(f"%{arg}" for arg in args)])
-        case Index(dim=dim):
-            text = f"index {dim.value}"
-        case Number(bound=bound):
-            text = f"number {bound}"
-        case State(index=index):
-            text = f"state {index}"
-        case Advance(index=index, value=value):
-            return f"advance {index} = %{value}"
-        case Store(buffer=buffer, value=value):
-            return f"store {buffer} = %{value}"
-        case _:
-            raise TypeError(f"No text form for '{type(instruction).__name__}'.")
-    return f"%{row} {instruction.dtype} = {text}"
-
-
-def _show_load(load: Load) -> str:
-    places = []
-    for row, offset in zip(load.rows or (None,) * len(load.dims), load.offsets, strict=True):
-        named = "" if row is None else f"%{row}" + ("" if not offset else "+" * (offset > 0))
-        places.append(named + (str(offset) if offset or row is None else ""))
-    when = "" if load.when is None else f" when %{load.when}"
-    return f"load {load.buffer}[{', '.join(places)}]{when}"

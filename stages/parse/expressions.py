@@ -32,6 +32,8 @@ from .shifts import local_element, offset_element
 from .source import Located
 from .unsupported import unsupported
 
+LARGEST: Final = 2**64 - 1  # no type holds a larger integer
+
 
 def read(scope: Scope, root: ast.expr) -> Row:
     """Return the row of an expression whose value is needed."""
@@ -61,7 +63,8 @@ def understand(scope: Scope, root: ast.expr) -> Meaning:
 def _constant(scope: Scope, node: ast.Constant) -> Meaning:
     value = node.value
     if isinstance(value, bool | int | float):
-        scope.number_type(value, node)
+        if value > LARGEST:  # what fits some type, after a sign or in a cast, is judged there
+            scope.number_type(value, node)
         return Number(value, written=True)
     if isinstance(value, str):
         return Text(value)

@@ -7,8 +7,8 @@ from typing import Final
 
 import attrs
 
-from .demand import all_of, gathered, nothing, reduced, shifted
-from .grids import TABLES, VERTICAL, Table, ordered
+from .demand import all_of, nothing, shifted
+from .grids import TABLES, VERTICAL, ordered
 from .literals import literal
 from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
 
@@ -21,6 +21,7 @@ ULPS: Final = 4
 GAMMA_ULPS: Final = 16  # the C library itself is wrong by up to 10
 COMPARISONS: Final = ("<", ">=", "==", "!=", ">", "<=")
 MOST_PARAMETERS: Final = 6
+DEPTH: Final = 3  # of the expression in a statement
 
 
 @attrs.define
@@ -70,12 +71,14 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     """Draw an exact expression of a dtype, with dimensions out of `within`."""
     if depth <= 0:
         return leaf(d, scope, dtype, within)
+    from .neighbours import unstructured  # it draws expressions, so it stands above this module
+
     options: list[tuple[int, Callable[..., Expr]]] = [(4, leaf), (12, _RULES[_family(dtype)])]
     options += [(2, converted), (2, ternary)]
     if within:
         options += [(4, choice), (1, repeated)]
         options += [(6, shift)] if _shiftable(within) and "local" not in scope.features else []
-        options += _unstructured(scope, within)
+        options += unstructured(scope, within)
         options += [(5, region)] if "regions" in scope.features and _shiftable(within) else []
     if scope.calls is not None:
         options.append((2, call))
@@ -146,7 +149,7 @@ def _operation(
         return _made(f"{name}({one.text})", one.kind, one)
     op = d.pick(binary)
     other = expression(d, scope, dtype, within, depth)
-    return _joined(op, one, other, dtype)
+    return joined(op, one, other, dtype)
 
 
 def logical(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
@@ -154,11 +157,11 @@ def logical(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: i
     match d.weighted([(6, "compare"), (3, "logic"), (1, "not"), (2, "predicate")]):
         case "compare":
             of = d.pick(DTYPES[:4]) if d.chance(80) else d.pick((*FLOATS, *INTEGERS))
-            pair = [expression(d, scope, of, within, depth) for _ in range(2)]
-            return _joined(d.pick(COMPARISONS), *pair, "bool")
+            one, other = (expression(d, scope, of, within, depth) for _ in range(2))
+            return joined(d.pick(COMPARISONS), one, other, "bool")
         case "logic":
-            pair = [expression(d, scope, "bool", within, depth) for _ in range(2)]
-            return _joined(d.pick(("&", "|", "^")), *pair, "bool")
+            one, other = (expression(d, scope, "bool", within, depth) for _ in range(2))
+            return joined(d.pick(("&", "|", "^")), one, other, "bool")
         case "not":
             one = expression(d, scope, "bool", within, depth)
             return _made(f"({'~' if one.dims else 'not '}{one.text})", one.kind, one)
@@ -167,7 +170,8 @@ def logical(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: i
     return _made(f"{name}({one.text})", Kind(one.dims, "bool"), one)
 
 
-def _joined(op: str, one: Expr, other: Expr, dtype: str) -> Expr:
+def joined(op: str, one: Expr, other: Expr, dtype: str) -> Expr:
+    """Return two expressions with an operator between or a function around them."""
     text = f"{op}({one.text}, {other.text})" if op.isalpha() else f"({one.text} {op} {other.text})"
     return _made(text, Kind(ordered({*one.dims, *other.dims}), dtype), one, other)
 
@@ -231,7 +235,7 @@ def call(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int)
     return made if made is not None else expression(d, scope, dtype, within, depth)
 
 
-# --- shifts and neighbours --------------------------------------------------------------------
+# --- shifts --------------------------------------------------------------------
 
 
 def _shiftable(dims: tuple[str, ...]) -> tuple[str, ...]:
@@ -255,104 +259,8 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
     )
 
 
-def _unstructured(scope: Scope, within: tuple[str, ...]) -> list[tuple[int, Callable[..., Expr]]]:
-    if "local" in scope.features:  # inside of a reduction
-        return [(8, neighbours)]
-    options: list[tuple[int, Callable[..., Expr]]] = []
-    if tables_of(within):
-        options += [(5, gather)] if "gather" in scope.features else []
-        options += [(6, reduction), (2, slot)] if "reduce" in scope.features else []
-    return options
-
-
-def tables_of(within: tuple[str, ...]) -> list[Table]:
-    """Return the tables whose rows are indices of one of the dimensions."""
-    return [table for table in TABLES if table.target in within]
-
-
-def moved(within: tuple[str, ...], table: Table) -> tuple[str, ...]:
-    """Return dimensions as they are before a gather through `table`."""
-    kept = [dim for dim in within if dim not in (table.target, table.local)]
-    return ordered({*kept, table.source})
-
-
-def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
-    """Draw `f(E2C[k])`, at a slot where no neighbour is missing."""
-    found = [table for table in tables_of(within) if table.valid_columns()]
-    if not found:
-        return expression(d, scope, dtype, within, depth)
-    table = d.pick(found)
-    k = d.pick(table.valid_columns())
-    one = expression(d, scope, dtype, moved(within, table), depth)
-    one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
-    dims = ordered({*(dim for dim in one.dims if dim != table.source), table.target})
-    return Expr(
-        f"{_callable(one)}({table.name}[{k}])",
-        Kind(dims, dtype),
-        lambda env: gathered(one.mean(env), table, dims),
-        one.flags,
-    )
-
-
-def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
-    """Draw `f(C2E)`, or a sparse field, inside of a reduction over C2E."""
-    table = next(table for table in TABLES if table.local in within)
-    outside = attrs.evolve(scope, features=scope.features - {"local"})
-    one = expression(d, outside, dtype, moved(within, table), depth)
-    scope.walks |= outside.walks
-    one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
-    rest = {dim for dim in one.dims if dim != table.source}
-    dims = ordered({*rest, table.target, table.local})
-    return Expr(
-        f"{_callable(one)}({table.name})",
-        Kind(dims, dtype),
-        lambda env: gathered(one.mean(env), table, dims),
-        one.flags,
-    )
-
-
-def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
-    """Draw `neighbor_sum(..., axis=L)`, `max_over` or `min_over`."""
-    if dtype == "bool":
-        return expression(d, scope, dtype, within, depth)
-    table = d.pick(tables_of(within))
-    inside = attrs.evolve(scope, features=scope.features | {"local"})
-    dims = ordered({*within, table.local})
-    one = neighbours(d, inside, dtype, dims, depth - 1)
-    if d.chance(60):
-        other = expression(d, inside, dtype, dims, depth - 1)
-        one = _joined(d.pick(("*", "+", "-", "minimum")), one, other, dtype)
-    scope.walks |= inside.walks
-    name = d.pick(("neighbor_sum", "max_over", "min_over"))
-    rest = ordered(dim for dim in one.dims if dim != table.local)
-    return Expr(
-        f"{name}({one.text}, axis={table.local})",
-        Kind(rest, dtype),
-        lambda env: reduced(one.mean(env), table, rest),
-        one.flags,
-    )
-
-
-def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
-    """Draw `f(C2E)[C2EDim(k)]`, or one slot of a sparse field."""
-    table = d.pick(tables_of(within))
-    if not table.valid_columns():
-        return expression(d, scope, dtype, within, depth)
-    inside = attrs.evolve(scope, features=scope.features | {"local"})
-    dims = ordered({*within, table.local})
-    one = expression(d, inside, dtype, dims, depth - 1)
-    scope.walks |= inside.walks
-    one = one if table.local in one.dims else neighbours(d, inside, dtype, dims, depth - 1)
-    rest = ordered(dim for dim in one.dims if dim != table.local)
-    return Expr(
-        f"{_callable(one)}[{table.local}({d.pick(table.valid_columns())})]",
-        Kind(rest, dtype),
-        lambda env: reduced(one.mean(env), table, rest),
-        one.flags,
-    )
-
-
-def _callable(one: Expr) -> str:
+def callable_text(one: Expr) -> str:
+    """Return the text of a field so that brackets with offsets may follow."""
     plain = one.text.endswith(")") or one.text.isidentifier()
     return one.text if plain else f"({one.text})"
 
@@ -375,7 +283,7 @@ def approximate(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], dept
     one = expression(d, scope, dtype, within, depth)
     if d.chance(20):
         other = expression(d, scope, dtype, within, depth)
-        made = _joined("**" if d.chance(50) else "power", one, other, dtype)
+        made = joined("**" if d.chance(50) else "power", one, other, dtype)
         return attrs.evolve(made, flags=made.flags | Flags(ULPS))
     name = d.pick(TRANSCENDENTAL)
     made = _made(f"{name}({one.text})", one.kind, one)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from .case import Case, FieldSpec
 from .grids import COUNTS
 from .isolation import check_apart
 from .pieces import Kind
-from .programs import Case, FieldSpec
 
 _OPERATOR: Final = """\
 @field_operator(backend=None)

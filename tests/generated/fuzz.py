@@ -7,6 +7,7 @@ batch and of its place in it. Ctrl-C ends the run early, with the same summary.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -21,11 +22,12 @@ from typing import Any, Final
 
 import attrs
 
+from .case import Case
 from .features import EVERY, supported
 from .isolation import check_apart
 from .pieces import Draw
-from .printing import test_source
-from .programs import Case, program
+from .printing import as_test
+from .programs import program
 from .running import Disagreement
 from .shrinking import shrink
 
@@ -67,10 +69,9 @@ def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
         for each in found:
             place = next(i for i, case in enumerate(cases) if case is each.case)
             shrunk[each.sort] += 1
-            if shrunk[each.sort] <= MOST_OF_A_SORT:
-                each = _small(each, options, level)
+            small = _small(each, options, level) if shrunk[each.sort] <= MOST_OF_A_SORT else each
             name = f"test_seed_{options.seed}_batch_{batch}_program_{place}"
-            yield {"sort": each.sort, "source": test_source(each, name), "name": name}
+            yield {"sort": small.sort, "source": as_test(small, name), "name": name}
 
 
 def _small(found: Disagreement, options: Options, level: str) -> Disagreement:
@@ -141,10 +142,8 @@ def events(workers: Sequence[Worker]) -> Iterator[dict[str, Any]]:
 def stop(workers: Sequence[Worker]) -> None:
     """End the workers with all that they started."""
     for worker in workers:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.process, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         os.waitpid(worker.process, 0)
 
 
@@ -164,9 +163,10 @@ class Tally:
         """Say all of it in one line."""
         seconds = time.monotonic() - self.began
         features = ", ".join(sorted(options.features)) or "cartesian only"
+        rate = f"{self.programs / seconds:.1f} a second"
         return (
-            f"{self.programs} programs in {seconds:.0f} s ({self.programs / seconds:.1f} a second), "
-            f"{self.found} disagreements of {len(self.sorts)} sorts, seed {options.seed}, {features}"
+            f"{self.programs} programs in {seconds:.0f} s ({rate}), {self.found} disagreements "
+            f"of {len(self.sorts)} sorts, seed {options.seed}, {features}"
         )
 
 
@@ -203,7 +203,7 @@ def run(options: Options, folder: Path | None) -> Tally:
         stop(workers)
     for sort, count in tally.sorts.most_common():
         console.print(f"{count:5}  {sort}", markup=False, highlight=False)
-    console.print(tally.summary(options), markup=False, highlight=False)
+    console.print(tally.summary(options), markup=False, highlight=False, soft_wrap=True)
     return tally
 
 

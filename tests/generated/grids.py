@@ -70,7 +70,7 @@ class Table:
 def _table(name: str, source: str, target: str, width: int, missing: str) -> Table:
     """Draw entries near the diagonal, as in a mesh whose numbering is good but not perfect.
 
-    `missing` says where neighbours lack: 'none', 'last' slots of some rows, or 'all' of one row too.
+    `missing` says which are not there: 'none', the 'last' of some rows, 'all' of one row too.
     """
     generator = np.random.default_rng([ord(letter) for letter in name])
     rows = []

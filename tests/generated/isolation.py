@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .building import Schedule
-from .programs import Case
+from .case import Case
 from .running import Disagreement, check, schedule_of
 
 SILENCE = 90  # seconds without a word; the longest step is the compiler's
@@ -100,7 +100,7 @@ def _report(
 
 def _read(reading: int) -> tuple[str, bool]:
     """Return all that comes, and whether it took too long."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         ready, _, _ = select.select([reading], [], [], SILENCE)
         if not ready:

@@ -1,10 +1,10 @@
-"""Write a case as a test that needs nothing but fieldforge: the program, its data, what to compare."""
+"""Write a case as a test that needs nothing but fieldforge: program, data, comparison."""
 
 from __future__ import annotations
 
+from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell
-from .programs import Case, FieldSpec
 from .running import Disagreement, values_of
 
 CHECK = """
@@ -26,7 +26,7 @@ def {name}():
 """
 
 
-def test_source(found: Disagreement, name: str = "test_executions_agree") -> str:
+def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
     """Return the text of a test file for a disagreement."""
     case = found.case
     written = [spec.name for spec in case.fields if spec.written]
@@ -55,11 +55,9 @@ def test_source(found: Disagreement, name: str = "test_executions_agree") -> str
 
 
 def _arguments(case: Case) -> str:
-    lines = ["def make_arguments():", "    return dict("]
-    for spec in case.fields:
-        lines.append(f"        {spec.name}={_field(case, spec)},")
-    lines += [f"        {name}={dtype}({_inner(text)})," for name, dtype, text in case.scalars]
-    return "\n".join([*lines, "    )", ""])
+    fields = [f"        {spec.name}={_field(case, spec)}," for spec in case.fields]
+    scalars = [f"        {name}={dtype}({_inner(text)})," for name, dtype, text in case.scalars]
+    return "\n".join(["def make_arguments():", "    return dict(", *fields, *scalars, "    )", ""])
 
 
 def _inner(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Run cases in three ways, embedded, by the interpreter and compiled, and compare what they wrote."""
+"""Run cases embedded, by the interpreter and compiled, and compare what they wrote."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from fieldforge.stages.target import Target
 from fieldforge.workflows.variants import variant_of
 
 from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
+from .case import Case, FieldSpec
 from .literals import data
 from .pieces import FLOATS
-from .programs import Case, FieldSpec
 
 GUARD: Final = 3  # elements on each side of a field that nobody may write
 PATIENCE: Final = 10  # seconds for any step but the compiler's
@@ -39,7 +39,7 @@ class Disagreement:
     case: Case = attrs.field(repr=False)
     stage: str
     what: str
-    schedule: Schedule = Schedule()
+    schedule: Schedule = attrs.field(factory=Schedule)
 
     @property
     def sort(self) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
+from .calls import Operator
 from .demand import Meaning, column
-from .expressions import Scope, expression
+from .expressions import DEPTH, Scope, expression
 from .grids import VERTICAL, Box, ordered
 from .literals import literal
-from .operators import Operator
 from .pieces import DTYPES, PLAIN, Draw, Flags, Kind, Variable, annotation, leaves
-
-DEPTH: Final = 3
 
 
 def scan_operator(d: Draw, name: str, features: frozenset[str]) -> Operator:
@@ -28,18 +26,17 @@ def scan_operator(d: Draw, name: str, features: frozenset[str]) -> Operator:
     ]
     before = Variable("state", state, tuple(PLAIN for _ in dtypes))
     scope = Scope(frozenset(), [], {each.name: each for each in (before, *arguments)}, True)
-    lines = []
-    for index in range(d.weighted([(3, 0), (3, 1), (1, 2)])):
-        lines.append(_line(d, scope, f"t{index}"))
+    count = d.weighted([(3, 0), (3, 1), (1, 2)])
+    lines = [_line(d, scope, f"t{index}") for index in range(count)]
     parts = [expression(d, scope, dtype, (), DEPTH).text for dtype in dtypes]
     first = [literal(d, dtype) for dtype in dtypes]
     signature = ", ".join(
         [f"state: {annotation(state)}", *(f"{each.name}: {each.type}" for each in arguments)]
     )
-    forward = not d.chance(50)
+    forward, init = not d.chance(50), _spell(_nest(first, nested))
     text = "\n".join(
         [
-            f"@scan_operator(axis=K, forward={forward}, init={_spell(_nest(first, nested))}, backend=None)",
+            f"@scan_operator(axis=K, forward={forward}, init={init}, backend=None)",
             f"def {name}({signature}) -> {annotation(state)}:",
             *(f"    {line}" for line in lines),
             f"    return {_spell(_nest(parts, nested))}",
@@ -64,7 +61,7 @@ def _finished(
         made = tuple(column(dims, tuple(values), levels) for _ in kinds)
         # Embedded execution walks the levels even where nobody uses the result.
         point = {dim: (start, start + 1) for dim, (start, _) in target.items()}
-        made[0]({dim: (0, 1) if dim not in point else point[dim] for dim in dims})
+        made[0]({dim: point.get(dim, (0, 1)) for dim in dims})
         waiting = iter(made)
         return _fields(state, lambda kind: next(waiting))
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from .programs import Case
+from .case import Case
 
 Fails: TypeAlias = Callable[[Sequence[Case]], list[Case]]  # those of the cases that fail
 
@@ -28,10 +28,12 @@ def shrink(case: Case, fails: Fails, seconds: float) -> Case:
     best, seen = case, {_identity(case)}
     place = 0
     while time.monotonic() < deadline:
-        candidates = []
-        for found in _smaller(best):
-            if _identity(found) not in seen and _size(found) < _size(best):
-                candidates.append(found)
+        limit = _size(best)
+        candidates = [
+            found
+            for found in _smaller(best)
+            if _identity(found) not in seen and _size(found) < limit
+        ]
         candidates = candidates[place:] + candidates[:place]  # go on where the last one was found
         for start in range(0, len(candidates), BATCH):
             batch = candidates[start : start + BATCH]

@@ -13,7 +13,7 @@ from .demand import Demand, gathered, shifted
 from .fuzz import draw_batch
 from .grids import TABLES
 from .literals import specials, spell
-from .printing import test_source as source_of
+from .printing import as_test
 from .programs import cases
 from .running import Run, _intact, check, difference, laid_out, schedule_of
 from .shrinking import shrink
@@ -43,7 +43,7 @@ def test_a_batch_of_generated_programs_agrees():
 def test_programs_that_hypothesis_draws_agree_before_they_are_compiled(case):
     found = check([case], until="reference")
 
-    assert not found, source_of(found[0], "test_executions_agree")
+    assert not found, as_test(found[0], "test_executions_agree")
 
 
 # --- the checker itself -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, bool, broadcast, float64, where
+from fieldforge import Dims, Field, broadcast, float64, where
 
 from .executions import agree
 

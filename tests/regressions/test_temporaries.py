@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, abs, int32
+from fieldforge import Dims, Field, int32
 
 from .executions import agree
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.needs_compiler
 
 @ff.field_operator(backend=None)
 def size(a: Field[Dims[I, J], int32]) -> Field[Dims[I, J], int32]:
-    return abs(a) * 3
+    return ff.abs(a) * 3
 
 
 @ff.program(backend=None)

@@ -29,9 +29,7 @@ from fieldforge.stages.target import Target
 from .programs import Field, I, J, K
 
 C, E, V = Dimension("C"), Dimension("E"), Dimension("V")
-C2E_DIM, E2C_DIM, V2E_DIM = (
-    Dimension(name, DimensionKind.LOCAL) for name in ("C2E", "E2C", "V2E")
-)
+C2E_DIM, E2C_DIM, V2E_DIM = (Dimension(name, DimensionKind.LOCAL) for name in ("C2E", "E2C", "V2E"))
 C2E = dataflow.Table("C2E", E, C, C2E_DIM, 3, False)
 E2C = dataflow.Table("E2C", C, E, E2C_DIM, 2, True)
 V2E = dataflow.Table("V2E", E, V, V2E_DIM, 6, True)

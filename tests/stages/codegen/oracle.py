@@ -80,7 +80,9 @@ class Oracle:
                 case TableBound(end=end, table=name, start=Const(value=a), stop=Const(value=b)):
                     rows = self.tables[name][a:b]
                     rows = rows[rows >= 0]
-                    return int(0 if not rows.size else rows.min() if end == "lowest" else rows.max() + 1)
+                    return int(
+                        0 if not rows.size else rows.min() if end == "lowest" else rows.max() + 1
+                    )
             raise TypeError(symbol)
 
         return bounds.evaluate(bound, value_of)

@@ -5,7 +5,8 @@ import pytest
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.placement import Rules
 from fieldforge.stages.codegen.schedule import schedule
-from fieldforge.stages.ir.loops import Store, show
+from fieldforge.stages.ir.loops import Store
+from fieldforge.stages.ir.loops_text import show
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.infer_boxes import infer_boxes
 from fieldforge.stages.lower.push_shifts import push_shifts

@@ -1,0 +1,145 @@
+"""Loop IR for a person: buffers, then nests with one loop or instruction a line.
+
+A bound that many others share is named before them: `$0 = min(n, stop(out, K))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .bounds import Apply, Bound, Range, TableBound, parts
+from .loops import (
+    Advance,
+    Argument,
+    Buffer,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Number,
+    Row,
+    State,
+    Store,
+)
+from .settled import is_settled
+
+
+def show(kernel: Kernel) -> str:
+    """Print a kernel."""
+    printer = _Printer(kernel)
+    lines = [f"kernel {kernel.name}"]
+    lines += [f"  {name} = {text}" for name, text in printer.definitions]
+    lines += [f"  scalar {name} {dtype}" for name, dtype in kernel.scalars]
+    lines += [f"  {printer.buffer(buffer)}" for buffer in kernel.buffers]
+    lines += [f"  slot {i}: {printer.bound(size)} bytes" for i, size in enumerate(kernel.slots)]
+    lines += [f"  # {note}" for note in kernel.notes]
+    for index, nest in enumerate(kernel.nests):
+        lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
+        lines += printer.nest(nest)
+    return "\n".join(lines) + "\n"
+
+
+class _Printer:
+    """Texts of what is in one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.names: dict[Bound, str] = {}
+        self.definitions: list[tuple[str, str]] = []
+        for part in parts(*_bounds(kernel)):
+            if is_settled(part) and part not in self.names:
+                text = self.bound(part.args[0])
+                self.names[part] = f"${len(self.names)}"
+                self.definitions.append((self.names[part], text))
+
+    def bound(self, bound: Bound) -> str:
+        """Return the text of a bound; what has a name is not opened."""
+        if bound in self.names:
+            return self.names[bound]
+        match bound:
+            case Apply(op=op, args=args):
+                inner = [self.bound(arg) for arg in args]
+                return " + ".join(inner) if op == "add" else f"{op}({', '.join(inner)})"
+            case TableBound(end=end, table=table, start=start, stop=stop):
+                return f"{end}({table}, {self.bound(start)}, {self.bound(stop)})"
+        return str(bound)
+
+    def range(self, range_: Range) -> str:
+        """Return the text of a range."""
+        return f"{range_.dim.value}: {self.bound(range_.start)} .. {self.bound(range_.stop)}"
+
+    def buffer(self, buffer: Buffer) -> str:
+        """Return the text of a buffer."""
+        dims = ", ".join(dim.value for dim in buffer.dims)
+        text = f"{buffer.memory} {buffer.name} {buffer.dtype} [{dims}]"
+        if buffer.unit is not None:
+            text += f" unit {buffer.unit.value}"
+        if buffer.memory == "arena":
+            text += f" box ({', '.join(map(self.range, buffer.box))}) slot {buffer.slot}"
+        return text + (f"  # {buffer.reason}" if buffer.reason else "")
+
+    def nest(self, nest: Nest) -> Iterator[str]:
+        """Yield the lines of a nest."""
+        depth = len(nest.loops)
+        yield from self._rows(nest, 0)
+        for level, loop in enumerate(nest.loops, start=1):
+            way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
+            if level == depth and nest.states:
+                states = ", ".join(f"{dtype} = %{row}" for dtype, row in nest.states)
+                yield f"{'  ' * (level + 1)}states {states}"
+            ranges = nest.parts if level == depth and nest.parts else (loop.range,)
+            for part, range_ in enumerate(ranges):
+                yield f"{way} {self.range(range_)}"
+                yield from self._rows(nest, level, part if level == depth else 0)
+
+    def _rows(self, nest: Nest, level: int, part: int = 0) -> Iterator[str]:
+        for row, instruction in enumerate(nest.body):
+            inside = instruction.level < len(nest.loops) or instruction.part == part
+            if instruction.level == level and inside:
+                yield f"{'  ' * (level + 1)}{self._instruction(row, instruction)}"
+
+    def _instruction(self, row: Row, instruction: Instruction) -> str:
+        match instruction:
+            case Load():
+                text = _show_load(instruction)
+            case Constant(text=number):
+                text = f"constant {number}"
+            case Argument(name=name):
+                text = f"argument {name}"
+            case Compute(op=op, args=args):
+                text = " ".join([op, *(f"%{arg}" for arg in args)])
+            case Index(dim=dim):
+                text = f"index {dim.value}"
+            case Number(bound=bound):
+                text = f"number {self.bound(bound)}"
+            case State(index=index):
+                text = f"state {index}"
+            case Advance(index=index, value=value):
+                return f"advance {index} = %{value}"
+            case Store(buffer=buffer, value=value):
+                return f"store {buffer} = %{value}"
+            case _:
+                raise TypeError(f"No text form for '{type(instruction).__name__}'.")
+        return f"%{row} {instruction.dtype} = {text}"
+
+
+def _show_load(load: Load) -> str:
+    places = []
+    for row, offset in zip(load.rows or (None,) * len(load.dims), load.offsets, strict=True):
+        named = "" if row is None else f"%{row}" + ("" if not offset else "+" * (offset > 0))
+        places.append(named + (str(offset) if offset or row is None else ""))
+    when = "" if load.when is None else f" when %{load.when}"
+    return f"load {load.buffer}[{', '.join(places)}]{when}"
+
+
+def _bounds(kernel: Kernel) -> Iterator[Bound]:
+    yield from kernel.slots
+    for buffer in kernel.buffers:
+        for range_ in buffer.box:
+            yield from (range_.start, range_.stop)
+    for nest in kernel.nests:
+        for range_ in (*nest.box, *nest.parts):
+            yield from (range_.start, range_.stop)
+        yield from (row.bound for row in nest.body if isinstance(row, Number))

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, float64
+
+from .executions import agree
+
+I = ff.Dimension("I")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
+def total(state: float64, a: float64) -> float64:
+    return state + a
+
+
+def test_scan_whose_result_is_not_used_reads_nothing():
+    """Compiled programs drop it; embedded execution asked its argument for every level."""
+
+    @ff.field_operator(backend=None)
+    def double(
+        a: Field[Dims[I, K], float64], b: Field[Dims[I, K], float64]
+    ) -> Field[Dims[I, K], float64]:
+        unused = total(b)  # noqa: F841 - that is the point
+        return a + a
+
+    @ff.program(backend=None)
+    def run(
+        a: Field[Dims[I, K], float64], b: Field[Dims[I, K], float64],
+        out: Field[Dims[I, K], float64],
+    ):  # fmt: skip
+        double(a, b, out=out)
+
+    def arguments():
+        return {
+            "a": ff.as_field([I, K], np.arange(8.0).reshape(2, 4)),
+            "b": ff.zeros({I: 2, K: 1}),
+            "out": ff.zeros({I: 2, K: 4}),
+        }
+
+    meant = agree(run, arguments)
+
+    assert meant["out"].tolist() == (2 * np.arange(8.0).reshape(2, 4)).tolist()

@@ -1,0 +1,289 @@
+"""Neighbour tables in compiled code: gathers, reductions, sparse fields, missing neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.errors import DomainError
+from fieldforge.stages.ir.bounds import Const, Range
+from fieldforge.stages.lower.graph import Graph
+
+from .grids import (
+    C2E,
+    C2E_DIM,
+    E2C,
+    V2E,
+    V2E_DIM,
+    At,
+    C,
+    E,
+    K,
+    Native,
+    V,
+    make,
+    random_table,
+    table_of,
+    units,
+)
+from .programs import REAL, whole
+
+pytestmark = pytest.mark.needs_compiler
+RNG = np.random.default_rng(11)
+NC, NE, NV, NK = 40, 60, 25, 7
+C2E_, E2C_, V2E_ = (
+    random_table(C2E, NC, NE, RNG),
+    random_table(E2C, NE, NC, RNG),
+    random_table(V2E, NV, NE, RNG),
+)
+DTYPES = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
+)  # fmt: skip
+
+
+def numbers(dtype: str, *shape: int) -> np.ndarray[Any, Any]:
+    if dtype.startswith("float"):
+        return (RNG.standard_normal(shape) * 100).astype(dtype)
+    limits = np.iinfo(dtype)
+    return RNG.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+
+
+def reduced(op: str, slots: list[Any], valid: np.ndarray[Any, Any], dtype: str) -> Any:
+    """Combine slots in order as NumPy does."""
+    limits = np.finfo(dtype) if dtype.startswith("float") else np.iinfo(dtype)
+    first = {"sum": 0, "max": limits.min, "min": limits.max}[op]
+    total = np.full(slots[0].shape, first, dtype)
+    combine = {"sum": np.add, "max": np.maximum, "min": np.minimum}[op]
+    for k, slot in enumerate(slots):
+        with np.errstate(all="ignore"):
+            total = np.where(valid[:, k, None], combine(total, slot), total)
+    return total
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+def test_reductions_agree_bit_for_bit_with_numpy_in_every_type(op: str, dtype: str) -> None:
+    graph = Graph()
+    value = graph.reduce(op, graph.neighbours(graph.input("e", (E, K), dtype), V2E), V2E)
+    fields = [("e", dtype, (E, K)), ("out", dtype, (V, K))]
+    lowered = make(graph, fields, [("out", whole("out", (V, K)), value)])
+    e, out = numbers(dtype, NE, NK), np.zeros((NV, NK), dtype)
+    if dtype.startswith("float"):
+        e[3, 2], e[5, 1], e[7] = np.nan, -0.0, np.inf
+
+    Native(lowered, units(lowered, K))(e, out, V2E=table_of(V2E, V2E_))
+
+    expected = reduced(op, [e[V2E_[:, k]] for k in range(6)], V2E_ >= 0, dtype)
+    np.testing.assert_array_equal(out, expected)
+    assert out.tobytes() == expected.astype(dtype).tobytes() or np.isnan(out).any()
+
+
+def test_a_row_without_neighbours_gives_what_the_reduction_begins_with() -> None:
+    graph = Graph()
+    e = graph.neighbours(graph.input("e", (E,), REAL), V2E)
+    values = [graph.reduce(op, e, V2E) for op in ("sum", "max", "min")]
+    names = ("s", "h", "l")
+    fields = [("e", REAL, (E,)), *((name, REAL, (V,)) for name in names)]
+    box = whole("s", (V,))
+    lowered = make(graph, fields, [(n, box, v) for n, v in zip(names, values, strict=True)])
+    outs = [np.ones(3) for _ in names]
+
+    Native(lowered)(np.ones(1), *outs, V2E=table_of(V2E, np.full((3, 6), -1)))
+
+    limits = np.finfo(REAL)
+    assert [out.tolist() for out in outs] == [[0.0] * 3, [limits.min] * 3, [limits.max] * 3]
+
+
+@pytest.mark.parametrize("dim", [K, C, None])
+def test_sparse_coefficients_levels_and_scalars_meet_in_any_layout(dim: Any) -> None:
+    graph = Graph()
+    e, w = graph.input("e", (E, K), REAL), graph.input("w", (C, C2E_DIM), REAL)
+    p, dt = graph.input("p", (K,), REAL), graph.scalar("dt", REAL)
+    terms = graph.map("mul", (graph.map("sub", (graph.neighbours(e, C2E), p)), w))
+    value = graph.map("mul", (graph.reduce("sum", terms, C2E), dt))
+    value = graph.map("add", (value, graph.local(w, C2E_DIM, 1)))
+    shapes = {"e": (E, K), "w": (C, C2E_DIM), "p": (K,), "out": (C, K)}
+    fields = [*((name, REAL, dims) for name, dims in shapes.items()), ("dt", REAL, None)]
+    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
+    e_, w_, p_ = numbers(REAL, NE, NK), numbers(REAL, NC, 3), numbers(REAL, NK)
+    order = "F" if dim is C else "C"
+    arrays = [np.asarray(each, order=order) for each in (e_, w_, p_, np.zeros((NC, NK)))]  # type: ignore[call-overload]
+    if dim is None:
+        arrays = [np.repeat(each, 2, axis=0)[::2] for each in arrays]
+
+    runner = Native(lowered, units(lowered, dim), parallel_from=1)
+    runner(*arrays, 0.3, C2E=table_of(C2E, C2E_))
+
+    slots = [(e_[C2E_[:, k]] - p_) * w_[:, k, None] for k in range(3)]
+    total = (((0.0 + slots[0]) + slots[1]) + slots[2]) * 0.3 + w_[:, 1, None]
+    np.testing.assert_array_equal(arrays[3], total)
+
+
+def test_a_table_is_read_once_for_a_row_of_levels() -> None:
+    graph = Graph()
+    value = graph.gather(graph.input("e", (E, K), REAL), C2E, 2)
+    fields = [("e", REAL, (E, K)), ("out", REAL, (C, K))]
+    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
+    loops = Native(lowered, units(lowered, K)).loops.partition("nest 0")[2]
+    assert loops.partition("\n")[2] == (
+        "  parallel C: start(out, C) .. stop(out, C)\n"
+        "    %0 int32 = load table C2E[0, 2]\n"
+        "    vector K: start(out, K) .. stop(out, K)\n"
+        "      %1 float64 = load e[%0, 0]\n"
+        "      store out = %1\n"
+    )
+
+
+def two_steps(op: str = "sum") -> tuple[Graph, int]:
+    graph = Graph()
+    c = graph.input("c", (C, K), REAL)
+    inner = graph.reduce(op, graph.neighbours(c, E2C), E2C)
+    return graph, graph.reduce(op, graph.neighbours(graph.map("mul", (inner, inner)), V2E), V2E)
+
+
+@pytest.mark.parametrize("arrays", [(), ("%2", "%3")])
+def test_a_reduction_of_reductions_in_place_or_through_arrays(arrays: tuple[str, ...]) -> None:
+    graph, value = two_steps()
+    fields = [("c", REAL, (C, K)), ("out", REAL, (V, K))]
+    lowered = make(graph, fields, [("out", whole("out", (V, K)), value)])
+    c, out = numbers(REAL, NC, NK), np.zeros((NV, NK))
+    runner = Native(lowered, units(lowered, K), arrays=arrays, parallel_from=1)
+
+    runner(c, out, E2C=table_of(E2C, E2C_), V2E=table_of(V2E, V2E_))
+
+    inner = reduced("sum", [c[E2C_[:, k]] for k in range(2)], E2C_ >= 0, REAL)
+    square = inner * inner
+    expected = reduced("sum", [square[V2E_[:, k]] for k in range(6)], V2E_ >= 0, REAL)
+    np.testing.assert_array_equal(out, expected)
+    assert runner.loops.count("nest ") == 1 + bool(arrays)
+
+
+def test_an_array_of_neighbours_is_as_large_as_the_table_says() -> None:
+    graph, value = two_steps()
+    fields = [("c", REAL, (C, K)), ("out", REAL, (V, K))]
+    box = (Range(V, Const(3), Const(5)), Range(K, Const(0), Const(2)))
+    lowered = make(graph, fields, [("out", box, value)])
+    runner = Native(lowered, arrays=("%3",))
+    few = np.full((NV, 6), -1)
+    few[3:5, 0] = 50, 52
+    pair = np.full((NE, 2), -1)
+    pair[50:53, 1] = 7, 9, 8
+    c, out = numbers(REAL, 3, NK), np.zeros((NV, NK))
+
+    runner(At(c, (7, 0)), out, E2C=table_of(E2C, pair), V2E=table_of(V2E, few))
+
+    np.testing.assert_array_equal(out[3:5, :2], (c[[0, 1]] * c[[0, 1]])[:, :2])
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_an_input_that_lacks_a_neighbour_is_refused_with_the_range(skip: bool) -> None:
+    table, entries = (E2C, [[4, -1], [2, 3]]) if skip else (C2E, [[4, 2, 3], [2, 3, 3]])
+    source, target = table.source, table.target
+    graph = Graph()
+    value = graph.reduce("sum", graph.neighbours(graph.input("u", (source,), REAL), table), table)
+    fields = [("u", REAL, (source,)), ("out", REAL, (target,))]
+    lowered = make(graph, fields, [("out", whole("out", (target,)), value)])
+    runner, out = Native(lowered), np.zeros(2)
+    provider = {table.name: table_of(table, entries)}
+
+    runner(At(np.ones(3), (2,)), out, **provider)
+    with pytest.raises(DomainError, match=f"along '{source.value}' the program reads 2:5, but 'u'"):
+        runner(At(np.ones(2), (2,)), out, **provider)
+    with pytest.raises(DomainError, match=f"Table '{table.name}' is too small"):
+        runner(At(np.ones(3), (2,)), np.zeros(3), **provider)
+
+
+def test_a_missing_neighbour_reads_nothing_from_outside() -> None:
+    graph = Graph()
+    value = graph.gather(graph.input("c", (C,), REAL), E2C, 0)
+    fields = [("c", REAL, (C,)), ("out", REAL, (E,))]
+    lowered = make(graph, fields, [("out", whole("out", (E,)), value)])
+    memory = np.full(30, np.nan)
+    memory[10:13] = 5.0
+    out = np.zeros(4)
+
+    entries = [[21, 20], [-1, 22], [20, 20], [-1, -1]]
+    Native(lowered)(At(memory[10:13], (20,)), out, E2C=table_of(E2C, entries))
+
+    np.testing.assert_array_equal(out, np.full(4, 5.0))
+
+
+def test_a_field_that_is_gathered_is_updated_in_place_from_its_old_values() -> None:
+    graph = Graph()
+    e = graph.input("e", (E, K), REAL)
+    mean = graph.reduce("sum", graph.neighbours(graph.gather(e, C2E, 0), E2C), E2C)
+    value = graph.map("add", (mean, e))
+    lowered = make(graph, [("e", REAL, (E, K))], [("e", whole("e", (E, K)), value)])
+    e_ = numbers(REAL, NE, NK)
+    old = e_.copy()
+
+    runner = Native(lowered, units(lowered, K), parallel_from=1)
+    runner(e_, C2E=table_of(C2E, C2E_), E2C=table_of(E2C, E2C_))
+
+    inner = old[C2E_[:, 0]]
+    slots = [inner[E2C_[:, k]] for k in range(2)]
+    np.testing.assert_array_equal(e_, reduced("sum", slots, E2C_ >= 0, REAL) + old)
+
+
+def test_an_output_may_be_the_memory_of_a_gathered_input() -> None:
+    graph = Graph()
+    c = graph.input("c", (C, K), REAL)
+    around = graph.reduce("sum", graph.neighbours(graph.gather(c, E2C, 0), C2E), C2E)
+    fields = [("c", REAL, (C, K)), ("out", REAL, (C, K))]
+    lowered = make(graph, fields, [("out", whole("out", (C, K)), around)])
+    c_, expected = numbers(REAL, NC, NK), np.zeros((NC, NK))
+    runner = Native(lowered, units(lowered, K), parallel_from=1)
+    whole_ = np.where(E2C_ < 0, 3, E2C_)
+    tables = {"C2E": table_of(C2E, C2E_), "E2C": table_of(E2C, whole_)}
+
+    runner(c_, expected, **tables)
+    runner(c_, c_, **tables)
+
+    np.testing.assert_array_equal(c_, expected)
+
+
+def test_a_horizontal_displacement_is_moved_inside_the_input() -> None:
+    graph = Graph()
+    u = graph.input("u", (C, K), REAL)
+    value = graph.displace(u, K, graph.input("by", (C, K), "int32"))
+    fields = [("u", REAL, (C, K)), ("by", "int32", (C, K)), ("out", REAL, (C, K))]
+    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
+    u_, by = numbers(REAL, 6, 9), RNG.integers(-12, 12, (6, 5)).astype("int32")
+    out = np.zeros((6, 5))
+    runner = Native(lowered, units(lowered, K))
+
+    runner(At(u_, (0, -2)), by, out)
+    with pytest.raises(DomainError, match="Field 'u' is too small: along 'K'"):
+        runner(At(u_[:, :0], (0, -2)), by, out)
+
+    place = np.clip(np.arange(5) + by, -2, 6) + 2
+    np.testing.assert_array_equal(out, np.take_along_axis(u_, place, 1))
+
+
+def test_an_offset_of_a_slot_at_a_neighbour_is_followed_in_two_steps() -> None:
+    graph = Graph()
+    by = graph.local(graph.input("by", (C, C2E_DIM, K), "int32"), C2E_DIM, 0)
+    up = graph.map("add", (by, graph.literal("int32", "1")))
+    value = graph.displace(graph.gather(graph.input("e", (E, K), REAL), C2E, 0), K, up)
+    fields = [("e", REAL, (E, K)), ("by", "int32", (C, C2E_DIM, K)), ("out", REAL, (C, K))]
+    lowered = make(graph, fields, [("out", whole("out", (C, K)), value)])
+    e = numbers(REAL, NE, NK)
+    by_ = RNG.integers(-NK, NK, (NC, 3, NK)).astype("int32")
+    out = np.zeros((NC, NK))
+
+    Native(lowered, units(lowered, K))(e, by_, out, C2E=table_of(C2E, C2E_))
+
+    place = np.clip(np.arange(NK) + by_[:, 0] + 1, 0, NK - 1)
+    np.testing.assert_array_equal(out, np.take_along_axis(e[C2E_[:, 0]], place, 1))
+
+
+def test_a_sparse_field_of_another_origin_is_refused() -> None:
+    graph = Graph()
+    value = graph.local(graph.input("w", (V, V2E_DIM), REAL), V2E_DIM, 4)
+    fields = [("w", REAL, (V, V2E_DIM)), ("out", REAL, (V,))]
+    lowered = make(graph, fields, [("out", whole("out", (V,)), value)])
+    out = np.zeros(2)
+    with pytest.raises(DomainError, match="along 'V2E' the program reads 4:5, but 'w' covers 0:3"):
+        Native(lowered)(np.zeros((2, 3)), out)
