@@ -108,14 +108,16 @@ def _move(definition: ast.FunctionDef, lines: int, columns: int) -> None:
 def _compiled(definition: ast.FunctionDef, free: tuple[str, ...], file: str) -> CodeType:
     """Compile inside a function whose parameters are the free names, and take the code out."""
     parameters = [ast.arg(name) for name in free]
+    extra: dict[str, Any] = {}
+    if "type_params" in ast.FunctionDef._fields:  # since Python 3.12
+        extra["type_params"] = []
     outer = ast.FunctionDef(
         name="__fieldforge_scope__",
         args=ast.arguments([], parameters, None, [], [], None, []),
         body=[definition],
         decorator_list=[],
+        **extra,
     )
-    if "type_params" in ast.FunctionDef._fields:
-        setattr(outer, "type_params", [])  # noqa: B010 - Python 3.12 has it, 3.11 does not
     for node in (outer, *parameters):
         ast.copy_location(node, definition)
     module = compile(ast.Module([outer], []), file, "exec", dont_inherit=True)
