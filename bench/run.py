@@ -1,6 +1,6 @@
 """Measure what fieldforge promises, each as a ratio or a share in one run, and keep the results.
 
-    python bench/run.py [startup] [throughput]
+    python bench/run.py [startup] [calls] [throughput]
 
 Writes `bench/results/<part>.json`, with the machine described, and prints a table.
 """
@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import calls
 import startup
 import throughput
 from rich.console import Console
@@ -23,6 +24,7 @@ from rich.table import Table
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[[Console], list[dict[str, Any]]]] = {
     "startup": startup.measure,
+    "calls": calls.measure,
     "throughput": throughput.measure,
 }
 
