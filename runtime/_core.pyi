@@ -1,6 +1,6 @@
 """The native call path: fields, entries, programs, libraries (see `native/`)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, SupportsIndex, final
 
 from .dimension import Dimension
@@ -99,6 +99,20 @@ class Program:
     ) -> None: ...
     def add(self, entry: Entry, /) -> None:
         """Add a variant; those that ask for more unit strides are tried first."""
+
+    def forget(self) -> None:
+        """Drop all variants, and what is watched."""
+
+    def watch(
+        self,
+        triples: Iterable[tuple[object, str | None, object]],
+        on_change: Callable[[], object],
+        /,
+    ) -> None:
+        """Call `on_change()` before a call if a name holds another object than it did.
+
+        The triples are (namespace, name, object) and (cell, None, object).
+        """
 
     @property
     def name(self) -> str: ...

@@ -77,7 +77,9 @@ def _replaced(node: Any) -> Any:
     match node:
         case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in OPERATORS:
             return _continued(left, ast.Constant(OPERATORS[type(op)]), right, node)
-        case ast.UnaryOp(ast.USub(), ast.Constant(value)) if type(value) in (int, float):
+        case ast.UnaryOp(ast.USub(), ast.Constant(bool())):
+            return _call(APPLY, [ast.Constant("neg"), node.operand], node)  # which refuses it
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
             return ast.copy_location(ast.Constant(-value), node)  # its type follows the sign
         case ast.UnaryOp(op, operand):
             return _call(APPLY, [ast.Constant(OPERATORS[type(op)]), operand], node)

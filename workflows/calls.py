@@ -64,7 +64,10 @@ class Calls:
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
-        self._programs.clear()
+        for static in [static for static in self._programs if static]:
+            del self._programs[static]
+        for program in self._programs.values():
+            program.forget()
         self._quick.clear()
 
     def _program(

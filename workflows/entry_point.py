@@ -233,9 +233,7 @@ class EntryPoint:
 
     def _renew(self) -> bool:
         """Read the function again if a name that it sees was bound anew; tell whether it was."""
-        if self._watch is None:
-            self._watch = together(each._made.watch for each in _reached(self))
-        if not self._watch.changed():
+        if not self._watched().changed():
             return False
         forget()
         for each in _reached(self):
@@ -245,6 +243,12 @@ class EntryPoint:
         self._watch = None
         self._forget()
         return True
+
+    def _watched(self) -> Watch:
+        """Return all names that the function and those that it calls see."""
+        if self._watch is None:
+            self._watch = together(each._made.watch for each in _reached(self))
+        return self._watch
 
     def _forget(self) -> None:
         """Drop what was built of the function as it was before."""

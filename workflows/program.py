@@ -74,21 +74,17 @@ class Program(EntryPoint, _core.Program):
         return self.with_compilation_options(static_params=chosen or None)
 
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        renewed = self._renew()
-        entry = self._sets[0].on_miss(args, kwargs)
-        if renewed:
-            self.add(entry)  # for this call; the next one comes through Python
+        self._renew()
+        self._sets[0].on_miss(args, kwargs)
+        self.watch(self._watched().triples(), self._renew)
 
     def _set_static(self, names: tuple[str, ...]) -> None:
         super()._set_static(names)
         self._settle()
 
     def _forget(self) -> None:
-        """Leave the native program behind: it cannot forget."""
         super()._forget()
         self._calls.forget()
-        self._is_plain = False
-        self._settle()
 
     def _settle(self) -> None:
         """Be called natively if that is all there is to do."""

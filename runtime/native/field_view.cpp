@@ -332,6 +332,15 @@ PyObject* get_readonly(PyObject* self, void*) {
     return PyBool_FromLong(view_of(self)->readonly);
 }
 
+// The array's own buffer, handed on; memory that is not the processor's offers none.
+int get_buffer(PyObject* self, Py_buffer* into, int flags) {
+    FieldView* view = view_of(self);
+    if (view->buffer.obj != nullptr) return PyObject_GetBuffer(view->owner, into, flags);
+    into->obj = nullptr;
+    PyErr_SetString(PyExc_BufferError, "A field whose memory is not on the CPU has no buffer.");
+    return -1;
+}
+
 PyGetSetDef properties[] = {
     {"ndarray", get_ndarray, nullptr, "The array that owns the memory.", nullptr},
     {"dims", get_dims, nullptr, "One Dimension for each axis.", nullptr},
@@ -370,6 +379,7 @@ PyType_Slot slots[] = {
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {0, nullptr},
 };
 

@@ -12,6 +12,7 @@
 #include "call.h"
 #include "entry.h"
 #include "names.h"
+#include "watch.h"
 
 namespace fieldforge {
 namespace {
@@ -27,6 +28,7 @@ struct Program {
     // Owned references; entries that ask most of the layout come first. Read and changed with
     // the interpreter's lock held, and an entry is held while it is in use.
     std::vector<Entry*>* entries;
+    Watch* watch;
     PyObject* weak_references;
 };
 
@@ -203,7 +205,7 @@ bool ask_for_entry(Program* self, const Given& given) {
 }
 
 PyObject* call_bound(Program* self, const Given& given, Bound bound) {
-    if (!bind(self, given, bound)) return nullptr;
+    if (!self->watch->up_to_date() || !bind(self, given, bound)) return nullptr;
     Outcome outcome = call_first_fit(self, bound);
     if (outcome == Outcome::no_fit) {
         if (!ask_for_entry(self, given)) return nullptr;
@@ -278,6 +280,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     try {
         self->names = new Names;
         self->entries = new std::vector<Entry*>;
+        self->watch = new Watch;
         if (self->names->set(interned)) return object;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
@@ -315,6 +318,29 @@ PyObject* add(PyObject* object, PyObject* given) {
     Py_RETURN_NONE;
 }
 
+void drop_entries(Program* self) {
+    std::vector<Entry*> entries;
+    entries.swap(*self->entries);
+    for (Entry* entry : entries) Py_DECREF(entry);
+}
+
+PyObject* forget(PyObject* object, PyObject*) {
+    drop_entries(program_of(object));
+    program_of(object)->watch->clear();
+    Py_RETURN_NONE;
+}
+
+PyObject* watch(PyObject* object, PyObject* args) {
+    PyObject *triples, *on_change;
+    if (!PyArg_ParseTuple(args, "OO:watch", &triples, &on_change)) return nullptr;
+    try {
+        if (!program_of(object)->watch->set(triples, on_change)) return nullptr;
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
 PyObject* get_entries(PyObject* object, void*) {
     const auto& entries = *program_of(object)->entries;
     return tuple_of(reinterpret_cast<PyObject* const*>(entries.data()),
@@ -342,7 +368,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     if (self->entries != nullptr) {
         for (Entry* entry : *self->entries) Py_VISIT(entry);
     }
-    return 0;
+    return self->watch == nullptr ? 0 : self->watch->traverse(visit, arg);
 }
 
 // The name and parameters are strings and cannot be part of a cycle: a program that was cleared
@@ -352,10 +378,8 @@ int clear(PyObject* object) {
     PyObject* none = Py_None;
     Py_XSETREF(self->on_miss, Py_NewRef(none));
     Py_XSETREF(self->on_reject, Py_NewRef(none));
-    if (self->entries == nullptr) return 0;
-    std::vector<Entry*> entries;
-    entries.swap(*self->entries);
-    for (Entry* entry : entries) Py_DECREF(entry);
+    if (self->watch != nullptr) self->watch->clear();
+    if (self->entries != nullptr) drop_entries(self);
     return 0;
 }
 
@@ -371,12 +395,17 @@ void deallocate(PyObject* object) {
     Py_CLEAR(self->parameters);
     delete self->names;
     delete self->entries;
+    delete self->watch;
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 PyMethodDef methods[] = {
     {"add", add, METH_O, "Add a variant."},
+    {"forget", forget, METH_NOARGS, "Drop all variants, and what is watched."},
+    {"watch", watch, METH_VARARGS,
+     "watch(triples, on_change): call `on_change()` before a call if a name of (namespace, name, "
+     "object), or a cell of (cell, None, object), holds another object."},
     {"__init_subclass__",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(init_subclass)),
      METH_CLASS | METH_VARARGS | METH_KEYWORDS, "Let subclasses be called as fast."},

@@ -77,7 +77,7 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     options += [(2, converted), (2, ternary)]
     if within:
         options += [(4, choice), (1, repeated)]
-        options += [(6, shift)] if _shiftable(within) and "local" not in scope.features else []
+        options += [(6, shift)] if _shiftable(within) and not is_local(within) else []
         options += unstructured(scope, within)
         options += [(5, region)] if "regions" in scope.features and _shiftable(within) else []
     if scope.calls is not None:
@@ -257,6 +257,11 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
         lambda env: shifted(one.mean(env), tuple(steps)),
         one.flags,
     )
+
+
+def is_local(dims: tuple[str, ...]) -> bool:
+    """Tell whether there is a local dimension."""
+    return any(table.local in dims for table in TABLES)
 
 
 def callable_text(one: Expr) -> str:

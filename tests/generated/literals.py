@@ -24,10 +24,7 @@ def literal(d: Draw, dtype: str) -> str:
         text = d.pick(_FLOATS)
         return text if dtype == "float64" and d.chance(50) else f"{dtype}({text})"
     bounds = np.iinfo(dtype)
-    # the parser refuses digits beyond int64, even where a sign or a type makes sense of them
-    highest = min(bounds.max, 2**63 - 1)
-    lowest = max(bounds.min, -highest)
-    extremes = (str(highest), str(lowest)) if bounds.min < 0 else (str(highest),)
+    extremes = (str(bounds.max), str(bounds.min)) if bounds.min < 0 else (str(bounds.max),)
     numbers = [text for text in ORDINARY if int(text) >= bounds.min]
     if d.chance(15):
         return f"{dtype}({d.pick(extremes)})"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
-
 from .demand import gathered, reduced
-from .expressions import Scope, broadcast, callable_text, expression, joined
+from .expressions import Scope, broadcast, callable_text, expression, is_local, joined
 from .grids import TABLES, Table, ordered
 from .pieces import Draw, Expr, Kind
 
 
 def unstructured(scope: Scope, within: tuple[str, ...]) -> list[tuple[int, Callable[..., Expr]]]:
     """Return what may be drawn on the mesh, with weights."""
-    if "local" in scope.features:  # inside of a reduction
+    if is_local(within):  # inside of a reduction
         return [(8, neighbours)]
     options: list[tuple[int, Callable[..., Expr]]] = []
     if tables_of(within):
@@ -55,9 +53,7 @@ def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
 def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
     """Draw `f(C2E)`, or a sparse field, inside of a reduction over C2E."""
     table = next(table for table in TABLES if table.local in within)
-    outside = attrs.evolve(scope, features=scope.features - {"local"})
-    one = expression(d, outside, dtype, moved(within, table), depth)
-    scope.walks |= outside.walks
+    one = expression(d, scope, dtype, moved(within, table), depth)
     one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
     rest = {dim for dim in one.dims if dim != table.source}
     dims = ordered({*rest, table.target, table.local})
@@ -74,13 +70,11 @@ def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth:
     if dtype == "bool":
         return expression(d, scope, dtype, within, depth)
     table = d.pick(tables_of(within))
-    inside = attrs.evolve(scope, features=scope.features | {"local"})
     dims = ordered({*within, table.local})
-    one = neighbours(d, inside, dtype, dims, depth - 1)
+    one = neighbours(d, scope, dtype, dims, depth - 1)
     if d.chance(60):
-        other = expression(d, inside, dtype, dims, depth - 1)
+        other = expression(d, scope, dtype, dims, depth - 1)
         one = joined(d.pick(("*", "+", "-", "minimum")), one, other, dtype)
-    scope.walks |= inside.walks
     name = d.pick(("neighbor_sum", "max_over", "min_over"))
     rest = ordered(dim for dim in one.dims if dim != table.local)
     return Expr(
@@ -96,11 +90,9 @@ def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int)
     table = d.pick(tables_of(within))
     if not table.valid_columns():
         return expression(d, scope, dtype, within, depth)
-    inside = attrs.evolve(scope, features=scope.features | {"local"})
     dims = ordered({*within, table.local})
-    one = expression(d, inside, dtype, dims, depth - 1)
-    scope.walks |= inside.walks
-    one = one if table.local in one.dims else neighbours(d, inside, dtype, dims, depth - 1)
+    one = expression(d, scope, dtype, dims, depth - 1)
+    one = one if table.local in one.dims else neighbours(d, scope, dtype, dims, depth - 1)
     rest = ordered(dim for dim in one.dims if dim != table.local)
     return Expr(
         f"{callable_text(one)}[{table.local}({d.pick(table.valid_columns())})]",

@@ -519,13 +519,17 @@ class TestCalls:
         with pytest.raises(errors.GT4PyError, match="as_field"):
             scaled.with_backend(compiled)(random(3), 2.0, out=ff.zeros({I: 3}))
 
-    @pytest.mark.parametrize("wrong", [None, "text", object(), [1.0], {}, 1j], ids=lambda value: type(value).__name__)
+    @pytest.mark.parametrize(
+        "wrong", [None, "text", object(), [1.0], {}, 1j], ids=lambda value: type(value).__name__
+    )
     def test_13_no_argument_leads_to_an_internal_exception(self, backend, wrong):
         for args in ((wrong, 2.0), (field(I, random(3)), wrong)):
             with pytest.raises(errors.GT4PyError):
                 scaled.with_backend(backend)(*args, out=ff.zeros({I: 3}))
 
-    @pytest.mark.parametrize("wrong", ["text", 3, object(), (), [1.0]], ids=lambda value: type(value).__name__)
+    @pytest.mark.parametrize(
+        "wrong", ["text", 3, object(), (), [1.0]], ids=lambda value: type(value).__name__
+    )
     def test_13_no_output_leads_to_an_internal_exception(self, backend, wrong):
         with pytest.raises(errors.GT4PyError):
             scaled.with_backend(backend)(field(I, random(3)), 2.0, out=wrong)

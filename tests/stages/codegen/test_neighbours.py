@@ -143,13 +143,22 @@ def two_steps(op: str = "sum") -> tuple[Graph, int]:
     return graph, graph.reduce(op, graph.neighbours(graph.map("mul", (inner, inner)), V2E), V2E)
 
 
-@pytest.mark.parametrize("arrays", [(), ("%2", "%3")])
-def test_a_reduction_of_reductions_in_place_or_through_arrays(arrays: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("options", "nests"),
+    [
+        ({"inline": ("%2", "%3")}, 1),
+        ({"inline": ("%3",), "arrays": ("%2",)}, 2),
+        ({"arrays": ("%2", "%3")}, 3),
+    ],
+)
+def test_a_reduction_of_reductions_in_place_or_through_arrays(
+    options: dict[str, Any], nests: int
+) -> None:
     graph, value = two_steps()
     fields = [("c", REAL, (C, K)), ("out", REAL, (V, K))]
     lowered = make(graph, fields, [("out", whole("out", (V, K)), value)])
     c, out = numbers(REAL, NC, NK), np.zeros((NV, NK))
-    runner = Native(lowered, units(lowered, K), arrays=arrays, parallel_from=1)
+    runner = Native(lowered, units(lowered, K), parallel_from=1, **options)
 
     runner(c, out, E2C=table_of(E2C, E2C_), V2E=table_of(V2E, V2E_))
 
@@ -157,7 +166,7 @@ def test_a_reduction_of_reductions_in_place_or_through_arrays(arrays: tuple[str,
     square = inner * inner
     expected = reduced("sum", [square[V2E_[:, k]] for k in range(6)], V2E_ >= 0, REAL)
     np.testing.assert_array_equal(out, expected)
-    assert runner.loops.count("nest ") == 1 + bool(arrays)
+    assert runner.loops.count("nest ") == nests
 
 
 def test_an_array_of_neighbours_is_as_large_as_the_table_says() -> None:

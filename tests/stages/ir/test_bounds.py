@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.stages.ir import bounds
 from fieldforge.stages.ir.bounds import Apply, Const, DomainSymbol, Range, ScalarSymbol
 
@@ -120,3 +120,65 @@ def test_a_deep_bound_is_evaluated_without_recursion():
         deep = Apply("floordiv", (deep, Const(1)))
 
     assert bounds.evaluate(deep, {n: 3}.__getitem__) == 3
+
+
+def chain(length: int) -> bounds.Range:
+    """Rows of rows of rows: each range stands twice in the next."""
+    start, stop = START, n
+    for _ in range(length):
+        low, high = bounds.table_range("C2C", start, stop)
+        start, stop = bounds.minimum(start, low), bounds.maximum(stop, high)
+    return Range(I, start, stop)
+
+
+def test_the_range_of_a_table_is_a_bound_like_others():
+    low, high = bounds.table_range("E2C", Const(0), n)
+
+    assert str(bounds.add(low, 1)) == "lowest(E2C, 0, n) + 1"
+    assert bounds.difference(bounds.add(high, 2), high) == 2
+    assert str(bounds.least([low, bounds.add(low, -3), n])) == "min(lowest(E2C, 0, n) + -3, n)"
+
+
+def test_no_rows_have_no_entries():
+    assert bounds.table_range("E2C", n, bounds.add(n, -1)) == (Const(0), Const(0))
+
+
+def test_a_table_is_asked_for_rows_by_their_numbers():
+    low, _ = bounds.table_range("E2C", n, bounds.add(m, 1))
+    asked = []
+
+    def value_of(symbol):
+        if isinstance(symbol, bounds.TableBound):
+            asked.append(str(symbol))
+            return 40
+        return {n: 3, m: 7}[symbol]
+
+    assert bounds.evaluate(bounds.add(low, 2), value_of) == 42
+    assert asked == ["lowest(E2C, 3, 8)"]
+
+
+def test_bounds_that_share_their_parts_are_handled_once_for_each_part():
+    ours, theirs = chain(300), chain(300)  # as trees they have 2**300 leaves
+
+    assert ours == theirs
+    assert hash(ours) == hash(theirs)
+    assert ours != chain(299)
+    assert sum(1 for _ in bounds.parts(ours.start)) < 2000
+    assert bounds.evaluate(ours.stop, lambda _: 5) == 5
+
+
+def test_constants_move_through_a_deep_nest_without_writing_it_anew():
+    bound: bounds.Bound = n
+    for index in range(300):
+        bound = bounds.maximum(bounds.add(bounds.minimum(bound, m), index), START)
+
+    assert bounds.difference(bounds.add(bound, 5), bound) == 5
+    assert sum(1 for _ in bounds.parts(bound)) < 2000
+
+
+def test_symbols_of_one_spelling_are_not_one_bound():
+    level = Dimension("I", DimensionKind.VERTICAL)
+    ours, theirs = (bounds.add(DomainSymbol("start", "u", dim), 1) for dim in (I, level))
+
+    assert str(ours) == str(theirs)
+    assert ours != theirs

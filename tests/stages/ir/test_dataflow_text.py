@@ -11,6 +11,7 @@ from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir import bounds, dataflow
 from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol
 from fieldforge.stages.ir.dataflow_text import parse, show
+from fieldforge.stages.ir.verify import verify
 
 I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
 
@@ -171,6 +172,85 @@ def test_the_listing_is_read_as_it_is_written():
     assert boxes[0][0] == Range(I, Const(1), bounds.add(ScalarSymbol("pair.1"), 1))
     assert not reads[0].pointwise
     assert Lowered.from_files({"dataflow.txt": LISTING.encode()}).program == program
+
+
+GATHERED = """\
+program gathered(u, n, out)
+dimension Cell horizontal
+dimension Edge horizontal
+dimension E2C local
+dimension K vertical
+field u: [Cell, K] float64
+scalar n: int32
+field out: [Edge, K] float64
+table E2C: [Edge, E2C] -> Cell width 2 skip
+bound $0 = lowest(E2C, 0, n)
+bound $1 = beyond(E2C, 0, n)
+%0 = input u : [Cell, K] float64  on Cell: $0 .. $1, K: 0 .. n + 1
+%1 = neighbours %0 E2C : [Edge, E2C, K] float64  on Edge: 0 .. n, E2C: 0 .. 2, K: 0 .. n
+%2 = sum %1 over E2C : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+%3 = local %1 E2C[1] : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+%4 = gather %0 E2C[0] : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+%5 = literal 1 : int32            on ()
+%6 = displace %4 K %5 : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+%7 = region [Edge: 1 .. n, K: .. 3] [K: 3 ..] %3 %6 : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+%8 = literal 0.0 : float64        on ()
+%9 = scan K backward 0 .. n init %8 args %2 %7 : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+  %0 = scalar s0 : float64
+  %1 = scalar a0 : float64
+  %2 = scalar a1 : float64
+  %3 = mul %1 %2 : float64
+  %4 = add %0 %3 : float64
+  next %4
+%10 = result %9 0 : [Edge, K] float64  on Edge: 0 .. n, K: 0 .. n
+statement
+  out[Edge: 0 .. n, K: 0 .. n] = %10
+read 0 u[Cell: $0 .. $1, K: 0 .. n + 1]
+"""
+
+
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_tables_regions_and_scans_are_read_as_they_are_written():
+    lowered = Lowered(*parse(GATHERED))
+    values = lowered.program.values
+
+    assert squeezed(lowered.text) == squeezed(GATHERED)
+    assert verify(lowered) is lowered
+    assert lowered.program.tables[0].skip
+    assert isinstance(values[7], dataflow.Region)
+    assert values[7].boxes[0][1].start is None
+    assert isinstance(values[9], dataflow.Scan)
+    assert not values[9].forward
+    assert values[9].body.results == (4,)
+
+
+def test_bounds_of_tables_may_stand_where_they_are_used():
+    text = "".join(
+        line for line in GATHERED.splitlines(keepends=True) if not line.startswith("bound")
+    )
+    text = text.replace("$0", "lowest(E2C, 0, n)").replace("$1", "beyond(E2C, 0, n)")
+
+    assert Lowered(*parse(text)) == Lowered(*parse(GATHERED))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("next %4", "next %9"),
+        ("  next %4\n", ""),
+        ("bound $1", "bound $2"),
+        ("%9 = scan K backward", "%9 = scan K sideways"),
+        ("E2C[0]", "E2C[0"),
+        ("lowest(E2C, 0, n)", "lowest(E2C, 0)"),
+        ("Cell: $0", "Cell: $7"),
+    ],
+)
+def test_a_damaged_listing_of_the_new_rows_is_refused(damage):
+    with pytest.raises(ValueError, match=r"Line \d+|body of a scan|listing"):
+        parse(GATHERED.replace(*damage))
 
 
 def test_columns_stand_under_each_other():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import attrs
 import pytest
 
@@ -126,3 +128,83 @@ def test_the_kinds_of_rows_are_all_checked():
     kinds = {type(value) for value in program().program.values}
 
     assert kinds == {Input, Scalar, Literal, Map, Shift}
+
+
+WHOLE = """\
+program run(u, c, by, out, n)
+dimension Cell horizontal
+dimension Edge horizontal
+dimension E2C local
+dimension K vertical
+field u: [Cell, K] float64
+field c: [Edge, E2C] float64
+field by: [Edge, K] int32
+field out: [Edge, K] float64
+scalar n: int32
+table E2C: [Edge, E2C] -> Cell width 2 skip
+%0 = input u : [Cell, K] float64
+%1 = neighbours %0 E2C : [Edge, E2C, K] float64
+%2 = input c : [Edge, E2C] float64
+%3 = mul %1 %2 : [Edge, E2C, K] float64
+%4 = sum %3 over E2C : [Edge, K] float64
+%5 = gather %0 E2C[1] : [Edge, K] float64
+%6 = input by : [Edge, K] int32
+%7 = displace %5 K %6 : [Edge, K] float64
+%8 = local %2 E2C[0] : [Edge] float64
+%9 = region [Edge: 0 .. n, K: .. 1] [K: n ..] %7 %8 : [Edge, K] float64
+%10 = literal 0.0 : float64
+%11 = literal 1 : int32
+%12 = scan K forward 0 .. n init %10 %11 args %4 %9 : [Edge, K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar a0 : float64
+  %2 = add %0 %1 : float64
+  %3 = scalar s1 : int32
+  next %2 %3
+%13 = result %12 0 : [Edge, K] float64
+statement
+  out[Edge: lowest(E2C, 0, n) .. n, K: 0 .. 5] = %13
+"""
+
+
+def test_a_program_with_tables_regions_and_scans_comes_back():
+    lowered = program(WHOLE)
+
+    assert verify(lowered) is lowered
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("neighbours %0 E2C", "neighbours %0 C2E", "row %1 uses table 'C2E'"),
+        ("%1 = neighbours %0 E2C : [Edge, E2C, K]", "%1 = neighbours %0 E2C : [Edge, K]",
+         "row %1 has other dimensions than 'E2C' gives"),
+        ("gather %0 E2C[1]", "gather %0 E2C[2]", "row %5 takes neighbour 2 of 'E2C', which has 2"),
+        ("gather %0", "gather %4", "row %5 gathers along 'Cell"),
+        ("sum %3 over E2C : [Edge, K]", "sum %3 over E2C : [Edge, E2C, K]",
+         "row %4 has other dimensions than a reduction"),
+        ("displace %5 K %6", "displace %5 K %4", "row %7 is displaced by a 'float64'"),
+        ("displace %5 K %6", "displace %5 Cell %6", "row %7 is displaced along 'Cell"),
+        ("local %2 E2C[0] : [Edge]", "local %2 E2C[0] : [Edge, K]", "row %8 has other dimensions"),
+        ("region [Edge: 0 .. n, K: .. 1] [K: n ..]", "region", "row %9 has a region without boxes"),
+        ("region [Edge: 0 .. n, K: .. 1]", "region [K: .. 1, Edge: 0 .. n]", "canonical order"),
+        ("region [Edge: 0 .. n, K: .. 1] [K: n ..] %7 %8", "region [K: n ..] %7 %6",
+         "row %9 has branches of different dtypes"),
+        ("K: n ..]", "K: out ..]", "row %9 has a bound in 'out', which is no integer"),
+        ("init %10 %11", "init %10 %8", "begins with a state that has dimensions"),
+        ("scan K", "scan Edge", "row %12 walks along 'Edge"),
+        ("next %2 %3", "next %2 %2", "next state has other dtypes"),
+        ("scalar a0", "scalar a2", "body whose row %1 reads 'a2'"),
+        ("result %12 0", "result %12 2", "row %13 is result 2 of a scan that has 2"),
+        ("result %12 0", "result %9 0", "row %13 is the result of what is no scan"),
+        ("= %13\n", "= %12\n", "writes a scan"),
+        ("lowest(E2C", "lowest(C2E", "whose table is not declared"),
+        ("width 2 skip", "width -2 skip", "table 'E2C' has -2 neighbours"),
+        ("table E2C: [Edge, E2C]", "table E2C: [Edge, K]", "which is not local"),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_of_tables_regions_and_scans_is_named(right, wrong, words):
+    broken = WHOLE.replace(right, wrong)
+    assert broken != WHOLE
+
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        verify(program(broken))

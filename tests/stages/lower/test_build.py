@@ -6,10 +6,24 @@ from fieldforge.runtime.errors import DSLError, OptionError
 from fieldforge.runtime.types import FieldType
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
+from fieldforge.stages.ir.dataflow import Scan
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.build import build
 
-from .trees import COLUMN, FLOAT64, INT32, LINE, I, Tree, copied, difference, key, parsed, program
+from .trees import (
+    COLUMN,
+    FLOAT64,
+    INT32,
+    LINE,
+    I,
+    K,
+    Tree,
+    copied,
+    difference,
+    key,
+    parsed,
+    program,
+)
 
 PLAIN = Variant()
 
@@ -212,3 +226,74 @@ def test_a_program_of_many_statements_reads_parameters_once_each():
     lowered = build(parsed(program(types, *calls), operator), PLAIN)
 
     assert len(lowered.values) == 400 + 399
+
+
+def summed(type_=FLOAT64):
+    """A scan: the sum of a column."""
+    tree = Tree()
+    total = tree.op("add", tree.name("s", type_), tree.name("a", type_))
+    return syntax.Scan(
+        "summed",
+        (syntax.Parameter("s", type_), syntax.Parameter("a", type_)),
+        tuple(tree.nodes),
+        (syntax.Return(total),),
+        type_,
+        K,
+        True,
+        ("0.0",),
+    )
+
+
+def twice_summed():
+    """An operator that gives the sum of a column, and its negative."""
+    tree = Tree()
+    call = tree.add(syntax.CallOf(callee="summed:0", args=(tree.name("u", COLUMN),), type=COLUMN))
+    pair = tree.tuple(call, tree.op("neg", call))
+    return tree.operator("twice", {"u": COLUMN}, syntax.Return(pair))
+
+
+def test_a_scan_that_is_called_directly_walks_what_is_written():
+    assert (
+        text(parsed(summed()))
+        == """\
+program summed(a, out)
+dimension K vertical
+scalar a: float64
+field out: [K] float64
+%0 = scalar a : float64
+%1 = literal 0.0 : float64
+%2 = scan K forward start(out, K) .. stop(out, K) init %1 args %0 : [K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar a0 : float64
+  %2 = add %0 %1 : float64
+  next %2
+%3 = result %2 0 : [K] float64
+statement
+  out[K: start(out, K) .. stop(out, K)] = %3
+"""
+    )
+
+
+def test_outputs_on_other_levels_have_scans_of_their_own():
+    tree = parsed(twice_summed(), summed())
+
+    apart = build(tree, PLAIN)
+    alike = build(tree, Variant(alike=(("out.0", "out.1"),)))
+
+    assert [str(value.start) for value in apart.values if isinstance(value, Scan)] == [
+        "start(out.0, K)",
+        "start(out.1, K)",
+    ]
+    assert sum(isinstance(value, Scan) for value in alike.values) == 1
+    assert {str(store.box[0]) for store in alike.statements[0].stores} == {
+        "K: start(out.0, K) .. stop(out.0, K)"
+    }
+
+
+def test_a_statement_without_the_axis_of_its_scan_is_refused():
+    tree = Tree()
+    call = tree.add(syntax.CallOf(callee="summed:0", args=(tree.literal("1.0"),), type=LINE))
+    operator = tree.operator("flat", {"u": LINE}, syntax.Return(call))
+
+    with pytest.raises(DSLError, match="'summed' walks along 'K', but nothing that the statement"):
+        build(parsed(operator, summed()), PLAIN)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fieldforge.runtime.errors import DSLError
+from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.infer_boxes import infer_boxes
 
@@ -169,3 +171,153 @@ statement
 """)
 
     assert reads[0].endswith("pointwise") is pointwise
+
+
+MESH = """\
+program run(u, w, by, out, n)
+dimension Cell horizontal
+dimension Edge horizontal
+dimension E2C local
+dimension K vertical
+field u: [Cell, K] float64
+field w: [Edge, E2C] float64
+field by: [Edge, K] int32
+field out: [Edge, K] float64
+scalar n: int32
+table E2C: [Edge, E2C] -> Cell width 3
+"""
+
+
+def on_mesh(body: str, box: str = "Edge: 0 .. n, K: 0 .. 5"):
+    """Return the boxes by row and the reads of a program that writes its last row."""
+    last = [line for line in body.splitlines() if line.startswith("%")][-1].partition(" ")[0]
+    lowered = infer_boxes(parse(f"{MESH}{body}statement\n  out[{box}] = {last}\n")[0])
+    reads = [f"{each.name}[{', '.join(map(str, each.box))}]" for each in lowered.reads]
+    return [", ".join(map(str, box)) for box in lowered.boxes], reads
+
+
+def test_neighbours_ask_for_the_range_that_their_rows_name():
+    boxes, reads = on_mesh("""\
+%0 = input u : [Cell, K] float64
+%1 = gather %0 E2C[0] : [Edge, K] float64
+%2 = shift %1 Edge+2 : [Edge, K] float64
+""")
+
+    assert boxes[1] == "Edge: 2 .. n + 2, K: 0 .. 5"
+    assert reads == ["u[Cell: lowest(E2C, 2, n + 2) .. beyond(E2C, 2, n + 2), K: 0 .. 5]"]
+
+
+def test_a_gather_at_two_places_asks_for_the_rows_around_both():
+    _, reads = on_mesh("""\
+%0 = input u : [Cell, K] float64
+%1 = gather %0 E2C[0] : [Edge, K] float64
+%2 = shift %1 Edge+2 : [Edge, K] float64
+%3 = add %1 %2 : [Edge, K] float64
+""")
+
+    assert reads == ["u[Cell: lowest(E2C, 0, n + 2) .. beyond(E2C, 0, n + 2), K: 0 .. 5]"]
+
+
+def test_a_reduction_asks_for_all_slots_and_a_slot_for_one():
+    boxes, reads = on_mesh("""\
+%0 = input w : [Edge, E2C] float64
+%1 = sum %0 over E2C : [Edge] float64
+""")
+    _, one = on_mesh("""\
+%0 = input w : [Edge, E2C] float64
+%1 = local %0 E2C[2] : [Edge] float64
+""")
+
+    assert boxes[1] == "Edge: 0 .. n"
+    assert reads == ["w[Edge: 0 .. n, E2C: 0 .. 3]"]
+    assert one == ["w[Edge: 0 .. n, E2C: 2 .. 3]"]
+
+
+def test_each_branch_of_a_region_is_asked_for_on_its_part():
+    boxes, _ = on_mesh("""\
+%0 = literal 1.0 : float64
+%1 = input by : [Edge, K] int32
+%2 = cast %1 : [Edge, K] float64
+%3 = neg %2 : [Edge, K] float64
+%4 = shift %3 K-1 : [Edge, K] float64
+%5 = region [K: 1 .. n] %4 %2 : [Edge, K] float64
+""")
+
+    assert boxes[3] == "Edge: 0 .. n, K: 0 .. min(4, n + -1)"
+    # outside: K below 1, and from n on where that is not below 1 again
+    assert boxes[2] == "Edge: 0 .. n, K: min(0, max(1, n)) .. max(5, min(4, n + -1))"
+
+
+def test_a_displaced_input_is_asked_for_all_that_it_has():
+    _, reads = on_mesh("""\
+%0 = input u : [Cell, K] float64
+%1 = shift %0 K+1 : [Cell, K] float64
+%2 = gather %1 E2C[0] : [Edge, K] float64
+%3 = input by : [Edge, K] int32
+%4 = displace %2 K %3 : [Edge, K] float64
+""")
+
+    assert reads == [
+        "by[Edge: 0 .. n, K: 0 .. 5]",
+        "u[Cell: lowest(E2C, 0, n) .. beyond(E2C, 0, n), "
+        "K: start(u, K) .. max(start(u, K) + 1, stop(u, K))]",
+    ]
+
+
+SCAN = """\
+%0 = input by : [Edge, K] int32
+%1 = literal 0 : int32
+%2 = scan K forward 2 .. n init %1 args %0 : [Edge, K] int32
+  %0 = scalar s0 : int32
+  %1 = scalar a0 : int32
+  %2 = add %0 %1 : int32
+  next %2
+%3 = result %2 0 : [Edge, K] int32
+%4 = cast %3 : [Edge, K] float64
+"""
+
+
+def test_a_scan_asks_for_its_arguments_on_all_levels_that_it_walks():
+    rows = SCAN + "%5 = shift %4 Edge+1 : [Edge, K] float64\n"
+
+    boxes, reads = on_mesh(rows, "Edge: 0 .. 3, K: 2 .. n")
+
+    assert boxes[3] == "Edge: 1 .. 4, K: 2 .. n"
+    assert reads == ["by[Edge: 1 .. 4, K: 2 .. n]"]
+
+
+@pytest.mark.parametrize(("offset", "side"), [("-1", "below the first"), ("+1", "beyond the last")])
+def test_a_scan_that_is_read_where_it_does_not_walk_is_refused(offset, side):
+    rows = SCAN + f"%5 = shift %4 K{offset} : [Edge, K] float64\n"
+
+    with pytest.raises(DSLError, match=f"read {side} level"):
+        on_mesh(rows, "Edge: 0 .. 3, K: 2 .. n")
+
+
+def test_a_scan_may_be_read_further_on_where_a_region_guards_it():
+    rows = SCAN + (
+        "%5 = shift %4 K-1 : [Edge, K] float64\n"
+        "%6 = literal 0.0 : float64\n"
+        "%7 = region [K: 3 ..] %5 %6 : [Edge, K] float64\n"
+    )
+
+    boxes, _ = on_mesh(rows, "Edge: 0 .. 3, K: 2 .. n")
+
+    assert boxes[3] == "Edge: 0 .. 3, K: 2 .. n + -1"
+
+
+def test_a_long_chain_of_neighbours_has_bounds_that_share_their_parts():
+    rows = ["%0 = input u : [Cell, K] float64"]
+    for _ in range(60):  # as trees the bounds would have 2**60 leaves
+        row = len(rows)
+        rows.append(f"%{row} = gather %{row - 1} C2C[0] : [Cell, K] float64")
+        rows.append(f"%{row + 1} = add %{row - 1} %{row} : [Cell, K] float64")
+    text = MESH.replace("[Edge, K] float64", "[Cell, K] float64")
+    text += "table C2C: [Cell, E2C] -> Cell width 3\n" + "\n".join(rows)
+
+    lowered = infer_boxes(
+        parse(f"{text}\nstatement\n  out[Cell: 0 .. n, K: 0 .. 5] = %{len(rows) - 1}\n")[0]
+    )
+
+    assert len(lowered.text) < 100_000
+    assert Lowered(*parse(lowered.text)) == lowered

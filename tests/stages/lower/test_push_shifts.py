@@ -5,6 +5,7 @@ import pytest
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Shift, Statement, Store
 from fieldforge.stages.ir.dataflow_text import parse
+from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.push_shifts import SPREAD, push_shifts
@@ -145,3 +146,171 @@ def test_the_normal_form_is_a_fixed_point():
     )
 
     assert remove_dead(push_shifts(program)) == program
+
+
+MESH = """\
+program run(u, e, by, w, out)
+dimension Cell horizontal
+dimension Edge horizontal
+dimension C2E local
+dimension E2C local
+dimension K vertical
+field u: [Cell, K] float64
+field e: [Edge, K] float64
+field by: [Cell, K] int32
+field w: [Edge, E2C] float64
+field out: [Edge, K] float64
+table C2E: [Cell, C2E] -> Edge width 3 skip
+table E2C: [Edge, E2C] -> Cell width 2
+"""
+
+
+def pushed_on_mesh(rows: str) -> str:
+    last = rows.strip().rpartition("\n")[2].partition(" ")[0]
+    store = f"statement\n  out[Edge: 0 .. 4, K: 0 .. 5] = {last}\n"
+    shown = Lowered(verified(remove_dead(push_shifts(parse(MESH + rows + store)[0])))).text
+    assert shown.startswith(MESH)
+    return shown.removeprefix(MESH).partition("statement")[0]
+
+
+def verified(program: Dataflow) -> Dataflow:
+    return verify(Lowered(program)).program
+
+
+def test_neighbours_of_a_sum_are_the_sum_of_neighbours():
+    rows = """\
+%0 = input u : [Cell, K] float64
+%1 = literal 2.0 : float64
+%2 = mul %0 %1 : [Cell, K] float64
+%3 = neighbours %2 E2C : [Edge, E2C, K] float64
+%4 = sum %3 over E2C : [Edge, K] float64
+"""
+    assert (
+        pushed_on_mesh(rows)
+        == """\
+%0 = input u : [Cell, K] float64
+%1 = neighbours %0 E2C : [Edge, E2C, K] float64
+%2 = literal 2.0 : float64
+%3 = mul %1 %2 : [Edge, E2C, K] float64
+%4 = sum %3 over E2C : [Edge, K] float64
+"""
+    )
+
+
+def test_a_slot_of_all_neighbours_is_one_neighbour():
+    rows = """\
+%0 = input u : [Cell, K] float64
+%1 = neighbours %0 E2C : [Edge, E2C, K] float64
+%2 = input w : [Edge, E2C] float64
+%3 = mul %2 %1 : [Edge, E2C, K] float64
+%4 = local %3 E2C[1] : [Edge, K] float64
+"""
+    assert (
+        pushed_on_mesh(rows)
+        == """\
+%0 = input u : [Cell, K] float64
+%1 = gather %0 E2C[1] : [Edge, K] float64
+%2 = input w : [Edge, E2C] float64
+%3 = local %2 E2C[1] : [Edge] float64
+%4 = mul %3 %1 : [Edge, K] float64
+"""
+    )
+
+
+def test_a_shift_along_levels_goes_through_neighbours_and_reductions():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = neighbours %0 C2E : [Cell, C2E, K] float64
+%2 = sum %1 over C2E : [Cell, K] float64
+%3 = gather %2 E2C[0] : [Edge, K] float64
+%4 = shift %3 K+1 : [Edge, K] float64
+"""
+    assert (
+        pushed_on_mesh(rows)
+        == """\
+%0 = input e : [Edge, K] float64
+%1 = shift %0 K+1 : [Edge, K] float64
+%2 = neighbours %1 C2E : [Cell, C2E, K] float64
+%3 = sum %2 over C2E : [Cell, K] float64
+%4 = gather %3 E2C[0] : [Edge, K] float64
+"""
+    )
+
+
+def test_a_shift_moves_the_boxes_of_a_region():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = region [Edge: 1 .. 3, K: .. 4] %0 %1 : [Edge, K] float64
+%3 = shift %2 K-1 : [Edge, K] float64
+"""
+    assert "region [Edge: 1 .. 3, K: .. 5]" in pushed_on_mesh(rows)
+
+
+def test_a_neighbour_of_a_region_along_its_dimension_stays():
+    rows = """\
+%0 = input u : [Cell, K] float64
+%1 = literal 0.0 : float64
+%2 = region [Cell: 1 .. 3] %0 %1 : [Cell, K] float64
+%3 = gather %2 E2C[0] : [Edge, K] float64
+"""
+    assert pushed_on_mesh(rows) == rows
+
+
+def test_a_displacement_goes_to_the_inputs_and_its_own_value_along():
+    rows = """\
+%0 = input u : [Cell, K] float64
+%1 = neg %0 : [Cell, K] float64
+%2 = input by : [Cell, K] int32
+%3 = displace %1 K %2 : [Cell, K] float64
+%4 = gather %3 E2C[1] : [Edge, K] float64
+%5 = shift %4 K+1 : [Edge, K] float64
+"""
+    assert (
+        pushed_on_mesh(rows)
+        == """\
+%0 = input by : [Cell, K] int32
+%1 = shift %0 K+1 : [Cell, K] int32
+%2 = gather %1 E2C[1] : [Edge, K] int32
+%3 = input u : [Cell, K] float64
+%4 = shift %3 K+1 : [Cell, K] float64
+%5 = gather %4 E2C[1] : [Edge, K] float64
+%6 = displace %5 K %2 : [Edge, K] float64
+%7 = neg %6 : [Edge, K] float64
+"""
+    )
+
+
+def test_what_is_done_to_the_results_of_a_scan_stays():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = scan K forward 0 .. 5 init %1 args %0 : [Edge, K] float64
+  %0 = scalar s0 : float64
+  %1 = scalar a0 : float64
+  %2 = add %0 %1 : float64
+  next %2
+%3 = result %2 0 : [Edge, K] float64
+%4 = shift %3 K-1 : [Edge, K] float64
+"""
+    assert pushed_on_mesh(rows) == rows
+
+
+def test_a_value_at_many_neighbours_keeps_them_if_it_is_expensive():
+    rows = """\
+%0 = input u : [Cell, K] float64
+%1 = exp %0 : [Cell, K] float64
+%2 = gather %1 E2C[0] : [Edge, K] float64
+%3 = gather %1 E2C[1] : [Edge, K] float64
+%4 = shift %1 K+1 : [Cell, K] float64
+%5 = gather %4 E2C[0] : [Edge, K] float64
+%6 = gather %4 E2C[1] : [Edge, K] float64
+%7 = shift %4 K+1 : [Cell, K] float64
+%8 = gather %7 E2C[0] : [Edge, K] float64
+%9 = add %2 %3 : [Edge, K] float64
+%10 = add %5 %6 : [Edge, K] float64
+%11 = add %9 %10 : [Edge, K] float64
+%12 = add %11 %8 : [Edge, K] float64
+"""
+    assert pushed_on_mesh(rows).count("exp") == 1
+    assert pushed_on_mesh(rows.replace("exp", "neg")).count("neg") == 5

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldforge.stages.ir.bounds import Const, ScalarSymbol, evaluate
@@ -23,7 +23,7 @@ REGIONS = st.recursive(
         inner,
         inner,
     ),
-    max_leaves=4,
+    max_leaves=3,
 )
 
 
@@ -42,6 +42,7 @@ def count(region, point, at):
 numbers = st.integers(-3, 5)
 
 
+@settings(max_examples=60, deadline=None)
 @given(REGIONS, REGIONS, numbers, numbers, numbers, numbers)
 def test_regions_mean_what_sets_of_points_do(left, right, i, j, first, second):
     at, point = {n: first, m: second}.__getitem__, {I: i, J: j}
