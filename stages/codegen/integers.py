@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const, TableBound, parts
+from ..ir.bounds import Apply, Bound, Const
 from ..ir.loops import Kernel, Load, Nest, Number, Store
-from ..ir.settled import is_settled
+from ..ir.settled import shared
 from ..ir.strides import Stride
 
 
@@ -24,9 +24,7 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
                     found[Stride(buffer.name, axis)] = None
     symbols = dict.fromkeys(split(bound)[0] for bound in _bounds(kernel))
     known = [symbol for symbol in symbols if symbol is not None]
-    # what many bounds share is computed once, before them
-    shared = (p for p in parts(*known) if isinstance(p, TableBound) or is_settled(p))
-    found |= dict.fromkeys(shared)
+    found |= dict.fromkeys(shared(known))
     found |= dict.fromkeys(known)
     return tuple(found)
 

@@ -10,6 +10,7 @@ from ..ir import dataflow
 from ..ir.bounds import Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
+from ..ir.settled import shared
 from .hazards import is_pointwise
 from .integers import integers
 from .schedule import Group
@@ -24,13 +25,17 @@ def describe(
     group reads is compared with what the others write.
     """
     statements, reads = _accesses(kernel, groups)
+    ints = integers(kernel)
+    ends = [end for read in reads for range_ in read.box for end in (range_.start, range_.stop)]
+    # what only the checks need stands behind the integers that the code knows
+    ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
     return Interface(
         program=program.name,
         parameters=program.parameters,
         leaves=program.leaves,
         fields=tuple(leaf.name for leaf in program.leaves if leaf.kind == "field"),
         scalars=tuple(leaf.name for leaf in program.leaves if leaf.kind == "scalar"),
-        ints=integers(kernel),
+        ints=ints,
         unit=tuple(
             (buffer.name, buffer.unit.value)
             for buffer in kernel.buffers

@@ -11,7 +11,7 @@ import numpy as np
 from ...runtime.arguments import MISFIT, as_number, describe
 from ...runtime.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
 from ...runtime.structure import elements
-from ...runtime.types import FieldType, ScalarType, Type
+from ...runtime.types import FieldType, ScalarType
 from ..ir.dataflow import Dataflow, Leaf, Table
 
 
@@ -22,7 +22,11 @@ def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
         raise ArgumentError(
             f"Function takes {expected} positional arguments, but {len(arguments)} were given."
         )
-    found = {leaf.name: _checked(leaf, _inside(leaf, arguments)) for leaf in program.leaves}
+    given = {leaf.name: _inside(leaf, arguments) for leaf in program.leaves}
+    found = {leaf.name: _fitting(leaf, given[leaf.name]) for leaf in program.leaves}
+    wrong = [leaf for leaf in program.leaves if found[leaf.name] is MISFIT]
+    if wrong:
+        raise _wrong_types(program.name, wrong, given)
     written = {store.target: None for each in program.statements for store in each.stores}
     for name in written:
         if not found[name].ndarray.flags.writeable:
@@ -72,20 +76,26 @@ def _inside(leaf: Leaf, arguments: Sequence[Any]) -> Any:
     return value
 
 
-def _checked(leaf: Leaf, value: Any) -> Any:
-    dtype = ScalarType(leaf.dtype)
+def _fitting(leaf: Leaf, value: Any) -> Any:
+    """Return what the program works on, or MISFIT."""
     if leaf.kind == "scalar":
-        number = as_number(value, dtype)
-        if number is MISFIT:
-            raise _mismatch(leaf, dtype, value)
-        return number
+        return as_number(value, ScalarType(leaf.dtype))
     dims = getattr(value, "dims", None) if hasattr(value, "starts") else None
-    if dims != leaf.dims or value.ndarray.dtype != leaf.dtype:
-        raise _mismatch(leaf, FieldType(leaf.dims, dtype), value)
-    return value
+    return value if dims == leaf.dims and value.ndarray.dtype == leaf.dtype else MISFIT
 
 
-def _mismatch(leaf: Leaf, expected: Type, value: Any) -> ArgumentError:
-    return ArgumentError(
-        f"Expected argument '{leaf.name}' to be of type '{expected}', got '{describe(value)}'."
-    )
+def _wrong_types(name: str, wrong: Sequence[Leaf], given: Mapping[str, Any]) -> ArgumentError:
+    lines = [f"Invalid argument types in call to '{name}'."]
+    for leaf in wrong:
+        dtype = ScalarType(leaf.dtype)
+        expected = dtype if leaf.kind == "scalar" else FieldType(leaf.dims, dtype)
+        lines.append(
+            f"Expected argument '{leaf.name}' to be of type '{expected}', "
+            f"got '{describe(given[leaf.name])}'."
+        )
+    hints = [
+        f"Make a field of the array '{leaf.name}' with 'as_field'."
+        for leaf in wrong
+        if leaf.kind == "field" and isinstance(given[leaf.name], np.ndarray)
+    ]
+    return ArgumentError("\n".join(lines), hints=hints)

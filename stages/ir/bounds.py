@@ -12,8 +12,9 @@ walks them visits each part once. `str` does not; `key` is as good for sorting, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b, sha256
+from itertools import product
 from typing import Final, Literal, TypeAlias
 
 import attrs
@@ -23,7 +24,7 @@ from ...runtime.dimension import Dimension
 Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
 
 LONGEST_KEY: Final = 200
-MOST_ARGUMENTS: Final = 24  # a minimum of more stays one argument of the next
+MOST_ARGUMENTS: Final = 16  # a minimum of more stays one argument of the next
 DEEPEST: Final = 3  # a deeper nest of minima and maxima does not take up constants
 DIGEST: Final = "~"  # what the key of a long bound begins with
 
@@ -65,11 +66,14 @@ class _Shared:
     """What is made of other bounds: compared by a digest, because it may share parts many times.
 
     `depth` is how many minima and maxima stand inside each other; `key` is the text, or a digest of
-    it where it is long.
+    it where it is long, once `key_of` was asked for it.
     """
 
     digest: bytes = attrs.field(init=False, eq=False, repr=False)
-    key: str = attrs.field(init=False, eq=False, repr=False)
+    key: str = attrs.field(init=False, eq=False, repr=False, default="")
+    split: tuple[tuple[Term, ...], int] | None = attrs.field(
+        init=False, eq=False, repr=False, default=None
+    )
     depth: int = attrs.field(init=False, eq=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -90,12 +94,12 @@ class Apply(_Shared):
         deepest = max(map(_depth, self.args), default=0)
         _set(self, "depth", deepest + (self.op in ("min", "max")))
         _set(self, "digest", _digest(self.op, *map(_identity, self.args)))
-        _set(self, "key", _shortened(self._spelled([key_of(arg) for arg in self.args])))
 
     def __str__(self) -> str:
-        return self._spelled([str(arg) for arg in self.args])
+        return self.spelled([str(arg) for arg in self.args])
 
-    def _spelled(self, inner: list[str]) -> str:
+    def spelled(self, inner: Sequence[str]) -> str:
+        """Write the operation on arguments that are written already."""
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
@@ -115,11 +119,13 @@ class TableBound(_Shared):
         _set(self, "depth", 0)
         rows = map(_identity, (self.start, self.stop))
         _set(self, "digest", _digest(self.end, self.table.encode(), *rows))
-        keys = f"{key_of(self.start)}, {key_of(self.stop)}"
-        _set(self, "key", _shortened(f"{self.end}({self.table}, {keys})"))
 
     def __str__(self) -> str:
-        return f"{self.end}({self.table}, {self.start}, {self.stop})"
+        return self.spelled([str(self.start), str(self.stop)])
+
+    def spelled(self, inner: Sequence[str]) -> str:
+        """Write the bound with rows that are written already."""
+        return f"{self.end}({', '.join((self.table, *inner))})"
 
 
 Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
@@ -240,6 +246,19 @@ def difference(left: Bound, right: Bound) -> int | None:
     return left_constant - right_constant if left_terms == right_terms else None
 
 
+def is_empty(start: Bound, stop: Bound) -> bool:
+    """Tell whether a range is known to be empty.
+
+    >>> n, m = ScalarSymbol("n"), ScalarSymbol("m")
+    >>> is_empty(maximum(n, m), minimum(n, Const(9))), is_empty(n, m)
+    (True, False)
+    """
+    # one of the starts that the start is the largest of may be enough
+    pairs = product(arguments_of("max", start), arguments_of("min", stop))
+    counts = (difference(last, first) for first, last in pairs)
+    return any(count is not None and count <= 0 for count in counts)
+
+
 def hull(left: Ranges, right: Ranges) -> Ranges:
     """Return the smallest box around two boxes over the same dimensions."""
     return tuple(
@@ -288,6 +307,11 @@ def arguments(bound: Bound) -> tuple[Bound, ...]:
     return (bound.start, bound.stop) if isinstance(bound, TableBound) else ()
 
 
+def arguments_of(op: Operation, bound: Bound) -> tuple[Bound, ...]:
+    """Return the arguments of an operation, or the bound itself where it is another."""
+    return bound.args if isinstance(bound, Apply) and bound.op == op else (bound,)
+
+
 def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
     """Return the integer that `bound` stands for, given those of its symbols.
 
@@ -314,12 +338,25 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
 
 def key_of(bound: Bound) -> str:
     """Return what bounds are sorted by."""
+    stack = [bound]
+    while stack:
+        part = stack[-1]
+        missing = [] if _key(part) else [arg for arg in arguments(part) if not _key(arg)]
+        stack += missing
+        if not missing:
+            stack.pop()
+            if isinstance(part, Apply | TableBound) and not part.key:
+                _set(part, "key", _shortened(part.spelled([_key(arg) for arg in arguments(part)])))
+    return _key(bound)
+
+
+def _key(bound: Bound) -> str:
     return bound.key if isinstance(bound, Apply | TableBound) else str(bound)
 
 
 def is_long(bound: Bound) -> bool:
     """Tell whether a bound takes more than 200 characters to write."""
-    return isinstance(bound, Apply) and bound.key.startswith(DIGEST)
+    return isinstance(bound, Apply) and key_of(bound).startswith(DIGEST)
 
 
 def _compute(op: Operation, values: list[int]) -> int:
@@ -343,15 +380,16 @@ def _compute(op: Operation, values: list[int]) -> int:
 
 
 def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:
-    choose = min if op == "min" else max
-    constants: dict[tuple[Term, ...], int] = {}
+    found: dict[tuple[Term, ...], tuple[int, Bound]] = {}
     for bound in bounds:
-        is_flat = isinstance(bound, Apply) and bound.op == op and len(bound.args) <= MOST_ARGUMENTS
-        for arg in bound.args if isinstance(bound, Apply) and is_flat else (bound,):
+        args = arguments_of(op, bound)
+        for arg in args if len(args) <= MOST_ARGUMENTS else (bound,):
             terms, constant = _split(arg)
-            constants[terms] = choose(constants.get(terms, constant), constant)
-    order = sorted(constants, key=lambda terms: [_text_of_term(term) for term in terms])
-    kept = tuple(_join(terms, constants[terms]) for terms in order)
+            best = found.setdefault(terms, (constant, arg))[0]
+            if constant < best if op == "min" else constant > best:
+                found[terms] = (constant, arg)
+    order = sorted(found, key=lambda terms: [_text_of_term(term) for term in terms])
+    kept = tuple(found[terms][1] for terms in order)
     return kept[0] if len(kept) == 1 else Apply(op, kept)
 
 
@@ -361,6 +399,13 @@ def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
         return (), bound.value
     if not isinstance(bound, Apply):
         return ((bound, 1),), 0
+    if bound.split is None:
+        _set(bound, "split", _split_operation(bound))
+    assert bound.split is not None  # as was just seen to
+    return bound.split
+
+
+def _split_operation(bound: Apply) -> tuple[tuple[Term, ...], int]:
     if bound.op in ("min", "max"):
         if bound.depth > DEEPEST:
             return ((bound, 1),), 0
@@ -382,6 +427,8 @@ def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
 def _join(terms: tuple[Term, ...], constant: int) -> Bound:
     if len(terms) == 1 and terms[0][1] == 1:
         (only, _) = terms[0]
+        if not constant:
+            return only
         if isinstance(only, Apply) and only.op in ("min", "max") and only.depth <= DEEPEST:
             return Apply(only.op, tuple(add(arg, constant) for arg in only.args))
     summands = [
@@ -404,13 +451,22 @@ def _depth(bound: Bound) -> int:
 
 
 def _identity(bound: Bound) -> bytes:
-    return bound.digest if isinstance(bound, _Shared) else repr(bound).encode()
+    match bound:
+        case Apply() | TableBound():
+            return bound.digest
+        case Const():
+            return b"%d" % bound.value
+        case ScalarSymbol():
+            return b"s" + bound.name.encode()
+        case DomainSymbol():
+            dim = bound.dim
+            return _digest(bound.end, bound.field.encode(), dim.value.encode(), dim.kind.encode())
 
 
 def _digest(op: str, *parts: bytes) -> bytes:
     """Return few bytes that tell an operation on its parts from every other."""
-    sizes = b"".join(b"%d " % len(part) for part in parts)
-    return blake2b(b"".join((op.encode(), b" ", sizes, *parts)), digest_size=16).digest()
+    sizes = ",".join([op, *(str(len(part)) for part in parts), ""])
+    return blake2b(sizes.encode() + b"".join(parts), digest_size=16).digest()
 
 
 def _shortened(text: str) -> str:

@@ -24,6 +24,7 @@ where it is combined with others and where it is stored.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -361,6 +362,11 @@ def union_of(lists: Iterable[tuple[Dimension, ...]]) -> tuple[Dimension, ...]:
     >>> [dim.value for dim in union_of([(K,), (I, K)])]
     ['I', 'K']
     """
+    return _union(tuple(lists))
+
+
+@lru_cache(maxsize=4096)
+def _union(lists: tuple[tuple[Dimension, ...], ...]) -> tuple[Dimension, ...]:
     longest: tuple[Dimension, ...] = ()
     for dims in lists:
         if dims != longest and not set(dims) <= set(longest):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .bounds import Apply, Bound, Range, TableBound, parts
+from .bounds import Apply, Bound, Range, TableBound, is_long
 from .loops import (
     Advance,
     Argument,
@@ -24,7 +24,7 @@ from .loops import (
     State,
     Store,
 )
-from .settled import is_settled
+from .settled import is_settled, shared
 
 
 def show(kernel: Kernel) -> str:
@@ -48,9 +48,9 @@ class _Printer:
     def __init__(self, kernel: Kernel) -> None:
         self.names: dict[Bound, str] = {}
         self.definitions: list[tuple[str, str]] = []
-        for part in parts(*_bounds(kernel)):
-            if is_settled(part) and part not in self.names:
-                text = self.bound(part.args[0])
+        for part in shared(_bounds(kernel)):
+            if is_long(part):
+                text = self.bound(part)
                 self.names[part] = f"${len(self.names)}"
                 self.definitions.append((self.names[part], text))
 
@@ -58,6 +58,8 @@ class _Printer:
         """Return the text of a bound; what has a name is not opened."""
         if bound in self.names:
             return self.names[bound]
+        if is_settled(bound):
+            return self.bound(bound.args[0])
         match bound:
             case Apply(op=op, args=args):
                 inner = [self.bound(arg) for arg in args]

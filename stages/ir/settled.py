@@ -6,9 +6,10 @@ a long chain of regions stay short.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeGuard
 
-from .bounds import Apply, Bound, Const, is_long
+from .bounds import Apply, Bound, Const, TableBound, arguments, is_long
 
 
 def settled(bound: Bound) -> Bound:
@@ -22,3 +23,17 @@ def settled(bound: Bound) -> Bound:
 def is_settled(bound: Bound) -> TypeGuard[Apply]:
     """Tell whether a bound stands for an integer of its own: that of its first argument."""
     return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
+
+
+def shared(bounds: Iterable[Bound]) -> list[Bound]:
+    """Return the parts that are long or ask a table, each once, before those that hold them."""
+    done: dict[Bound, None] = {}
+    pending = [(bound, False) for bound in bounds][::-1]
+    while pending:
+        part, ready = pending.pop()
+        if ready:
+            done[part] = None
+        elif part not in done and isinstance(part, Apply | TableBound):
+            pending.append((part, True))
+            pending += [(inner, False) for inner in reversed(arguments(part))]
+    return [part for part in done if isinstance(part, TableBound) or is_long(part)]

@@ -24,7 +24,7 @@ Extent: TypeAlias = tuple[tuple[int, int], ...]  # (before the start, beyond the
 Need: TypeAlias = dict[int, Extent]  # by the number of the area
 Dims: TypeAlias = tuple[Dimension, ...]
 
-MOST_AREAS: Final = 32
+MOST_AREAS: Final = 8
 
 
 @attrs.frozen
@@ -144,11 +144,14 @@ class Areas:
             if not need:
                 yield Range(dim, Const(0), Const(0))
                 continue
-            starts, stops = [], []
+            # areas of one statement mostly differ along few dimensions
+            ends: dict[Range, tuple[int, int]] = {}
             for number, extent in need.items():
                 asked, (before, beyond) = self._areas[number][dim], extent[axis]
-                starts.append(bounds.add(asked.start, before))
-                stops.append(bounds.add(asked.stop, beyond))
+                low, high = ends.get(asked, (before, beyond))
+                ends[asked] = (min(low, before), max(high, beyond))
+            starts = (bounds.add(each.start, low) for each, (low, _) in ends.items())
+            stops = (bounds.add(each.stop, high) for each, (_, high) in ends.items())
             yield Range(dim, bounds.least(starts), bounds.greatest(stops))
 
 
@@ -165,5 +168,4 @@ def widen(need: Need, more: Need) -> None:
 
 
 def _is_empty(each: Range) -> bool:
-    count = bounds.difference(each.stop, each.start)
-    return count is not None and count <= 0
+    return bounds.is_empty(each.start, each.stop)

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.errors import DSLError, OptionError
+from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.errors import DomainError, DSLError, OptionError
 from ...runtime.types import FieldType, ScalarType, Type, leaves
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
@@ -64,6 +64,8 @@ class _Builder:
         A scan walks the levels that its output has: outputs on other levels are computed anew, and
         share what does not walk.
         """
+        for leaf, _ in targets:
+            _check_target(leaf)
         axes = self.inliner.axes(callee)
         columns = [_levels(box, axes) for _, box in targets]
         walked = next((levels for levels in columns if levels), ())
@@ -108,6 +110,15 @@ def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
     'pair.0.1'
     """
     return ".".join([parameter, *map(str, path)])
+
+
+def _check_target(leaf: Leaf) -> None:
+    for dim in leaf.dims:
+        if dim.kind is DimensionKind.LOCAL:
+            raise DomainError(
+                f"Dimension '{dim}' must not be local: '{leaf.name}' is written.",
+                hint="Reduce the neighbours, or take one of them, before they are returned.",
+            )
 
 
 def _levels(box: Ranges, axes: frozenset[Dimension]) -> Levels:

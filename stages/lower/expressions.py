@@ -22,8 +22,9 @@ from ..ir.dataflow import Ref, Table
 from . import regions
 from .domains import bound_of
 from .graph import Graph
-from .regions import Boxes
+from .regions import Formula
 from .tables import Tables
+from .worklist import finish
 
 Leaves: TypeAlias = tuple[Ref, ...]
 Done: TypeAlias = dict[syntax.Ref, Leaves]
@@ -36,7 +37,7 @@ class Expressions:
     def __init__(self, graph: Graph, tables: Tables) -> None:
         self.graph: Final = graph
         self.tables: Final = tables
-        self._regions: Final[list[Boxes]] = []
+        self._regions: Final[list[Formula]] = []
         self._sizes: Final[dict[Type, int]] = {}
 
     def value(self, nodes: tuple[syntax.Expression, ...], ref: syntax.Ref, done: Done) -> Leaves:
@@ -61,9 +62,9 @@ class Expressions:
             case syntax.Inside() | syntax.Regions():
                 return (self._region(node, done),)
             case syntax.ConcatWhere():
-                boxes = self._boxes(done[node.region][0])
+                region = self._formula(done[node.region][0])
                 pairs = zip(done[node.then], done[node.otherwise], strict=True)
-                return tuple(graph.region(boxes, then, otherwise) for then, otherwise in pairs)
+                return tuple(finish(regions.choice(graph, region, *pair)) for pair in pairs)
         return (self._access(nodes, node, done),)
 
     def _access(
@@ -104,13 +105,12 @@ class Expressions:
             bound = bound_of(self.graph, done[node.bound][0])
             found = regions.inside(node.dim, node.op, bound)
         else:
-            combine = regions.both if node.op == "and" else regions.either
-            left, right = (self._boxes(done[ref][0]) for ref in (node.left, node.right))
-            found = combine(left, right)
+            left, right = (self._formula(done[ref][0]) for ref in (node.left, node.right))
+            found = regions.pair(node.op, left, right)
         self._regions.append(found)
         return -len(self._regions)
 
-    def _boxes(self, ref: Ref) -> Boxes:
+    def _formula(self, ref: Ref) -> Formula:
         return self._regions[-ref - 1]
 
     def select(self, condition: Ref, then: Leaves, otherwise: Leaves) -> Leaves:

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from ...runtime import operations
-from ...runtime.types import FLOATS
+from ...runtime.types import FLOATS, INTEGERS
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
 from .graph import Graph
@@ -122,7 +122,9 @@ def _cast(graph: Graph, value: Map) -> Ref | None:
         return arg
     if isinstance(inner, Map) and inner.op == "cast":
         source = graph[inner.args[0]].dtype
-        if keeps_values(source, inner.dtype):
+        # a float outside the range of an integer saturates, an integer wraps
+        saturates = inner.dtype in FLOATS and not keeps_values(source, value.dtype)
+        if keeps_values(source, inner.dtype) and not (value.dtype in INTEGERS and saturates):
             if source == value.dtype:
                 return inner.args[0]
             return graph.map("cast", inner.args, value.dtype)

@@ -8,8 +8,8 @@ call with the same arguments as an earlier one has its result.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -23,9 +23,9 @@ from .expressions import Expressions, Leaves, elements_of, operands
 from .graph import Graph
 from .scans import Walked, axes_of, body_of, trimmed, walked_by
 from .tables import Tables
+from .worklist import Task, finish
 
 Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # where the scans of a call walk
-Task: TypeAlias = Generator["Task", Any, Any]
 
 
 @attrs.frozen
@@ -99,12 +99,12 @@ class Inliner:
         self._levels = levels
         if isinstance(callee, syntax.Scan):
             return self._scan(callee.name, callee, args)
-        result: Leaves = _finish(self._body(callee, args))
+        result: Leaves = finish(self._body(callee, args))
         return result
 
     def expression(self, frame: Frame, root: syntax.Ref) -> Leaves:
         """Return the leaves of one expression."""
-        result: Leaves = _finish(self._evaluate(frame, root))
+        result: Leaves = finish(self._evaluate(frame, root))
         return result
 
     def _scan(self, key: str, scan: syntax.Scan, args: Sequence[Leaves]) -> Leaves:
@@ -134,7 +134,7 @@ class Inliner:
             rows.append(tuple(map(graph.scalar, names, dtypes)))
             count += len(dtypes) if index else 0
         inliner = Inliner(graph, self._operators, self._expressions.tables, self._walked)
-        results: Leaves = _finish(inliner._body(scan, rows))
+        results: Leaves = finish(inliner._body(scan, rows))
         return body_of(graph, results)
 
     def _body(self, operator: syntax.Callee, args: Sequence[Leaves]) -> Task:
@@ -269,16 +269,3 @@ def _leave_branch(frame: Frame) -> dict[str, Leaves]:
         else:
             frame.variables[name] = value
     return bound
-
-
-def _finish(task: Task) -> Any:
-    """Run a task and those that it asks for, one at a time and without recursion."""
-    stack, result = [task], None
-    while stack:
-        try:
-            stack.append(stack[-1].send(result))
-            result = None
-        except StopIteration as stop:
-            stack.pop()
-            result = stop.value
-    return result

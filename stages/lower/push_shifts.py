@@ -25,7 +25,7 @@ import attrs
 from ...runtime.dimension import Dimension
 from ..ir.bounds import Bound, add
 from ..ir.dataflow import MATH, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
-from .graph import Graph
+from .graph import Dims, Graph
 from .paths import (
     Access,
     All,
@@ -66,6 +66,7 @@ class _Pusher:
     demands: list[Demand] = attrs.field(init=False)
     kept: list[bool] = attrs.field(init=False)
     rows: dict[Wanted, Ref] = attrs.field(factory=dict)
+    onto: dict[tuple[Dims, Path], Path] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.tables = {table.name: table for table in self.program.tables}
@@ -147,7 +148,12 @@ class _Pusher:
             yield from ((operand, self._onto(operand, path)) for operand in value.operands)
 
     def _onto(self, ref: Ref, path: Path) -> Path:
-        return onto(self.program.values[ref].dims, path, self.tables) if path else path
+        if not path:
+            return path
+        key = (self.program.values[ref].dims, path)
+        if key not in self.onto:
+            self.onto[key] = onto(*key, self.tables)
+        return self.onto[key]
 
     def _is_kept(self, ref: Ref) -> bool:
         value, demand = self.program.values[ref], self.demands[ref]

@@ -1,7 +1,10 @@
-"""Regions as unions of disjoint boxes with symbolic bounds, in any number of dimensions.
+"""Regions: boxes with symbolic bounds in any number of dimensions, and what `&` and `|` make.
 
-A box without sides is everywhere; a region without boxes is nowhere. A box whose bounds
+A box without sides is everywhere; a union without boxes is nowhere. A box whose bounds
 cross at a call is empty; the parts around it are then made so that they do not overlap either.
+
+A union of boxes that may overlap is never written as one of disjoint boxes, which could be very
+many: a choice by `a | b` is one by `a` whose other branch is chosen by `b`.
 """
 
 from __future__ import annotations
@@ -9,9 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+import attrs
+
 from ...runtime.dimension import Dimension
+from ..ir import bounds
 from ..ir.bounds import Bound, add, difference, maximum, minimum
-from ..ir.dataflow import Side, union_of
+from ..ir.dataflow import Ref, Side, union_of
+from .graph import Graph
+from .worklist import Task
 
 Box: TypeAlias = tuple[Side, ...]
 Boxes: TypeAlias = tuple[Box, ...]
@@ -19,33 +27,63 @@ Boxes: TypeAlias = tuple[Box, ...]
 EVERYWHERE: Boxes = ((),)
 
 
-def inside(dim: Dimension, op: str, bound: Bound) -> Boxes:
+@attrs.frozen
+class Outside:
+    """Where a box is not."""
+
+    box: Box
+
+
+@attrs.frozen
+class Pair:
+    """Where both of two regions are, or any of them; `op` is and, or."""
+
+    op: str
+    left: Formula
+    right: Formula
+
+
+Formula: TypeAlias = Box | Outside | Pair
+
+
+def inside(dim: Dimension, op: str, bound: Bound) -> Formula:
     """Return where an index compares so with a bound; `op` is lt, le, gt, ge, eq or ne."""
     beyond = add(bound, 1)
-    below, above = Side(dim, None, bound), Side(dim, beyond, None)
     match op:
         case "lt":
-            return ((below,),)
+            return (Side(dim, None, bound),)
         case "le":
-            return ((Side(dim, None, beyond),),)
+            return (Side(dim, None, beyond),)
         case "gt":
-            return ((above,),)
+            return (Side(dim, beyond, None),)
         case "ge":
-            return ((Side(dim, bound, None),),)
-        case "eq":
-            return ((Side(dim, bound, beyond),),)
-    return (below,), (above,)
+            return (Side(dim, bound, None),)
+    point = (Side(dim, bound, beyond),)
+    return point if op == "eq" else Outside(point)
 
 
-def both(left: Boxes, right: Boxes) -> Boxes:
-    """Return where two regions meet."""
-    met = (_met(a, b) for a in left for b in right)
-    return tuple(box for box in met if not is_empty(box))
+def pair(op: str, left: Formula, right: Formula) -> Formula:
+    """Return `left & right` or `left | right`; two boxes meet in a box."""
+    if op == "and" and isinstance(left, tuple) and isinstance(right, tuple):
+        return met(left, right)
+    return Pair(op, left, right)
 
 
-def either(left: Boxes, right: Boxes) -> Boxes:
-    """Return where any of two regions is."""
-    return left + without(right, left)
+def choice(graph: Graph, region: Formula, then: Ref, otherwise: Ref) -> Task:
+    """Choose between two values of a graph by a region."""
+    while isinstance(region, Pair):
+        if region.op == "and":
+            then = yield choice(graph, region.right, then, otherwise)
+        else:
+            otherwise = yield choice(graph, region.right, then, otherwise)
+        region = region.left
+    if isinstance(region, Outside):
+        return _chosen(graph, region.box, otherwise, then)
+    return _chosen(graph, region, then, otherwise)
+
+
+def _chosen(graph: Graph, box: Box, then: Ref, otherwise: Ref) -> Ref:
+    return otherwise if is_empty(box) else graph.region((box,), then, otherwise)
 
 
 def without(region: Boxes, taken: Boxes) -> Boxes:
@@ -57,13 +95,13 @@ def without(region: Boxes, taken: Boxes) -> Boxes:
 
 def is_empty(box: Box) -> bool:
     """Tell whether a box is known to be empty."""
-    return any(
-        side.start is not None
-        and side.stop is not None
-        and (count := difference(side.stop, side.start)) is not None
-        and count <= 0
-        for side in box
-    )
+    return any(map(_is_empty, box))
+
+
+def _is_empty(side: Side) -> bool:
+    if side.start is None or side.stop is None:
+        return False
+    return bounds.is_empty(side.start, side.stop)
 
 
 def latest(left: Bound | None, right: Bound | None) -> Bound | None:
@@ -76,7 +114,8 @@ def earliest(left: Bound | None, right: Bound | None) -> Bound | None:
     return right if left is None else left if right is None else minimum(left, right)
 
 
-def _met(left: Box, right: Box) -> Box:
+def met(left: Box, right: Box) -> Box:
+    """Return the box in which two meet."""
     sides = {side.dim: side for side in left}
     for side in right:
         own = sides.get(side.dim, Side(side.dim, None, None))
@@ -91,10 +130,10 @@ def _around(box: Box, hole: Box) -> Iterator[Box]:
         below, above = Side(side.dim, None, side.start), Side(side.dim, _end(side), None)
         for part in (below, above):
             if (part.start, part.stop) != (None, None):
-                left = _met(box, (part,))
+                left = met(box, (part,))
                 if not is_empty(left):
                     yield left
-        box = _met(box, (side,))
+        box = met(box, (side,))
         if is_empty(box):
             return
 

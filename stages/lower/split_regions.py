@@ -63,8 +63,7 @@ def _inside(whole: Ranges, box: Box) -> Ranges | None:
         side = sides.get(each.dim, Side(each.dim, None, None))
         start = each.start if side.start is None else bounds.maximum(each.start, side.start)
         stop = each.stop if side.stop is None else bounds.minimum(each.stop, side.stop)
-        count = bounds.difference(stop, start)
-        if count is not None and count <= 0:
+        if bounds.is_empty(start, stop):
             return None
         ranges.append(Range(each.dim, start, stop))
     return tuple(ranges)

@@ -197,6 +197,8 @@ def run(options: Options, folder: Path | None) -> Tally:
                 tally.found += event["found"]
                 words = f"programs, {tally.found} disagreements"
                 progress.update(task, completed=tally.programs, description=words)
+                if not console.is_terminal and tally.programs % (16 * BATCH) < event["count"]:
+                    console.print(f"{tally.programs} {words}", highlight=False)
     except KeyboardInterrupt:
         console.print("Ended early.")
     finally:
@@ -227,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers end too
     options = Options(given.count, given.seed, given.jobs, given.shrink, _features(given.features))
     return 1 if run(options, given.output).found else 0
 

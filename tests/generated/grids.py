@@ -61,10 +61,14 @@ class Table:
         return tuple(k for k in range(self.width) if all(row[k] >= 0 for row in self.entries))
 
     def hull(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the range of the source that rows `start` to `stop` touch, (0, 0) for none."""
+        """Return the range of the source that rows `start` to `stop` touch, something for none.
+
+        Embedded execution learns the other dimensions from the source, also where
+        no row has a neighbour.
+        """
         rows = self.entries[max(start, 0) : max(stop, 0)]
         found = [entry for row in rows for entry in row if entry >= 0]
-        return (min(found), max(found) + 1) if found else (0, 0)
+        return (min(found), max(found) + 1) if found else (0, 1)
 
 
 def _table(name: str, source: str, target: str, width: int, missing: str) -> Table:

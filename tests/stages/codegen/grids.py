@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +107,11 @@ class Native:
     def __call__(self, *arguments: Any, **tables: Connectivity) -> None:
         views = []
         for leaf, argument in zip(self.leaves, arguments, strict=True):
-            if leaf.kind == "field" and not isinstance(argument, FieldView):
+            if leaf.kind == "field":
                 at = argument if isinstance(argument, At) else At(argument, (0,) * argument.ndim)
-                argument = FieldView(at.array, leaf.dims, at.starts)
-            elif leaf.kind == "scalar":
-                argument = np.dtype(leaf.dtype).type(argument)
-            views.append(argument)
+                views.append(FieldView(at.array, leaf.dims, at.starts))
+            else:
+                views.append(np.dtype(leaf.dtype).type(argument))
         self.program(*views, offset_provider=tables)
 
 
@@ -125,6 +124,6 @@ def units(lowered: Lowered, dim: Dimension | None) -> Variant:
 
 
 __all__ = [
-    "C2E", "C2E_DIM", "E2C", "E2C_DIM", "V2E", "V2E_DIM", "At", "C", "E", "I", "J", "K", "Mapping",
-    "Native", "V", "make", "random_table", "table_of", "units",
+    "C2E", "C2E_DIM", "E2C", "E2C_DIM", "V2E", "V2E_DIM", "At", "C", "Dimension", "E", "I", "J",
+    "K", "Native", "V", "make", "random_table", "table_of", "units",
 ]  # fmt: skip

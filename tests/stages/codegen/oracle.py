@@ -99,7 +99,7 @@ class Oracle:
             raise self.memo[key]
         return self.memo[key]
 
-    def _value(self, row: dataflow.Value, place: Place) -> Any:
+    def _value(self, row: dataflow.Value, place: Place) -> Any:  # noqa: PLR0912 - one case a value
         match row:
             case dataflow.Input(name=name):
                 at, index = self.arguments[name], tuple(place[dim] for dim in row.dims)

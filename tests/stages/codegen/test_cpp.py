@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fieldforge.runtime.dimension import flip_staggered
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.stage import Codegen
 from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol, add
@@ -211,3 +212,22 @@ def test_constants_and_fields_without_dimensions_are_written() -> None:
     Runner(lowered)(np.array(2.5), r, o)
     assert r == 5.0
     np.testing.assert_array_equal(o, np.full(9, 7, "int32"))
+
+
+@pytest.mark.needs_compiler
+def test_a_staggered_field_is_read_between_its_points() -> None:
+    half = flip_staggered(I)
+    graph = Graph()
+    u = graph.input("u", (half, J), REAL)
+    mean = graph.map("add", (graph.shift(u, half, 0, I), graph.shift(u, half, 1, I)))
+    value = graph.map("sub", (graph.shift(mean, J, 1), graph.input("w", (I, J), REAL)))
+    shapes = {"u": (half, J), "w": (I, J), "out": (I, J)}
+    fields = [(name, REAL, dims) for name, dims in shapes.items()]
+    lowered = make_program("mid", graph, fields, [("out", whole("out", (I, J)), value)])
+    u_, w_ = RNG.random((7, 9)), RNG.random((6, 8))
+    for order in ("C", "F"):
+        out = np.zeros((6, 8), order=order)  # type: ignore[call-overload]
+        names = {"C": "J", "F": "I"}[order]
+        variant = Variant(unit=tuple((name, names) for name in ("w", "out")))
+        Runner(lowered, variant)(u_, np.asarray(w_, order=order), out)  # type: ignore[call-overload]
+        np.testing.assert_array_equal(out, (u_[:-1, 1:] + u_[1:, 1:]) - w_)

@@ -178,4 +178,4 @@ def test_a_long_chain_of_regions_stays_small() -> None:
     runner = program(graph, value, "u")
     assert len(runner.source) < 400_000
     assert len(runner.loops) < 400_000
-    assert sum(map(len, runner.plan.ints)) < 20_000
+    assert sum(map(len, runner.plan.ints)) < 50_000

@@ -278,3 +278,24 @@ statement
     program = verify(Lowered(remove_dead(fold_constants(parse(text)[0])))).program
 
     assert [type(value).__name__ for value in program.values] == ["Input", "Input", "Region"]
+
+
+def test_a_float_between_two_integers_stays_where_it_saturates_and_a_cast_would_wrap():
+    def cast(source, between, target):
+        def build(graph):
+            inner = graph.map("cast", (graph.input("x", (), source),), between)
+            return graph.map("cast", (inner,), target)
+
+        graph = Graph()
+        root = build(graph)
+        out = Leaf("out", (1,), "field", target)
+        leaves = (Leaf("x", (0,), "field", source), out)
+        store = Statement((Store("out", (), root),))
+        program = Dataflow("run", ("x", "out"), leaves, tuple(graph.values), (store,))
+        return len(remove_dead(fold_constants(program)).values) - 1
+
+    assert cast("int8", "float64", "uint32") == 2
+    assert cast("int8", "float64", "int32") == 1
+    assert cast("uint8", "float64", "uint32") == 1
+    assert cast("int8", "int64", "uint32") == 1
+    assert cast("int8", "float64", "float32") == 1

@@ -127,10 +127,10 @@ def test_bounds_with_extremes_are_translated_inside():
 %1 = shift %0 I+1 : [I, K] float64
 %2 = add %0 %1 : [I, K] float64
 statement
-  out[I: max(3, n) .. min(m, n), K: 0 .. 1] = %2
+  out[I: max(3, n) .. min(m, 99), K: 0 .. 1] = %2
 """)
 
-    assert reads == ["0 u[I: max(3, n) .. min(m + 1, n + 1), K: 0 .. 1]"]
+    assert reads == ["0 u[I: max(3, n) .. min(m + 1, 100), K: 0 .. 1]"]
 
 
 def test_a_field_of_levels_is_needed_on_levels_only():
