@@ -133,13 +133,20 @@ def _divide(left: Array, right: Array) -> Array:
     return quotient + inexact.astype(quotient.dtype)
 
 
+def _float_power(base: Array, exponent: Array) -> Array:
+    # `np.power` takes a square root where the exponent is 0.5, which is not the same at -inf and -0.0
+    powers: Array = np.float_power(base, exponent)
+    return powers.astype(base.dtype)
+
+
 def _power(base: Array, exponent: Array) -> Array:
     if not is_integral(base):
         if base.dtype.kind == "f" and exponent.dtype != base.dtype:
             exponent = exponent.astype(base.dtype)
-        return np.power(base, exponent)
+        return _float_power(base, exponent)
     if not is_integral(exponent):
-        return cast(np.power(base.astype(np.float64), exponent.astype(np.float64)), base.dtype)
+        powers = _float_power(base.astype(np.float64), exponent.astype(np.float64))
+        return cast(powers, base.dtype)
     # modulo 2**64 every integer type agrees, so mixed types and wrapping need no cases
     low = base.astype(np.uint64)
     result: Array = np.power(low, np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)

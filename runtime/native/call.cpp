@@ -139,7 +139,14 @@ bool Frame::take_field(int32_t argument) {
         if ((axis++)->dim != dim) return false;
     }
     axes_[wanted.slot] = view.axes;
-    pointers_[wanted.slot] = reinterpret_cast<const void*>(view.origin);
+    uintptr_t origin = view.origin;
+    if (wanted.unit >= 0) {
+        // An axis of one element may have any stride, but the code takes it to be that element.
+        const Axis& along = view.axes[wanted.unit];
+        const int64_t item = int64_t{1} << view.shift;
+        origin += static_cast<uintptr_t>(along.start) * static_cast<uintptr_t>(along.stride - item);
+    }
+    pointers_[wanted.slot] = reinterpret_cast<const void*>(origin);
     lows_[wanted.slot] = view.low;
     highs_[wanted.slot] = view.high;
     return true;

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
-import numpy as np
 
 from ...runtime.dimension import Dimension
 from ..ir import bounds, dataflow
-from ..ir.bounds import Bound, Range
+from ..ir.bounds import Range
 from ..ir.loops import (
     Argument,
     Buffer,
-    Compute,
     Constant,
     Index,
     Instruction,
@@ -39,10 +37,11 @@ from .guards import (
     both,
     parts_of,
 )
-from .needs import Need, Span
+from .needs import Need, Span, is_at_least
 from .order import level_of
 from .places import FIXED, OWN, Along, Coord, Entry, Point
 from .points import Points
+from .rows import Rows
 
 INT: Final = "int64"
 # A loop is cut into at most so many parts, and a body is written out at most this many times.
@@ -88,7 +87,7 @@ def copy_body(field: str, array: Buffer, loops: Sequence[Loop]) -> Body:
     return Body((load, store), (Reading(array.name, array.box),))
 
 
-class BodyWriter:
+class BodyWriter(Rows):
     """The rows of one nest while they are written, operands first."""
 
     def __init__(
@@ -99,12 +98,10 @@ class BodyWriter:
         homes: Homes,
         cut: bool = True,
     ) -> None:
+        super().__init__(loops)
         self.points = points
-        self.loops = loops
         self.homes = homes
         self.ranges = {loop.range.dim: loop.range for loop in loops}
-        self.rows: list[Instruction] = []
-        self.same: dict[Instruction, Row] = {}
         self.places: dict[tuple[int, Point], Row] = {}  # by part
         self.moved: dict[str, dict[Dimension, None]] = {}
         self.loaded: dict[int, Home] = {}
@@ -192,26 +189,8 @@ class BodyWriter:
                 test = self._when(found.choices[point], part)
                 return self.compute("select", value.dtype, [test, *args], part)
             case dataflow.Reduce(op=op):
-                return self._reduced(op, value.dtype, args, self.points.slots(point), part)
+                return self.reduced(op, value.dtype, args, self.points.slots(point), part)
         raise TypeError(f"The code generator does not know '{type(value).__name__}'.")
-
-    def _reduced(self, op: str, dtype: str, args: list[Row], count: int, part: int) -> Row:
-        """Combine slots in order; a missing one changes nothing."""
-        total = self.add(Constant(dtype=dtype, text=neutral(op, dtype)))
-        first, combine = total, {"sum": "add", "max": "maximum", "min": "minimum"}[op]
-        zero = self.add(Constant(dtype="int32", text="0"))
-        for slot, value in enumerate(args[:count]):
-            if len(args) == count:
-                total = self.compute(combine, dtype, [total, value], part)
-                continue
-            valid = self.compute("ge", "bool", [args[count + slot], zero], part)
-            if op == "sum":
-                there = self.compute("select", dtype, [valid, value, first], part)
-                total = self.compute(combine, dtype, [total, there], part)
-            else:
-                more = self.compute(combine, dtype, [total, value], part)
-                total = self.compute("select", dtype, [valid, more, total], part)
-        return total
 
     # --- loads -------------------------------------------------------------------------------
 
@@ -344,25 +323,6 @@ class BodyWriter:
     def _wide(self, row: Row, part: int) -> Row:
         return row if self.rows[row].dtype == INT else self.compute("cast", INT, [row], part)
 
-    def compute(self, op: str, dtype: str, args: Sequence[Row], part: int = 0) -> Row:
-        """Write an operation, outside the loops that its operands do not need."""
-        level = max((self.rows[arg].level for arg in args), default=0)
-        return self.add(Compute(dtype=dtype, level=level, op=op, args=tuple(args)), part)
-
-    def add(self, instruction: Instruction, part: int = 0) -> Row:
-        """Write an instruction once; inside the innermost loop it belongs to a part."""
-        if part and instruction.level == len(self.loops):
-            instruction = attrs.evolve(instruction, part=part)
-        row = self.same.setdefault(instruction, len(self.rows))
-        if row == len(self.rows):
-            self.rows.append(instruction)
-        return row
-
-    def store(self, target: str, row: Row, part: int = 0) -> None:
-        """Write a row to a buffer, inside all loops."""
-        dtype, level = self.rows[row].dtype, len(self.loops)
-        self.rows.append(Store(dtype=dtype, level=level, part=part, buffer=target, value=row))
-
     def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
         """Return what the nest reads, given where it needs each node."""
         found: dict[Reading, None] = {}
@@ -382,32 +342,3 @@ def _needed(span: Span | None, dim: Dimension, home: Home) -> Range:
         return span.range(dim)
     start, stop = home.ends(dim)
     return Range(dim, start, bounds.maximum(stop, bounds.add(start, 1)))
-
-
-def neutral(op: str, dtype: str) -> str:
-    """Return what a reduction begins with, in its canonical spelling.
-
-    >>> neutral("sum", "float64"), neutral("max", "int8"), neutral("min", "uint8")
-    ('0.0', '-128', '255')
-    """
-    kind = np.dtype(dtype)
-    if op == "sum":
-        return "0.0" if kind.kind == "f" else "0"
-    if kind.kind == "b":
-        return str(op == "min")
-    limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind)
-    return str(limits.min if op == "max" else limits.max)
-
-
-def is_at_least(left: Bound, right: Bound) -> bool:
-    """Tell whether `left >= right` is known, also where one is a minimum or maximum of several."""
-    for one in _arguments(left, "max"):
-        for other in _arguments(right, "min"):
-            ahead = bounds.difference(one, other)
-            if ahead is not None and ahead >= 0:
-                return True
-    return False
-
-
-def _arguments(bound: Bound, op: str) -> tuple[Bound, ...]:
-    return bound.args if isinstance(bound, bounds.Apply) and bound.op == op else (bound,)

@@ -105,7 +105,7 @@ class Writer:
         step = "1"
         for dim in reversed(buffer.order):
             axis = buffer.dims.index(dim)
-            if step != "1":
+            if dim is not buffer.unit:
                 yield f"  const s64 {name}s{axis} = {step};"
             size = extent(ranges[dim])
             wide = self.bound(ranges[dim].stop) + " - " + self.bound(ranges[dim].start)

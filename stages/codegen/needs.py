@@ -273,3 +273,17 @@ def _latest(
     if left is None or right is None:
         return right if left is None else left
     return choose(left, right)
+
+
+def is_at_least(left: Bound, right: Bound) -> bool:
+    """Tell whether `left >= right` is known, also where one is a minimum or maximum of several."""
+    for one in _arguments(left, "max"):
+        for other in _arguments(right, "min"):
+            ahead = bounds.difference(one, other)
+            if ahead is not None and ahead >= 0:
+                return True
+    return False
+
+
+def _arguments(bound: Bound, op: str) -> tuple[Bound, ...]:
+    return bound.args if isinstance(bound, bounds.Apply) and bound.op == op else (bound,)

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import attrs
 
-from ...runtime.dimension import Dimension
 from ..artifacts import Lowered, Variant
 from ..ir import dataflow
 from ..ir.bounds import Ranges, hull
-from ..ir.loops import Buffer, Instruction, Kernel, Loop, Nest, Store, verify
+from ..ir.loops import Buffer, Instruction, Kernel, Nest, Store, verify
 from .arena import plan_arena
-from .body import Body, copy_body, write_body
-from .discovery import Home, Homes, table_buffer
+from .body import copy_body
+from .discovery import table_buffer
+from .drafts import Draft, Group, draft_nests, order_of
 from .hazards import fields_to_stage
-from .needs import Need, joined
-from .order import loops_over, order_dims, unit_dims
-from .placement import STORES, Array, Placement, Rules, Walk, place
-from .places import Point, still
+from .order import loops_over, unit_dims
+from .placement import Rules
 from .points import Points
-from .scans import first_states, scan_body, scan_loops, state_arrays
-
-
-@attrs.frozen
-class Group:
-    """The stores of one statement that have one box: they share a nest."""
-
-    statement: int
-    box: Ranges
-    stores: tuple[dataflow.Store, ...]
-
-
-@attrs.frozen
-class Draft:
-    """The nests of one group in order, and the arrays that they fill."""
-
-    nests: tuple[Nest, ...]
-    arrays: tuple[Buffer, ...]
-    notes: tuple[str, ...]
 
 
 def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:
@@ -66,7 +45,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     for index, statement in enumerate(program.statements):
         drafts: list[Draft] = []
         for group in _groups(index, statement):
-            drafts.append(_draft(points, group, len(groups), len(buffers), rules))
+            drafts.append(draft_nests(points, group, len(groups), len(buffers), rules))
             groups.append(group)
             buffers += drafts[-1].arrays
             notes += drafts[-1].notes
@@ -116,180 +95,6 @@ def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
     return [Group(index, box, tuple(stores)) for box, stores in boxes.items()]
 
 
-def _draft(points: Points, group: Group, number: int, first: int, rules: Rules) -> Draft:
-    roots = [points.at(store.value) for store in group.stores]
-    placement = place(points, roots, group.box, rules)
-    return _Drafting(points, group, number, first, rules, placement).run(roots)
-
-
-@attrs.frozen
-class _Fill:
-    """What fills arrays: some of one box, or a scan."""
-
-    box: Ranges
-    arrays: tuple[Array, ...] = ()
-    walk: Walk | None = None
-
-    @property
-    def node(self) -> int:
-        """The first node that it computes."""
-        return self.arrays[0].node if self.walk is None else self.walk.node
-
-
-class _Drafting:
-    """Makes the nests of one group, given which values are arrays."""
-
-    def __init__(
-        self,
-        points: Points,
-        group: Group,
-        number: int,
-        first: int,
-        rules: Rules,
-        placement: Placement,
-    ) -> None:
-        self.points = points
-        self.group = group
-        self.number = number
-        self.rules = rules
-        self.units = [dim for _, dim in rules.units]
-        self.placement = placement
-        self.states: list[Buffer] = []
-        self.names = {array.node: f"@{first + i}" for i, array in enumerate(placement.arrays)}
-        self.homes: Homes = {
-            array.node: Home(self.names[array.node], array.box, self._axis(array.node))
-            for array in placement.arrays
-        }
-
-    def _axis(self, node: int) -> Dimension | None:
-        value = self.points.nodes[node].value
-        if not isinstance(value, dataflow.Result):
-            return None
-        scan = self.points.nodes[self.points.nodes[node].operands[0][0]].value
-        assert isinstance(scan, dataflow.Scan)
-        return scan.axis
-
-    def run(self, roots: Sequence[Point]) -> Draft:
-        """Return the nests: those that fill arrays, then the one that stores."""
-        nests = [nest for fill in self._fills() for nest in self._filled(fill)]
-        by_scans = {number for walk in self.placement.walks for number in walk.stores}
-        stores = [
-            (store.target, root)
-            for number, (store, root) in enumerate(zip(self.group.stores, roots, strict=True))
-            if number not in by_scans
-        ]
-        if stores:
-            nests.append(self._nest(stores, self.group.box, STORES, self.homes, "stores"))
-        arrays = [self._array(array) for array in self.placement.arrays]
-        return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
-
-    def _fills(self) -> list[_Fill]:
-        """Return what fills arrays in order; one box and one depth in the chain share a nest."""
-        depths: dict[int, int] = {}
-        shared: dict[tuple[int, Ranges], list[Array]] = {}
-        walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
-        fills: list[tuple[int, _Fill]] = []
-        results = {array.node: self._walk_of(array) for array in self.placement.arrays}
-        plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
-        for node in sorted([*plain, *walked]):
-            reads = self.placement.needs.get(node, {})
-            below = [depths[results[each] or each] for each in reads if each in results]
-            depths[node] = 1 + max(below, default=0)
-            if node in plain:
-                shared.setdefault((depths[node], plain[node].box), []).append(plain[node])
-            else:
-                own = tuple(each for each in self.placement.arrays if results[each.node] == node)
-                fills.append((depths[node], _Fill(walked[node].box, own, walked[node])))
-        fills += [(depth, _Fill(box, tuple(arrays))) for (depth, box), arrays in shared.items()]
-        return [fill for _, fill in sorted(fills, key=lambda each: (each[0], each[1].node))]
-
-    def _walk_of(self, array: Array) -> int | None:
-        """Return the scan whose result an array is."""
-        node = self.points.nodes[array.node]
-        return node.operands[0][0] if isinstance(node.value, dataflow.Result) else None
-
-    def _filled(self, fill: _Fill) -> list[Nest]:
-        if fill.walk is not None:
-            return self._scanned(fill.walk, fill.arrays)
-        nodes = [array.node for array in fill.arrays]
-        homes = {node: home for node, home in self.homes.items() if node not in nodes}
-        stores = [(self.names[node], self._here(node)) for node in nodes]
-        return [self._nest(stores, fill.box, nodes, homes, "fills")]
-
-    def _here(self, node: int) -> Point:
-        return node, still(len(self.points.nodes[node].dims))
-
-    def _nest(
-        self,
-        stores: Sequence[tuple[str, Point]],
-        box: Ranges,
-        nodes: int | Sequence[int],
-        homes: Homes,
-        verb: str,
-    ) -> Nest:
-        order, reason = _order(box, self.rules)
-        loops = loops_over(box, order)
-        needs = self._needs([nodes] if isinstance(nodes, int) else nodes)
-        body = write_body(self.points, stores, loops, homes, needs)
-        why = f"{verb} {', '.join(buffer for buffer, _ in stores)}"
-        return self._made(body, loops, f"{why}; {reason}" if loops else why)
-
-    def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
-        needs: dict[int, Need] = {}
-        for nest in nodes:
-            for node, need in self.placement.needs.get(nest, {}).items():
-                needs[node] = joined(needs.get(node), need)
-        return needs
-
-    def _made(self, body: Body, loops: tuple[Loop, ...], reason: str) -> Nest:
-        guard = self.group.box
-        return Nest(self.number, loops, body.rows, guard, reason, body.reads, body.parts)
-
-    def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
-        """Return the nest of a scan, after one that sets its states where they are arrays."""
-        scan = self.points.nodes[walk.node]
-        value = scan.value
-        assert isinstance(value, dataflow.Scan)
-        loops, beside = scan_loops(value, walk.box, self.units)
-        stores = [(self.names[array.node], self._leaf(array.node)) for array in arrays]
-        stores += [
-            (store.target, self._leaf(self.points.at(store.value)[0]))
-            for store in (self.group.stores[number] for number in walk.stores)
-        ]
-        needs = self._needs([walk.node])
-        states: tuple[Buffer, ...] = ()
-        nests = []
-        why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
-        if beside:
-            number = self.number * 1000 + len(self.states)
-            states = state_arrays(self.points, walk.node, number, walk.box, loops)
-            self.states += states
-            box = states[0].box
-            over, _ = _order(box, self.rules)
-            first = loops_over(box, over)
-            body = first_states(self.points, walk.node, states, first, self.homes, needs)
-            nests.append(self._made(body, first, f"sets the states of {scan.name}"))
-        body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
-        return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
-
-    def _leaf(self, node: int) -> int:
-        value = self.points.nodes[node].value
-        assert isinstance(value, dataflow.Result)
-        return value.index
-
-    def _array(self, array: Array) -> Buffer:
-        value = self.points.nodes[array.node].value
-        order, _ = _order(array.box, self.rules)
-        name = self.names[array.node]
-        return Buffer(
-            name, "arena", value.dtype, value.dims, order[-1], array.box, order, reason=array.reason
-        )
-
-
-def _order(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
-    return order_dims([range_.dim for range_ in box], [dim for _, dim in rules.units])
-
-
 def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buffer]]:
     """Let what would overwrite values still to be read go through arrays, copied at the end."""
     planned = [nest for draft in drafts for nest in draft.nests]
@@ -313,7 +118,7 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
 
 
 def _copy_array(name: str, store: Store, nest: Nest, rules: Rules) -> Buffer:
-    order, _ = _order(nest.guard, rules)
+    order, _ = order_of(nest.guard, rules)
     dims = tuple(range_.dim for range_ in nest.guard)
     reason = f"'{store.buffer}' would be overwritten before all of it is read"
     unit = order[-1] if order else None
@@ -321,7 +126,7 @@ def _copy_array(name: str, store: Store, nest: Nest, rules: Rules) -> Buffer:
 
 
 def _copy_nest(nest: Nest, target: str, array: Buffer, rules: Rules) -> Nest:
-    loops = loops_over(nest.guard, _order(nest.guard, rules)[0])
+    loops = loops_over(nest.guard, order_of(nest.guard, rules)[0])
     body = copy_body(target, array, loops)
     reason = f"copies {array.name} to {target}"
     return Nest(nest.statement, loops, body.rows, nest.guard, reason, body.reads)

@@ -6,6 +6,7 @@ from typing import Final
 
 import attrs
 
+from .boxes import hull, inside
 from .calls import Operator
 from .case import FieldSpec
 from .demand import Demand, Meaning
@@ -125,20 +126,3 @@ def _scalar(d: Draw, state: State, parameter: Variable) -> tuple[str, int | None
     if d.chance(15):
         return f"{d.pick(('minimum', 'maximum'))}({name}, {other})", None
     return f"{name} {op} {other}", None
-
-
-def inside(small: Box, large: Box) -> bool:
-    """Tell whether one box lies in another."""
-    return all(
-        large[dim][0] <= start and stop <= large[dim][1] for dim, (start, stop) in small.items()
-    )
-
-
-def hull(one: Box | None, other: Box) -> Box:
-    """Return the smallest box around two."""
-    if one is None:
-        return dict(other)
-    return {
-        dim: (min(one[dim][0], start), max(one[dim][1], stop))
-        for dim, (start, stop) in other.items()
-    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from .boxes import inside
 from .grids import VERTICAL, Box, Table, within
 
 MOST_REMEMBERED = 32
@@ -30,7 +31,7 @@ class Demand:
         own = within(box, self.dims)
         if any(start >= stop for start, stop in own.values()):
             return
-        if any(_inside(own, before) for before in self._asked):
+        if any(inside(own, before) for before in self._asked):
             return
         if len(self._asked) < MOST_REMEMBERED:
             self._asked.append(own)
@@ -91,9 +92,3 @@ def column(dims: tuple[str, ...], parts: tuple[Demand, ...], levels: tuple[int, 
             part({**box, VERTICAL: levels})
 
     return Demand(dims, ask)
-
-
-def _inside(small: Box, large: Box) -> bool:
-    return all(
-        large[dim][0] <= start and stop <= large[dim][1] for dim, (start, stop) in small.items()
-    )

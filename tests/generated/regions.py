@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from .boxes import hull
 from .demand import Demand
 from .expressions import Scope, expression
 from .grids import Box, ordered
@@ -48,17 +49,27 @@ def concat_where_of_pairs(
 
 
 def _selected(condition: Condition, one: Expr, other: Expr) -> Expr:
-    """Return what is read for one element; the text is up to the caller."""
-    _, dims, truth, cuts = condition
+    """Return what is read for one element; the text is up to the caller.
+
+    A branch is read on the hull of its parts. What a compound condition leaves of it is
+    more than its parts wherever a box of it is empty, so there the whole of it may be read.
+    """
+    text, dims, truth, cuts = condition
+    compound = "&" in text or "|" in text
     kind = Kind(ordered({*dims, *one.dims, *other.dims}), one.dtype)
 
     def mean(env: Env) -> Demand:
         branches = one.mean(env), other.mean(env)
 
         def ask(box: Box) -> None:
+            asked: list[Box | None] = [None, None]
             for part in _parts(box, cuts(env)):
                 corner = {dim: start for dim, (start, _) in part.items()}
-                branches[0 if truth(env, corner) else 1](part)
+                side = 0 if truth(env, corner) else 1
+                asked[side] = hull(asked[side], part)
+            for branch, part in zip(branches, asked, strict=True):
+                if part is not None:
+                    branch(box if compound else part)
 
         return Demand(kind.dims, ask)
 

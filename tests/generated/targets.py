@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .arguments import LAYOUTS, State, inside
+from .arguments import LAYOUTS, State
+from .boxes import inside
 from .calls import Operator
 from .case import FieldSpec
 from .grids import COUNTS, Box

@@ -49,3 +49,22 @@ def test_nested_regions_over_two_dimensions_are_lowered_at_all():
 
     assert meant["out"][2].tolist() == [0.0] * 5
     assert meant["out"][1].tolist() == [1.0, 2.0, 1.0, 1.0, 1.0]
+
+
+def test_a_box_of_a_region_that_lies_outside_of_the_output_asks_for_nothing():
+    """'I == 9' is empty here, but its levels were asked for all the same."""
+
+    @ff.field_operator(backend=None)
+    def choose(a: Field[Dims[I, J], float64], n: int32) -> Field[Dims[I, J], float64]:
+        return concat_where((J == 2) | (n == I), a, 0.5)
+
+    @ff.program(backend=None)
+    def run(a: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64], n: int32):
+        choose(a, n, out=out)
+
+    def arguments():
+        return {"a": ff.zeros({I: 4, J: (2, 3)}), "out": ff.ones({I: 4, J: 5}), "n": 9}
+
+    meant = agree(run, arguments)
+
+    assert meant["out"][0].tolist() == [0.5, 0.5, 0.0, 0.5, 0.5]
