@@ -134,7 +134,7 @@ def _divide(left: Array, right: Array) -> Array:
 
 
 def _float_power(base: Array, exponent: Array) -> Array:
-    # `np.power` takes a square root where the exponent is 0.5, which is not the same at -inf and -0.0
+    # `np.power` takes a square root where the exponent is 0.5, which differs at -inf and -0.0
     powers: Array = np.float_power(base, exponent)
     return powers.astype(base.dtype)
 

@@ -97,12 +97,15 @@ class Access:
     Where any written box is empty nothing of it is read. Every box must lie
     inside its argument. `pointwise` are the pairs (written, read) of arguments
     that may be one and the same memory (same address, strides and starts);
-    any other overlap of a written and a read argument needs a snapshot.
+    any other overlap of a written and a read argument needs a snapshot. An access that
+    `continues` belongs to the statement of the one before: it is to read what was there
+    before either of them wrote.
     """
 
     writes: tuple[Box, ...]
     reads: tuple[Box, ...]
     pointwise: tuple[tuple[int, int], ...] = ()
+    continues: bool = False
 
 
 @attrs.frozen
@@ -147,7 +150,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     for index, code in enumerate(plan.ints):
         yield f"{f'int {index}':<12} {_shown(code, plan)}"
     for index, access in enumerate(plan.accesses):
-        yield f"statement {index}"
+        yield f"statement {index}{', a further part' * access.continues}"
         yield from (f"  writes     {_shown_box(box, plan)}" for box in access.writes)
         yield from (f"  reads      {_shown_box(box, plan)}" for box in access.reads)
         for pair in access.pointwise:

@@ -182,7 +182,8 @@ class Interface:
     """What generated code expects at its entry point, in symbols; `bind` makes the plan of it.
 
     `fields` are the leaves behind `ptrs` in order, the `tables` of the offset provider follow them;
-    `scalars` are the leaves behind the scalar slots, `ints` what each integer is.
+    `scalars` are the leaves behind the scalar slots, `ints` what each integer is. `continues` are
+    the places of statements that are a further part of the one before, and read what it reads.
     """
 
     program: str
@@ -197,6 +198,7 @@ class Interface:
     workspace: bounds.Bound
     backend: str
     tables: tuple[dataflow.Table, ...] = ()
+    continues: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:

@@ -37,14 +37,20 @@ bool Frame::is_pointwise(int32_t written, int32_t read) const {
 // A copy made before the call holds the right values if one statement reads the argument, and no
 // statement before it writes to the memory.
 bool Frame::can_snapshot(int32_t read) const {
-    bool was_read = false, was_written = false;
+    bool was_read = false, was_written = false;  // by the statements before
+    bool reads = false, writes = false;          // by this one, whose accesses follow each other
     for (const Access& access : plan_.accesses) {
+        if (!access.continues) {
+            was_read |= reads;
+            was_written |= writes;
+            reads = writes = false;
+        }
         if (touches(access.reads, read)) {
             if (was_read || was_written) return false;
-            was_read = true;
+            reads = true;
         }
         for (const Box& box : access.writes) {
-            was_written |= share_memory(field(box.argument), field(read));
+            writes |= share_memory(field(box.argument), field(read));
         }
     }
     return true;

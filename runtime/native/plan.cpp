@@ -268,6 +268,7 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
         for (nb::handle pair : statement.attr("pointwise")) {
             access.pointwise.emplace_back(nb::cast<int32_t>(pair[0]), nb::cast<int32_t>(pair[1]));
         }
+        access.continues = nb::cast<bool>(statement.attr("continues"));
         plan.accesses.push_back(std::move(access));
     }
 }

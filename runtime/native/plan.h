@@ -88,6 +88,7 @@ struct Access {
     std::vector<Box> writes;
     std::vector<Box> reads;
     std::vector<std::pair<int32_t, int32_t>> pointwise;
+    bool continues;  // the statement of the access before
 };
 
 struct CallPlan {

@@ -22,7 +22,11 @@ def plan_of(interface: Interface) -> Plan:
         ints=tuple(code_of(source, symbols, i) for i, source in enumerate(interface.ints)),
         accesses=tuple(
             _access(
-                statement, [read for read in interface.reads if read.statement == i], symbols, types
+                statement,
+                [read for read in interface.reads if read.statement == i],
+                symbols,
+                types,
+                i in interface.continues,
             )
             for i, statement in enumerate(interface.statements)
         ),
@@ -70,7 +74,11 @@ def _axis(leaf: Leaf, dim: str | None) -> int:
 
 
 def _access(
-    statement: Statement, reads: list[Read], symbols: Symbols, types: Mapping[str, object]
+    statement: Statement,
+    reads: list[Read],
+    symbols: Symbols,
+    types: Mapping[str, object],
+    continues: bool,
 ) -> Access:
     """Return the boxes of a statement, and which of its arguments may be one memory.
 
@@ -88,6 +96,7 @@ def _access(
         writes=tuple(_box(target, box, symbols) for target, box in writes),
         reads=tuple(_box(read.name, read.box, symbols) for read in reads),
         pointwise=tuple(dict.fromkeys(pairs)),
+        continues=continues,
     )
 
 

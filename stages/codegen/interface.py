@@ -24,7 +24,7 @@ def describe(
     A statement with several groups is listed once more as a whole, so that what one
     group reads is compared with what the others write.
     """
-    statements, reads = _accesses(kernel, groups)
+    statements, reads, continues = _accesses(kernel, groups)
     ints = integers(kernel)
     ends = [end for read in reads for range_ in read.box for end in (range_.start, range_.stop)]
     # what only the checks need stands behind the integers that the code knows
@@ -46,17 +46,22 @@ def describe(
         workspace=kernel.workspace,
         backend=backend,
         tables=program.tables,
+        continues=continues,
     )
 
 
-def _accesses(kernel: Kernel, groups: Sequence[Group]) -> tuple[list[Statement], list[Read]]:
+def _accesses(
+    kernel: Kernel, groups: Sequence[Group]
+) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
     nests: list[list[Nest]] = [[] for _ in groups]
     for nest in kernel.nests:
         nests[nest.statement].append(nest)
     statements: list[Statement] = []
     reads: list[Read] = []
+    continues: list[int] = []
     for _, together in groupby(range(len(groups)), key=lambda i: groups[i].statement):
         members = list(together)
+        first = len(statements)
         stores = tuple(store for index in members for store in groups[index].stores)
         found: list[Read] = []
         for place, index in enumerate(members):
@@ -67,7 +72,8 @@ def _accesses(kernel: Kernel, groups: Sequence[Group]) -> tuple[list[Statement],
         if len(members) > 1:
             reads += [Read(len(statements), read.name, read.box, read.pointwise) for read in found]
             statements.append(Statement(stores))
-    return statements, reads
+        continues += range(first + 1, len(statements))
+    return statements, reads, tuple(continues)
 
 
 def _reads(
