@@ -154,6 +154,9 @@ def _embedded(run: Run) -> None:
 def _variant(run: Run) -> Variant:
     arguments = arguments_of(run.case)
     found = variant_of(tuple(arguments), tuple(arguments.values()), {})
+    # What has no elements fits no layout for sure; a call would build once more, for any.
+    empty = {spec.name for spec in run.case.fields if 0 in spec.shape}
+    found = attrs.evolve(found, unit=tuple(each for each in found.unit if each[0] not in empty))
     if not run.case.unstructured:
         return found
     tables = sorted(run.tables.items())

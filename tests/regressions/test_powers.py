@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, float64
+from fieldforge import Dims, Field, broadcast, float64
 
 from .executions import agree
 
@@ -33,3 +33,17 @@ def test_power_of_one_half_is_no_square_root():
 
     assert meant["out"].tolist() == [2.0, np.inf, 0.0]
     assert not np.signbit(meant["out"][2])
+
+
+def test_power_of_scalars_is_a_scalar():
+    @ff.field_operator(backend=None)
+    def fill(a: float64, b: float64) -> Field[Dims[I], float64]:
+        return broadcast(a**b, (I,))
+
+    @ff.program(backend=None)
+    def run(a: float64, b: float64, out: Field[Dims[I], float64]):
+        fill(a, b, out=out)
+
+    meant = agree(run, lambda: {"a": 2.0, "b": 3.0, "out": ff.zeros({I: 2})})
+
+    assert meant["out"].tolist() == [8.0, 8.0]
