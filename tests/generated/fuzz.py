@@ -229,7 +229,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     given = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the workers end too
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored
+        signal.signal(number, signal.default_int_handler)
     options = Options(given.count, given.seed, given.jobs, given.shrink, _features(given.features))
     return 1 if run(options, given.output).found else 0
 
