@@ -341,12 +341,13 @@ def key_of(bound: Bound) -> str:
     stack = [bound]
     while stack:
         part = stack[-1]
-        missing = [] if _key(part) else [arg for arg in arguments(part) if not _key(arg)]
-        stack += missing
-        if not missing:
-            stack.pop()
-            if isinstance(part, Apply | TableBound) and not part.key:
-                _set(part, "key", _shortened(part.spelled([_key(arg) for arg in arguments(part)])))
+        missing = [arg for arg in arguments(part) if isinstance(arg, _Shared) and not arg.key]
+        if isinstance(part, Apply | TableBound) and not part.key:
+            if missing:
+                stack += missing
+                continue
+            _set(part, "key", _shortened(part.spelled([_key(arg) for arg in arguments(part)])))
+        stack.pop()
     return _key(bound)
 
 

@@ -176,6 +176,12 @@ def test_constants_move_through_a_deep_nest_without_writing_it_anew():
     assert sum(1 for _ in bounds.parts(bound)) < 2000
 
 
+def test_a_symbol_without_a_name_has_a_key_too():
+    nameless = ScalarSymbol("")
+
+    assert bounds.key_of(bounds.TableBound("lowest", "E2C", nameless, Const(3)))
+
+
 def test_symbols_of_one_spelling_are_not_one_bound():
     level = Dimension("I", DimensionKind.VERTICAL)
     ours, theirs = (bounds.add(DomainSymbol("start", "u", dim), 1) for dim in (I, level))
