@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum
+from ..ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ..ir.loops import Buffer, Kernel, Load, Nest, Store
 from .costs import ITEMSIZES
 
@@ -14,18 +14,22 @@ ALIGNMENT = 64
 
 
 def plan_arena(kernel: Kernel) -> Kernel:
-    """Give every array of the kernel a slot; the workspace is the sum of the slots."""
-    lives = _lives(kernel.nests)
+    """Give every array of the kernel a slot; the workspace is the sum of the slots.
+
+    A slot of tile arrays is there once for each thread.
+    """
+    lives = lives_of(kernel.nests)
     slots: list[_Slot] = []
     buffers: list[Buffer] = []
     for buffer in kernel.buffers:
-        if buffer.memory == "arena":
+        if buffer.memory in ("arena", "tile"):
             first, last = lives[buffer.name]
             place = _find_slot(slots, buffer, first, last)
             buffers.append(attrs.evolve(buffer, slot=place))
         else:
             buffers.append(buffer)
-    sizes = tuple(slot.size for slot in slots)
+    copies = {True: kernel.threads, False: 1}
+    sizes = tuple(multiply(slot.size, copies[slot.of_tiles]) for slot in slots)
     workspace: Bound = Const(0)
     for size in sizes:
         workspace = add(workspace, size)
@@ -56,6 +60,7 @@ class _Slot:
     itemsize: int
     extents: list[Bound]
     free_from: int
+    of_tiles: bool
 
     @property
     def size(self) -> Bound:
@@ -75,7 +80,7 @@ class _Slot:
         return Apply("mul", (Const(ALIGNMENT), blocks))
 
 
-def _lives(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
+def lives_of(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
     """Return for each buffer the first and the last nest that touch it."""
     lives: dict[str, tuple[int, int]] = {}
     for index, nest in enumerate(nests):
@@ -92,11 +97,12 @@ def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int
     extents = [extent(range_) for range_ in buffer.box]
     for place, slot in enumerate(slots):
         fits = slot.itemsize == itemsize and len(slot.extents) == len(extents)
+        fits = fits and slot.of_tiles == (buffer.memory == "tile")
         if fits and slot.free_from <= first:
             pairs = list(zip(slot.extents, extents, strict=True))
             if all(difference(old, new) is not None for old, new in pairs):
                 slot.extents = [maximum(old, new) for old, new in pairs]
                 slot.free_from = last + 1
                 return place
-    slots.append(_Slot(itemsize, extents, last + 1))
+    slots.append(_Slot(itemsize, extents, last + 1, buffer.memory == "tile"))
     return len(slots) - 1

@@ -24,24 +24,47 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
 
 
 def is_pointwise(
-    name: str, nests: Sequence[Nest], outputs: Iterable[str], earlier: Iterable[Ranges]
+    name: str, steps: Sequence[Sequence[Nest]], outputs: Iterable[str], earlier: Iterable[Ranges]
 ) -> bool:
     """Tell whether field `name` may lie in the memory of an output of its statement.
 
-    `nests` are those of one group of stores and `outputs` the fields that the statement writes,
-    to the boxes `earlier` by nests before these. What nests read that only fill arrays
-    is not overwritten yet, unless a nest before them has stored.
+    `steps` are the nests of one group of stores, those of a tiling together, and `outputs` the
+    fields that the statement writes, to the boxes `earlier` by steps before these. What nests read
+    that only fill arrays is not overwritten yet, unless a step before theirs, or another tile of
+    their own step, has stored.
     """
     targets, boxes = frozenset(outputs), list(earlier)
-    for nest in nests:
-        stores = any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
-        if stores and any(load.buffer == name and not load.is_here for load in loads(nest)):
+    for step in steps:
+        storing = [nest for nest in step if _stores(nest, targets)]
+        if storing and any(_reads_elsewhere(nest, name) for nest in step):
             return False
-        own = [reading.box for reading in nest.reads if reading.buffer == name]
+        own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
         if not all(are_disjoint(read, box) for read in own for box in boxes):
             return False
-        if stores:
-            boxes.append(nest.box)
+        if len(step) > 1 and own and not _is_read_first(name, step, targets):
+            return False
+        boxes += [nest.box for nest in storing]
+    return True
+
+
+def _stores(nest: Nest, targets: frozenset[str]) -> bool:
+    return any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
+
+
+def _reads_elsewhere(nest: Nest, name: str) -> bool:
+    """Tell whether a nest reads a field at other points than its own, or those of other tiles."""
+    own = [load for load in loads(nest) if load.buffer == name]
+    margins = any(loop.margin not in (None, (0, 0)) for loop in nest.loops)
+    return bool(own) and (margins or any(not load.is_here for load in own))
+
+
+def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
+    """Tell whether no nest of a tiling reads a field after one has stored."""
+    stored = False
+    for nest in step:
+        if stored and any(load.buffer == name for load in loads(nest)):
+            return False
+        stored = stored or _stores(nest, targets)
     return True
 
 

@@ -18,7 +18,7 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
     found: dict[Bound | Stride, None] = {}
     touched = {name for nest in kernel.nests for name in buffers_of(nest)}
     for buffer in kernel.buffers:
-        if buffer.memory != "arena" and buffer.name in touched:
+        if buffer.memory in ("field", "table") and buffer.name in touched:
             for axis, dim in enumerate(buffer.dims):
                 if dim is not buffer.unit:
                     found[Stride(buffer.name, axis)] = None
@@ -57,8 +57,10 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
             yield range_.start
             yield range_.stop
         yield from (row.bound for row in nest.body if isinstance(row, Number))
-    for buffer in kernel.buffers:
-        for range_ in buffer.box:
-            yield range_.start
-            yield range_.stop
+    for range_ in (
+        *(range_ for buffer in kernel.buffers for range_ in buffer.box),
+        *(cut.range for tiling in kernel.tilings for cut in tiling.cuts),
+    ):
+        yield range_.start
+        yield range_.stop
     yield from kernel.slots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from ..artifacts import Interface
 from ..ir import dataflow
@@ -53,9 +53,9 @@ def describe(
 def _accesses(
     kernel: Kernel, groups: Sequence[Group]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
-    nests: list[list[Nest]] = [[] for _ in groups]
-    for nest in kernel.nests:
-        nests[nest.statement].append(nest)
+    steps: list[list[tuple[Nest, ...]]] = [[] for _ in groups]
+    for step in kernel.steps():
+        steps[step[0].statement].append(step)
     statements: list[Statement] = []
     reads: list[Read] = []
     continues: list[int] = []
@@ -66,7 +66,7 @@ def _accesses(
         found: list[Read] = []
         for place, index in enumerate(members):
             earlier = [groups[other].box for other in members[:place]]
-            found += _reads(kernel, nests[index], stores, earlier, len(statements))
+            found += _reads(kernel, steps[index], stores, earlier, len(statements))
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
@@ -78,7 +78,7 @@ def _accesses(
 
 def _reads(
     kernel: Kernel,
-    nests: Sequence[Nest],
+    steps: Sequence[Sequence[Nest]],
     stores: Sequence[Store],
     earlier: Sequence[Ranges],
     statement: int,
@@ -88,7 +88,7 @@ def _reads(
     A second box of the same field is what must be there because indices are moved inside.
     """
     found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
-    for nest in nests:
+    for nest in chain(*steps):
         for reading in nest.reads:
             key = (reading.buffer, reading.box if reading.moved else None)
             found.setdefault(key, {})[reading.box] = None
@@ -98,7 +98,7 @@ def _reads(
         for buffer in kernel.buffers:
             own = [_hull(list(boxes)) for (name, _), boxes in found.items() if name == buffer.name]
             if buffer.memory == memory and own:
-                alike = is_pointwise(buffer.name, nests, targets, earlier)
+                alike = is_pointwise(buffer.name, steps, targets, earlier)
                 reads += [Read(statement, buffer.name, box, alike) for box in own]
     return reads
 

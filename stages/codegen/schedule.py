@@ -9,7 +9,8 @@ import attrs
 from ..artifacts import Lowered, Variant
 from ..ir import dataflow
 from ..ir.bounds import Ranges, hull
-from ..ir.loops import Buffer, Instruction, Kernel, Nest, Store, verify
+from ..ir.loops import Buffer, Instruction, Kernel, Nest, Store
+from ..ir.verify_loops import verify
 from .arena import plan_arena
 from .body import copy_body
 from .discovery import table_buffer

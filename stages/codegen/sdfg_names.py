@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
-from .cpp import Writer
+from .cpp_memory import pointers, scalars
+from .cpp_names import Names as CppNames
 from .cpp_operations import TYPES
 from .integers import buffers_of, integers
 
@@ -17,15 +18,15 @@ class Names:
 
     def __init__(self, kernel: Kernel, parallel_from: int) -> None:
         self.kernel = kernel
-        self.writer = Writer(kernel, integers(kernel), parallel_from)
+        self.cpp = CppNames(kernel, integers(kernel), parallel_from)
 
     def array(self, buffer: str) -> str:
         """Return the name of a field or of an array in the arena."""
-        return self.writer.names[buffer]
+        return self.cpp.buffers[buffer]
 
     def scalar(self, name: str) -> str:
         """Return the name of a scalar parameter."""
-        return self.writer.scalar_names[name]
+        return self.cpp.scalars[name]
 
     def touched(self) -> list[Buffer]:
         """Return the buffers that nests read or write, in the order of the kernel."""
@@ -35,7 +36,7 @@ class Names:
     def strides(self, buffer: Buffer) -> list[str]:
         """Return the stride of each axis: '1', or the name of an integer."""
         ahead = len("0 * ")
-        terms = [self.writer.term(buffer, axis, "0") for axis in range(len(buffer.dims))]
+        terms = [self.cpp.term(buffer, axis, "0") for axis in range(len(buffer.dims))]
         return [term[ahead:] or "1" for term in terms]
 
     def used_scalars(self) -> list[tuple[str, str]]:
@@ -49,9 +50,9 @@ class Names:
         yield f'extern "C" s32 {name}(const void* const* ptrs, const s64* ints,'
         yield "                                   const void* scalars, void* arena, void*) {"
         yield from opening
-        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.writer.places)))
-        yield from self.writer.scalars()
-        yield from self.writer.pointers()
+        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
+        yield from scalars(self.cpp)
+        yield from pointers(self.cpp)
         for index, nest in enumerate(self.kernel.nests):
             yield from self._bounds(index, nest)
         yield "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"
@@ -61,7 +62,7 @@ class Names:
 
     def _bounds(self, index: int, nest: Nest) -> Iterator[str]:
         """Define the bounds of a nest; where its guard is empty, its outermost loop is, too."""
-        bound = self.writer.bound
+        bound = self.cpp.bound
         guard = [f"{bound(r.start)} < {bound(r.stop)}" for r in nest.guard]
         for level, loop in enumerate(nest.loops):
             start, stop = bound(loop.range.start), bound(loop.range.stop)

@@ -46,13 +46,17 @@ class Codegen(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
         from ..ir.loops_text import show
+        from ..ir.verify_loops import verify
+        from .arena import plan_arena
         from .cpp import write_cpp
         from .interface import describe
         from .placement import Rules
         from .schedule import schedule
+        from .tiling import tile
 
         rules = Rules(self.target, self.arrays, self.inline)
         kernel, groups = schedule(lowered, variant, rules)
+        kernel = verify(plan_arena(tile(kernel, rules)))
         return {
             "generated": Generated(
                 language="c++",

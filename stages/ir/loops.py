@@ -1,7 +1,9 @@
 """Loop IR: where and when values are computed, scheduled for one target.
 
-    kernel      ::= buffers, nests in order, arena slots, notes
+    kernel      ::= buffers, nests in order, tilings, arena slots, notes
     buffer      ::= field parameter | neighbour table | arena array over a box, in a slot
+                  | tile array: one for each thread, as large as a tile
+    tiling      ::= consecutive nests that run tile by tile, the tiles shared among threads
     nest        ::= loops outer to inner, parts of the innermost, states, body, what is read,
                     the box whose emptiness skips it
     loop        ::= (parallel | sequential | vector) dim: start .. stop, maybe backward
@@ -23,9 +25,8 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.dimension import Dimension
 from .bounds import Bound, Const, Range, Ranges
-from .dataflow import OPERATIONS
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
@@ -36,11 +37,12 @@ class Buffer:
     """Memory that nests read and write; a table is only read.
 
     `unit` is the dimension whose stride is one element. An arena array has the
-    index range `box`, its dimensions lie in memory as `order` says (outer to inner).
+    index range `box`, its dimensions lie in memory as `order` says (outer to inner). So has a tile
+    array, along the dimensions of its tiling counted from where the tile begins.
     """
 
     name: str
-    memory: OneOf["field", "table", "arena"]
+    memory: OneOf["field", "table", "arena", "tile"]
     dtype: str
     dims: tuple[Dimension, ...]
     unit: Dimension | None = None
@@ -54,12 +56,14 @@ class Buffer:
 class Loop:
     """Walk one dimension; `parallel` loops that follow one another are one loop for threads.
 
-    A `vector` loop that stands alone is shared by threads, too.
+    A `vector` loop that stands alone is shared by threads, too. A loop with a `margin` walks the
+    part of its range that is in the tile, or at most so far before its start and beyond its end.
     """
 
     kind: OneOf["parallel", "sequential", "vector"]
     range: Range
     backward: bool = False
+    margin: tuple[int, int] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -214,8 +218,35 @@ class Nest:
 
 
 @attrs.frozen
+class Cut:
+    """A range that is cut into tiles of at most `size`, of nearly one size where `even`."""
+
+    range: Range
+    size: int
+    even: bool = False
+
+
+@attrs.frozen
+class Tiling:
+    """The nests `first` .. `last` run one after another on each tile; threads share the tiles."""
+
+    first: int
+    last: int  # one past
+    cuts: tuple[Cut, ...]
+    reason: str
+
+    @property
+    def dims(self) -> tuple[Dimension, ...]:
+        """The dimensions that are cut, outer to inner."""
+        return tuple(cut.range.dim for cut in self.cuts)
+
+
+@attrs.frozen
 class Kernel:
-    """A scheduled program; `slots` are the sizes in bytes of the pieces of the arena."""
+    """A scheduled program; `slots` are the sizes in bytes of the pieces of the arena.
+
+    `threads` is how many may share a tiling; `tilings` are in order and do not overlap.
+    """
 
     name: str
     scalars: tuple[tuple[str, str], ...]
@@ -224,79 +255,18 @@ class Kernel:
     slots: tuple[Bound, ...] = ()
     workspace: Bound = NOTHING
     notes: tuple[str, ...] = ()
+    tilings: tuple[Tiling, ...] = ()
+    threads: int = 1
 
     def buffer(self, name: str) -> Buffer:
         """Return the buffer of that name."""
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
-
-def verify(kernel: Kernel) -> Kernel:
-    """Return the kernel if it is well formed; a violation is a bug of the schedule.
-
-    Raises:
-        ValueError: naming the nest, the row and the rule.
-
-    """
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    if len(buffers) != len(kernel.buffers):
-        raise ValueError(f"Two buffers of kernel '{kernel.name}' have one name.")
-    filled: set[str] = set()
-    for index, nest in enumerate(kernel.nests):
-        for row, problem in _problems(nest, buffers, filled):
-            raise ValueError(f"Nest {index} of kernel '{kernel.name}', row %{row}: {problem}.")
-        filled.update(i.buffer for i in nest.body if isinstance(i, Store))
-    return kernel
-
-
-def _problems(
-    nest: Nest, buffers: dict[str, Buffer], filled: set[str]
-) -> Iterator[tuple[Row, str]]:
-    dims = tuple(loop.range.dim for loop in nest.loops)
-    for row, instruction in enumerate(nest.body):
-        if not 0 <= instruction.level <= len(dims):
-            yield row, f"level {instruction.level} is not one of {len(dims)} loops"
-        if not 0 <= instruction.part < max(1, len(nest.parts)):
-            yield row, f"there is no part {instruction.part}"
-        for operand in instruction.operands:
-            if not 0 <= operand < row:
-                yield row, f"refers to row %{operand}, which does not stand earlier"
-                continue
-            other = nest.body[operand]
-            if other.level > instruction.level:
-                yield row, f"stands outside a loop that its operand %{operand} needs"
-            elif other.level == len(dims) and other.part != instruction.part:
-                yield row, f"its operand %{operand} stands in another part"
-        if isinstance(instruction, Compute) and instruction.op not in OPERATIONS:
-            yield row, f"unknown operation '{instruction.op}'"
-        if isinstance(instruction, State | Advance) and instruction.index >= len(nest.states):
-            yield row, f"there is no state {instruction.index}"
-        if isinstance(instruction, Load | Store):
-            yield from (
-                (row, text) for text in _access_problems(instruction, dims, buffers, filled)
-            )
-
-
-def _access_problems(
-    access: Load | Store,
-    dims: tuple[Dimension, ...],
-    buffers: dict[str, Buffer],
-    filled: set[str],
-) -> Iterator[str]:
-    buffer = buffers.get(access.buffer)
-    if buffer is None:
-        yield f"unknown buffer '{access.buffer}'"
-        return
-    rows = access.rows if isinstance(access, Load) and access.rows else (None,) * len(buffer.dims)
-    own = [dim for dim, row in zip(buffer.dims, rows, strict=True) if row is None]
-    needed = [dims.index(dim) + 1 for dim in own if dim in dims]
-    if any(dim not in dims and dim.kind is not DimensionKind.LOCAL for dim in own):
-        yield f"buffer '{buffer.name}' has a dimension that no loop walks"
-    elif max(needed, default=0) > access.level:
-        yield f"stands outside a loop that buffer '{buffer.name}' needs"
-    if isinstance(access, Load):
-        if access.dims != buffer.dims or len(access.offsets) != len(buffer.dims):
-            yield f"dimensions or offsets are not those of '{buffer.name}'"
-        if buffer.memory == "arena" and buffer.name not in filled:
-            yield f"reads '{buffer.name}' before a nest has written it"
-    elif buffer.memory == "table":
-        yield f"writes table '{buffer.name}'"
+    def steps(self) -> Iterator[tuple[Nest, ...]]:
+        """Yield what is complete before the next begins: a nest, or all nests of a tiling."""
+        ends = {tiling.first: tiling.last for tiling in self.tilings}
+        index = 0
+        while index < len(self.nests):
+            last = ends.get(index, index + 1)
+            yield self.nests[index:last]
+            index = last

@@ -18,11 +18,13 @@ from .loops import (
     Instruction,
     Kernel,
     Load,
+    Loop,
     Nest,
     Number,
     Row,
     State,
     Store,
+    Tiling,
 )
 from .settled import is_settled, shared
 
@@ -36,7 +38,10 @@ def show(kernel: Kernel) -> str:
     lines += [f"  {printer.buffer(buffer)}" for buffer in kernel.buffers]
     lines += [f"  slot {i}: {printer.bound(size)} bytes" for i, size in enumerate(kernel.slots)]
     lines += [f"  # {note}" for note in kernel.notes]
+    heads = {tiling.first: tiling for tiling in kernel.tilings}
     for index, nest in enumerate(kernel.nests):
+        if index in heads:
+            lines.append(printer.tiling(heads[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
         lines += printer.nest(nest)
     return "\n".join(lines) + "\n"
@@ -78,9 +83,17 @@ class _Printer:
         text = f"{buffer.memory} {buffer.name} {buffer.dtype} [{dims}]"
         if buffer.unit is not None:
             text += f" unit {buffer.unit.value}"
-        if buffer.memory == "arena":
+        if buffer.memory in ("arena", "tile"):
             text += f" box ({', '.join(map(self.range, buffer.box))}) slot {buffer.slot}"
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
+
+    def tiling(self, tiling: Tiling) -> str:
+        """Return the text of a tiling."""
+        cuts = ", ".join(
+            f"{self.range(cut.range)} by {'at most ' * cut.even}{cut.size}" for cut in tiling.cuts
+        )
+        members = f"nests {tiling.first} .. {tiling.last - 1}"
+        return f"tiles of {members}, parallel {cuts}  # {tiling.reason}"
 
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
@@ -93,7 +106,7 @@ class _Printer:
                 yield f"{'  ' * (level + 1)}states {states}"
             ranges = nest.parts if level == depth and nest.parts else (loop.range,)
             for part, range_ in enumerate(ranges):
-                yield f"{way} {self.range(range_)}"
+                yield f"{way} {self.range(range_)}{_show_margin(loop)}"
                 yield from self._rows(nest, level, part if level == depth else 0)
 
     def _rows(self, nest: Nest, level: int, part: int = 0) -> Iterator[str]:
@@ -127,6 +140,13 @@ class _Printer:
         return f"%{row} {instruction.dtype} = {text}"
 
 
+def _show_margin(loop: Loop) -> str:
+    if loop.margin is None:
+        return ""
+    before, beyond = loop.margin
+    return f" in tile{f' - {before}' if before else ''}{f' + {beyond}' if beyond else ''}"
+
+
 def _show_load(load: Load) -> str:
     places = []
     for row, offset in zip(load.rows or (None,) * len(load.dims), load.offsets, strict=True):
@@ -141,6 +161,9 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for buffer in kernel.buffers:
         for range_ in buffer.box:
             yield from (range_.start, range_.stop)
+    for tiling in kernel.tilings:
+        for cut in tiling.cuts:
+            yield from (cut.range.start, cut.range.stop)
     for nest in kernel.nests:
         for range_ in (*nest.box, *nest.parts):
             yield from (range_.start, range_.stop)

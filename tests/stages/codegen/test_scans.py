@@ -76,7 +76,7 @@ def test_columns_are_walked_both_ways_in_any_layout(dim: Any, forward: bool) -> 
     np.testing.assert_array_equal(other, expected[1])
     beside = dim is not K  # an unknown layout is taken for that of our allocators
     assert ("walks columns side by side" in runner.loops) == beside
-    assert runner.loops.count("arena") == (2 if beside else 0)
+    assert runner.loops.count("  tile @") == (2 if beside else 0)
 
 
 def test_a_scan_restarts_at_the_first_level_that_is_written() -> None:

@@ -15,9 +15,9 @@ from fieldforge.stages.ir.loops import (
     Loop,
     Nest,
     Store,
-    verify,
 )
 from fieldforge.stages.ir.loops_text import show
+from fieldforge.stages.ir.verify_loops import verify
 
 I = Dimension("I")
 BOX = (Range(I, Const(0), Const(8)),)

@@ -1,0 +1,55 @@
+"""What everything in a kernel is called in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.bounds import Bound
+from ..ir.loops import Buffer, Kernel, Nest
+from ..ir.strides import Stride
+from .cpp_operations import TYPES
+from .integers import split
+
+
+class Names:
+    """The names of one kernel, and the inline functions that its expressions call."""
+
+    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], parallel_from: int) -> None:
+        self.kernel = kernel
+        self.places = {source: i for i, source in enumerate(known)}
+        self.parallel_from = parallel_from
+        self.functions: dict[str, str] = {}
+        self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
+        fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
+        tables = [buffer for buffer in kernel.buffers if buffer.memory == "table"]
+        arrays = [buffer for buffer in kernel.buffers if buffer.memory in ("arena", "tile")]
+        self.buffers = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
+        self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
+        self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
+
+    def bound(self, bound: Bound) -> str:
+        """Return a bound as an expression that binds tightly."""
+        symbol, constant = split(bound)
+        if symbol is None:
+            return str(constant)
+        name = f"n{self.places[symbol]}"
+        return name if not constant else f"({name} {'+' if constant > 0 else '-'} {abs(constant)})"
+
+    def term(self, buffer: Buffer, axis: int, index: str) -> str:
+        """Return an index times the stride of its axis."""
+        dim = buffer.dims[axis]
+        if dim is buffer.unit:
+            return index
+        if buffer.memory in ("arena", "tile"):
+            return f"{index} * {self.buffers[buffer.name]}s{axis}"
+        return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
+
+    def points(self, nest: Nest) -> str:
+        """Return the test that a nest has points enough for several threads."""
+        counts = [f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box]
+        return f"{' * '.join(counts)} >= {self.parallel_from}"
+
+
+def stored_type(buffer: Buffer) -> str:
+    """Return the type of an element in memory; a bool is a byte."""
+    return TYPES["uint8" if buffer.dtype == "bool" else buffer.dtype][0]

@@ -1,0 +1,187 @@
+"""Nests that run tile by tile: what is cut, how far tiles overlap, and what keeps a run whole."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, float64, where
+from fieldforge.stages.target import Target
+
+I, J, K = ff.Dimension("I"), ff.Dimension("J"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
+Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
+C2EDim = ff.Dimension("C2E", ff.DimensionKind.LOCAL)
+C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+Plane = Field[Dims[I, J], float64]
+Levels = Field[Dims[I, J, K], float64]
+pytestmark = pytest.mark.needs_compiler
+SMALL = attrs.evolve(Target.host(), l2=4096, cores=2)  # tiles of a few rows
+
+
+@ff.field_operator
+def laplacian(u: Levels) -> Levels:
+    return 4.0 * u - (u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1))
+
+
+@ff.field_operator
+def three(u: Levels) -> Levels:
+    return laplacian(laplacian(laplacian(u)))
+
+
+@ff.program
+def smooth(u: Levels, out: Levels):
+    three(u, out=out, domain={I: (3, 11), J: (3, 60), K: (0, 4)})
+
+
+@ff.scan_operator(axis=K, forward=True, init=(0.0, 1.0))
+def down(state: tuple[float64, float64], a: float64, b: float64) -> tuple[float64, float64]:
+    return 0.5 * state[0] + a, state[1] * 0.25 - b
+
+
+@ff.scan_operator(axis=K, forward=False, init=0.0)
+def up(state: float64, a: float64, b: float64) -> float64:
+    return a - 0.5 * b * state
+
+
+@ff.field_operator
+def swept(u: Levels) -> Levels:
+    a, b = down(u, u + 1.0)
+    return up(a, b) * 2.0
+
+
+@ff.program
+def sweep(u: Levels, out: Levels):
+    swept(u, out=out)
+
+
+@ff.program
+def sweep_between(u: Levels, out: Levels, first: ff.int32, last: ff.int32):
+    swept(u, out=out, domain={I: (0, 9), J: (first, last), K: (0, 5)})
+
+
+def tilings(program) -> list[str]:
+    loops = program.trace()["codegen"].loops
+    return [line for line in loops.splitlines() if line.startswith("tiles of")]
+
+
+def levels(*shape: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-9, 9, shape).astype(float)
+
+
+def ran(program, backend, u: np.ndarray, *rest, alias: bool = False) -> np.ndarray:
+    field = ff.as_field((I, J, K), u, allocator=ff.cpu)
+    out = field if alias else ff.zeros(field.domain, allocator=ff.cpu)
+    bound = program.with_backend(backend)
+    bound(field, out, *rest)
+    return out.asnumpy().copy()
+
+
+def tiled_backend(**options):
+    return ff.cpu.with_options(target=SMALL, parallel_from=1, **options)
+
+
+def test_sweeps_share_the_rows_of_columns_that_they_walk():
+    backend = tiled_backend()
+    u = levels(9, 7, 5)
+
+    result = ran(sweep, backend, u)
+
+    np.testing.assert_array_equal(result, ran(sweep, None, u))
+    (tiles,) = tilings(sweep.with_backend(backend))
+    assert tiles.startswith("tiles of nests 0 .. ")
+    assert "J: start(out, J) .. stop(out, J) by 1" in tiles
+
+
+def test_rows_of_columns_are_cut_where_their_arrays_outgrow_the_cache():
+    backend = tiled_backend()
+    u = levels(300, 3, 5)
+
+    result = ran(sweep, backend, u)
+
+    np.testing.assert_array_equal(result, ran(sweep, None, u))
+    (tiles,) = tilings(sweep.with_backend(backend))
+    assert "I: start(out, I) .. stop(out, I) by at most 64" in tiles
+
+
+@pytest.mark.parametrize("last", [0, 1, 7])
+def test_a_range_that_only_a_call_knows_is_cut_too(last):
+    u = levels(9, 7, 5)
+
+    result = ran(sweep_between, tiled_backend(), u, np.int32(0), np.int32(last))
+
+    np.testing.assert_array_equal(result, ran(sweep_between, None, u, np.int32(0), np.int32(last)))
+
+
+def test_tiles_of_stencils_overlap_by_what_later_ones_read():
+    backend = tiled_backend()
+    u = levels(14, 64, 4)
+
+    result = ran(smooth, backend, u)
+
+    np.testing.assert_array_equal(result[3:11, 3:60], ran(smooth, None, u)[3:11, 3:60])
+    program = smooth.with_backend(backend)
+    assert tilings(program)
+    assert " in tile - 2 + 2" in program.trace()["codegen"].loops
+
+
+def test_an_output_in_the_memory_of_an_input_is_not_overwritten_before_other_tiles_read_it():
+    u = levels(14, 64, 4)
+
+    result = ran(smooth, tiled_backend(), u, alias=True)
+
+    np.testing.assert_array_equal(result, ran(smooth, None, u, alias=True))
+
+
+def test_columns_may_be_swept_in_place():
+    u = levels(9, 7, 5)
+
+    np.testing.assert_array_equal(
+        ran(sweep, tiled_backend(), u, alias=True), ran(sweep, None, u, alias=True)
+    )
+
+
+@ff.field_operator
+def through_edges(u: Field[Dims[Edge, K], float64]) -> Field[Dims[Cell, K], float64]:
+    a, b = down(u, u + 1.0)
+    return up(a, b)(C2E[0]) + a(C2E[1])
+
+
+def test_what_is_read_through_a_table_is_complete_before_it_is_read():
+    rng = np.random.default_rng(3)
+    table = ff.as_connectivity(
+        [Cell, C2EDim], codomain=Edge, data=rng.integers(0, 90, (40, 2)).astype(np.int32)
+    )
+    u = ff.as_field((Edge, K), levels(90, 6), allocator=ff.cpu)
+    results = []
+    for backend in (None, tiled_backend()):
+        out = ff.zeros({Cell: 40, K: 6}, allocator=ff.cpu)
+        through_edges.with_backend(backend)(u, out=out, offset_provider={"C2E": table})
+        results.append(out.asnumpy())
+
+    np.testing.assert_array_equal(*results)
+
+
+@ff.field_operator
+def limited(u: Levels) -> tuple[Levels, Levels]:
+    a, b = down(u, u)
+    c = up(a, b)
+    return where(c > 0.0, c, a), c
+
+
+@ff.program
+def two_outputs(u: Levels, out: Levels, more: Levels):
+    limited(u, out=(out, more), domain={I: (0, 9), J: (1, 6), K: (0, 5)})
+
+
+def test_points_outside_the_domain_are_not_touched_by_tiles():
+    u = ff.as_field((I, J, K), levels(9, 7, 5), allocator=ff.cpu)
+    results = []
+    for backend in (None, tiled_backend()):
+        out, more = (ff.full(u.domain, 7.0, allocator=ff.cpu) for _ in range(2))
+        two_outputs.with_backend(backend)(u, out, more)
+        results.append(np.stack([out.asnumpy(), more.asnumpy()]))
+
+    np.testing.assert_array_equal(*results)
+    assert (results[0][:, :, 0] == 7.0).all()
