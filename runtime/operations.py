@@ -27,6 +27,7 @@ Nothing here raises for a value, warns or prints.
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -165,6 +166,24 @@ def _select(condition: Array, then: Array, otherwise: Array) -> Array:
     return chosen[()]  # a scalar where all operands are scalars
 
 
+def _fused_multiply_add(left: Array, right: Array, more: Array) -> Array:
+    # NumPy has no such function; one element after another is slow, and exact
+    name = "fma" if left.dtype == np.float64 else "fmaf"
+    fused = np.frompyfunc(_c_function(name), 3, 1)(left, right, more)
+    result: Array = np.asarray(fused).astype(left.dtype)[()]
+    return result
+
+
+@functools.cache
+def _c_function(name: str) -> Callable[..., float]:
+    import ctypes
+
+    real = ctypes.c_double if name == "fma" else ctypes.c_float
+    function = getattr(ctypes.CDLL(None), name)
+    function.restype, function.argtypes = real, [real] * 3
+    return function  # type: ignore[no-any-return]
+
+
 def _gamma(value: Array) -> Array:
     if isinstance(value, np.generic):
         return value.dtype.type(_gamma_of(float(value)))
@@ -228,6 +247,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
         "floor": np.floor,
         "ceil": np.ceil,
         "trunc": np.trunc,
+        "fma": _fused_multiply_add,
         "isfinite": np.isfinite,
         "isinf": np.isinf,
         "isnan": np.isnan,

@@ -25,7 +25,8 @@ _OPERATIONS_PER_CYCLE: Final = 3
 class Target:
     """A CPU: its named instruction set, and the six numbers of the cost model.
 
-    Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
+    Caches are bytes a core, `bandwidth` is bytes a second of the whole socket. `vector_math` says
+    that the C library has `exp` and a few others for vectors.
 
     >>> Target(isa="x86-64-v3", cores=2).vector_bytes
     32
@@ -38,6 +39,7 @@ class Target:
     l2: int = 1024 * 1024
     l3: int = 4 * 1024 * 1024
     bandwidth: float = attrs.field()
+    vector_math: bool = False
 
     @vector_bytes.default
     def _vector_bytes(self) -> int:
@@ -67,13 +69,16 @@ class Target:
         return cls(
             isa=host_isa() if isa == "native" else isa,
             cores=cores or 1,
+            vector_math=_has_vector_math(),
             **{f"l{level}": size for level, size in _host_caches().items()},
         )
 
     @property
     def flags(self) -> tuple[str, ...]:
         """What the compiler is told about the instruction set."""
-        return (f"-march={self.isa}",)
+        # GCC and Clang prefer 256 bits unless they are told
+        wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
+        return (f"-march={self.isa}", *wide)
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back.
@@ -81,8 +86,7 @@ class Target:
         A store moves a line in and out, a load moves it in once more.
         """
         moved = 3 * itemsize * self.cores / self.bandwidth
-        # GCC and Clang prefer 256-bit vectors where 512 bits would lower the clock.
-        lanes = min(self.vector_bytes, 32) / itemsize
+        lanes = min(self.vector_bytes, 32) / itemsize  # wider ones take two turns, or more time
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
 
 
@@ -98,6 +102,17 @@ def host_isa() -> str:
         if flags.issuperset(needed):
             return name
     return "x86-64"
+
+
+def _has_vector_math() -> bool:
+    """Tell whether the C library comes with libmvec: glibc on x86-64 has done since 2.22."""
+    try:
+        name = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, ValueError, OSError):
+        return False
+    version = name.removeprefix("glibc ").split(".")
+    is_glibc = name.startswith("glibc ") and all(part.isdecimal() for part in version[:2])
+    return is_glibc and os.uname().machine == "x86_64" and tuple(map(int, version[:2])) >= (2, 22)
 
 
 def _cpu_flags() -> frozenset[str]:

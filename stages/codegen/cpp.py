@@ -27,9 +27,12 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-def write_cpp(kernel: Kernel, parallel_from: int) -> str:
-    """Return the source of a kernel; loops over fewer points than `parallel_from` stay serial."""
-    names = Names(kernel, integers(kernel), parallel_from)
+def write_cpp(kernel: Kernel, parallel_from: int, vector_math: bool = False) -> str:
+    """Return the source of a kernel; loops over fewer points than `parallel_from` stay serial.
+
+    With `vector_math` some functions are those of glibc that take a vector.
+    """
+    names = Names(kernel, integers(kernel), parallel_from, vector_math)
     nests = list(_nests(names))
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]

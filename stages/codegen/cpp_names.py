@@ -14,8 +14,15 @@ from .integers import split
 class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
-    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], parallel_from: int) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        known: Sequence[Bound | Stride],
+        parallel_from: int,
+        vector_math: bool = False,
+    ) -> None:
         self.kernel = kernel
+        self.vector_math = vector_math
         self.places = {source: i for i, source in enumerate(known)}
         self.parallel_from = parallel_from
         self.functions: dict[str, str] = {}

@@ -22,7 +22,7 @@ from ..ir.loops import (
     Tiling,
 )
 from .cpp_names import Names, stored_type
-from .cpp_operations import TYPES, express, literal
+from .cpp_operations import TYPES, express, literal, vectorised
 
 SIMD = "#pragma omp simd"
 
@@ -193,6 +193,8 @@ class _Rows:
             args = [self._operand(arg) for arg in row.args]
             dtypes = [self.nest.body[arg].dtype for arg in row.args]
             written = express(row.op, row.dtype, args, dtypes)
+            if self.names.vector_math:
+                written = vectorised(row.op, row.dtype, args, dtypes) or written
             self.names.functions.update(written.functions)
             return written.text
         raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")

@@ -33,6 +33,8 @@ _LIBRARY: Final = {
     "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt",
     "gamma": "tgamma", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 }  # fmt: skip
+_VECTORISED: Final = ("exp", "log", "pow", "sin", "cos")
+DECLARATION: Final = "#pragma omp declare simd notinbranch"
 
 
 @attrs.frozen
@@ -64,6 +66,8 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
         return Expression(f"({first}) ? {args[0]} : {args[1]}")
     if op in _LIBRARY:
         return Expression(f"{_builtin(_LIBRARY[op], source)}({args[0]})")
+    if op == "fma":
+        return Expression(f"{_builtin('fma', source)}({', '.join(args)})")
     if op == "div" and _is_float(dtype):
         return Expression(f"{args[0]} / {args[1]}")
     if op == "pow" and _is_float(dtypes[1]) and not _is_float(dtype):
@@ -72,6 +76,19 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
         name, text = _function(op, dtype, dtypes)
         return Expression(f"{name}({', '.join(args)})", ((name, text),))
     return Expression(_unary(op, source, result, args[0]))
+
+
+def vectorised(
+    op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
+) -> Expression | None:
+    """Return `op` by a function of which glibc has a variant for vectors, None if it has none."""
+    if op not in _VECTORISED or any(each != dtype for each in dtypes) or not _is_float(dtype):
+        return None
+    name = op + ("f" if dtype == "float32" else "")
+    real = TYPES[dtype][0]
+    takes = ", ".join([real] * len(args))
+    text = f'{DECLARATION}\nextern "C" {real} {name}({takes}) noexcept;'
+    return Expression(f"{name}({', '.join(args)})", ((name, text),))
 
 
 def literal(text: str, dtype: str) -> str:

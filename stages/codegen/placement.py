@@ -32,6 +32,8 @@ from .points import Env, Node, Points
 
 # Beyond so many points of one value a loop body outgrows registers and the compiler's patience.
 MOST_POINTS = 48
+# The C++ compiler's time grows with the square of a body that is longer than this.
+MOST_VALUES = 500
 # A value over fewer dimensions than its loops is worth an array from this many operations on.
 INVARIANT_COST = 8
 # An index found through more tables than this is found once, for an array.
@@ -116,6 +118,7 @@ class _Placing:
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.outside: dict[Boxes, Boxes | None] = {}
+        self.values: dict[int, int] = {}  # how many a nest computes
         self.arrays: list[Array] = []
         self.walks: list[Walk] = []
         self.notes: list[str] = []
@@ -175,6 +178,7 @@ class _Placing:
             if reason and count > self.asked[index]:
                 self.notes.append(f"{node.name} {reason}")
             for nest, use in uses.items():
+                self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
         for operand, _ in node.operands:
             self.asked[operand] = max(self.asked[operand], count)
@@ -248,6 +252,8 @@ class _Placing:
         figures = f"{count} points x {cost:.0f} operations"
         if count > MOST_POINTS:
             return True, f"is an array: {figures}, more than {MOST_POINTS} points"
+        if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
+            return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
         if any(self._depth(coords) > MOST_TABLES for use in uses.values() for coords in use.places):

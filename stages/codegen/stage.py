@@ -9,6 +9,7 @@ import attrs
 
 from ..artifacts import Generated, Interface, Lowered, Variant
 from ..base import Artifact, Stage
+from ..numerics import check_numerics
 from ..target import Target
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
@@ -17,6 +18,8 @@ FLAGS = (
     "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
+FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
+VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
 
 @attrs.frozen
@@ -28,6 +31,9 @@ class Codegen(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises `exp`,
+            `log`, `pow`, `sin` and `cos` (within 4 ulp); 'fast' lets the compiler reorder sums and
+            multiply by reciprocals.
 
     """
 
@@ -42,6 +48,7 @@ class Codegen(Stage):
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
@@ -49,6 +56,7 @@ class Codegen(Stage):
         from ..ir.verify_loops import verify
         from .arena import plan_arena
         from .cpp import write_cpp
+        from .cpp_operations import DECLARATION
         from .interface import describe
         from .placement import Rules
         from .schedule import schedule
@@ -57,12 +65,16 @@ class Codegen(Stage):
         rules = Rules(self.target, self.arrays, self.inline)
         kernel, groups = schedule(lowered, variant, rules)
         kernel = verify(plan_arena(tile(kernel, rules)))
+        vector_math = self.target.vector_math and self.numerics != "strict"
+        source = write_cpp(kernel, self.parallel_from, vector_math)
+        libraries = VECTOR_MATH if DECLARATION in source else ()
+        reordering = FAST if self.numerics == "fast" else ()
         return {
             "generated": Generated(
                 language="c++",
-                source=write_cpp(kernel, self.parallel_from),
+                source=source,
                 loops=show(kernel),
-                flags=(*FLAGS, *self.target.flags),
+                flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
             "interface": describe(lowered.program, kernel, groups, "cpu"),
         }

@@ -61,6 +61,7 @@ OPERATIONS: Final = (
     *ARITHMETIC, *COMPARISONS, *LOGIC, *UNARY, *MATH, *PREDICATES,
     "cast",  # to the value's own dtype
     "select",  # (condition, then, otherwise)
+    "fma",  # (a, b, c): a * b + c, rounded once
 )  # fmt: skip
 
 

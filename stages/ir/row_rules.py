@@ -246,7 +246,7 @@ def _operation(value: Map, given: list[str]) -> Complaints:
     if op not in OPERATIONS:
         yield f"has the unknown operation '{op}'"
         return
-    arity = 2 if op in BINARY else 3 if op == "select" else 1
+    arity = 2 if op in BINARY else 3 if op in ("select", "fma") else 1
     if len(given) != arity:
         yield f"gives '{op}' {len(given)} operands, expected {arity}"
         return
@@ -274,7 +274,7 @@ def _signature(op: str, operand: str, own: str) -> tuple[tuple[str, ...], str]:
         return SCALARS, "bool"
     if op in LOGIC:
         return ("bool",), "bool"
-    if op in MATH:
+    if op in MATH or op == "fma":
         return FLOATS, operand
     if op in PREDICATES:
         return FLOATS, "bool"

@@ -9,6 +9,7 @@ from ..artifacts import Lowered, Parsed, Variant
 from ..ir.dataflow import Dataflow
 from ..ir.verify import verify
 from .build import build
+from .contract import contract
 from .fold_constants import fold_constants
 from .infer_boxes import infer_boxes
 from .push_shifts import push_shifts
@@ -21,9 +22,10 @@ Watch: TypeAlias = Callable[[str, Lowered], None]
 PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, split_regions, remove_dead)
 
 
-def chosen(fold: bool) -> tuple[Pass, ...]:
+def chosen(fold: bool, numerics: str) -> tuple[Pass, ...]:
     """Return the passes that the options of stage `lower` ask for."""
-    return tuple(step for step in PASSES if fold or step is not fold_constants)
+    passes = tuple(step for step in PASSES if fold or step is not fold_constants)
+    return passes if numerics == "strict" else (*passes, contract)
 
 
 def ignore(name: str, lowered: Lowered) -> None:

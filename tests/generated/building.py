@@ -31,6 +31,7 @@ from fieldforge.workflows.building import parsed
 from .grids import header
 
 PLACEMENTS: Final = ("chosen", "arrays", "some arrays", "inline")
+SMALL_CACHE: Final = 2048
 _HEADERS: dict[bool, dict[str, Any]] = {}
 
 
@@ -40,6 +41,7 @@ class Schedule:
 
     placement: str = "chosen"
     parallel_from: int = 16384
+    small_tiles: bool = False
 
 
 @attrs.frozen
@@ -78,7 +80,9 @@ def lowered(program: Any, variant: Variant) -> Lowered:
 def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) -> Written:
     """Write the C++ of a program."""
     arrays, inline = _placed(low, schedule.placement)
-    stage = Codegen(target, schedule.parallel_from, arrays, inline)
+    if schedule.small_tiles:
+        target = attrs.evolve(target, l2=SMALL_CACHE)
+    stage = Codegen(target, schedule.parallel_from, arrays, inline, numerics="strict")
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
     return Written(outputs["generated"].source, plan)

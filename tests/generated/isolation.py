@@ -17,7 +17,7 @@ from .building import Schedule
 from .case import Case
 from .running import Disagreement, check, schedule_of
 
-SILENCE = 90  # seconds without a word; the longest step is the compiler's
+SILENCE = 600  # seconds without a word; on a busy machine the compiler is long silent
 
 
 def check_apart(

@@ -123,8 +123,9 @@ def check(
 
 def schedule_of(case: Case) -> Schedule:
     """Choose how a case is compiled; the same for the same case."""
-    choice = case.seed % 8
-    return Schedule(PLACEMENTS[choice % 4], 1 if choice in (1, 6) else 16384)
+    choice = case.seed % 16
+    parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
+    return Schedule(PLACEMENTS[choice % 4], parallel_from, small_tiles=choice >= 8)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:

@@ -1,0 +1,87 @@
+"""Contract a product and the sum it is used in into one fused multiply-add.
+
+`a * b + c` is rounded once then, not twice. It is a row of the program, not a choice of compilers:
+all backends compute the same bits. Contracted is a product that nothing else uses and that
+varies over all dimensions of the sum, so that nothing is computed more often than before; of two
+products it is the left one. `a * b - c` is `fma(a, b, -c)`, `c - a * b` is `fma(-a, b, c)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from ...runtime.types import FLOATS
+from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Value
+from .graph import Graph
+from .rewrite import with_operands, with_values
+
+
+def contract(program: Dataflow) -> Dataflow:
+    """Fuse multiply-adds in the program and in the bodies of its scans."""
+    bodies: dict[Body, Body] = {}
+    values: list[Value] = []
+    for value in program.values:
+        if isinstance(value, Scan):
+            if value.body not in bodies:
+                bodies[value.body] = _body(value.body)
+            values.append(attrs.evolve(value, body=bodies[value.body]))
+        else:
+            values.append(value)
+    roots = [store.value for statement in program.statements for store in statement.stores]
+    graph, rows = _contracted(values, roots)
+    return with_values(program, graph, rows.__getitem__)
+
+
+def _body(body: Body) -> Body:
+    graph, rows = _contracted(body.values, body.results)
+    return Body(tuple(graph.values), tuple(rows[each] for each in body.results))
+
+
+def _contracted(values: Sequence[Value], roots: Iterable[Ref]) -> tuple[Graph, dict[Ref, Ref]]:
+    """Return the new rows, and where the old ones are; a product that is fused has none."""
+    chosen = _products(values, roots)
+    absorbed = frozenset(chosen.values())
+    graph = Graph()
+    rows: dict[Ref, Ref] = {}
+    for row, value in enumerate(values):
+        if row in chosen:
+            rows[row] = _fused(graph, values, row, chosen[row], rows)
+        elif row not in absorbed:
+            rows[row] = graph.add(with_operands(value, rows.__getitem__))
+    return graph, rows
+
+
+def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
+    """Return for each sum that is contracted the product that it takes up."""
+    uses = [0] * len(values)
+    for ref in [*roots, *(operand for value in values for operand in value.operands)]:
+        uses[ref] += 1
+    chosen: dict[Ref, Ref] = {}
+    for row, value in enumerate(values):
+        if isinstance(value, Map) and value.op in ("add", "sub") and value.dtype in FLOATS:
+            for arg in value.args:
+                product = values[arg]
+                is_product = isinstance(product, Map) and product.op == "mul"
+                if is_product and uses[arg] == 1 and product.dims == value.dims:
+                    chosen[row] = arg
+                    break
+    return chosen
+
+
+def _fused(
+    graph: Graph, values: Sequence[Value], row: Ref, product: Ref, rows: dict[Ref, Ref]
+) -> Ref:
+    total, factors = values[row], values[product]
+    assert isinstance(total, Map)
+    assert isinstance(factors, Map)
+    left, right = (rows[arg] for arg in factors.args)
+    first = total.args[0] == product
+    other = rows[total.args[1] if first else total.args[0]]
+    if total.op == "sub":
+        if first:
+            other = graph.map("neg", (other,))
+        else:
+            left = graph.map("neg", (left,))
+    return graph.map("fma", (left, right, other))

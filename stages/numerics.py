@@ -1,0 +1,24 @@
+"""What a build may do to the last bits of results: the option `numerics` of several stages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from ..runtime.errors import OptionError
+from .base import Stage
+
+# strict: the bits of embedded execution, transcendental functions within 4 ulp; contract: fused
+# multiply-add and vectorised functions too; fast: sums in any order, divisions by reciprocals too
+NUMERICS: Final = ("strict", "contract", "fast")
+
+
+def check_numerics(stage: Stage, _: attrs.Attribute[str], value: str) -> None:
+    """Refuse another value of the option."""
+    if value not in NUMERICS:
+        raise OptionError(
+            f"Option 'numerics' of stage '{stage.name}' cannot be '{value}'.",
+            name=value,
+            known=NUMERICS,
+        )
