@@ -198,12 +198,12 @@ PURE = sorted(set(OPERATIONS) - INEXACT - {"select", "cast", "and", "or", "xor",
 @given(
     st.sampled_from(PURE),
     st.sampled_from(["float32", "float64", "int32", "int64"]),
-    st.lists(st.sampled_from([-3, -1, 0, 1, 2, 7]), min_size=2, max_size=2),
+    st.lists(st.sampled_from([-3, -1, 0, 1, 2, 7]), min_size=3, max_size=3),
 )
 @settings(deadline=None)
 def test_folding_gives_the_bits_of_the_operation(op, dtype, numbers):
-    kinds = "f" if op in ("sqrt", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan") else "if"
-    arity = 2 if op in OPERATIONS[: OPERATIONS.index("not")] else 1
+    kinds = "f" if op in ("fma", "sqrt", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan") else "if"
+    arity = 2 if op in OPERATIONS[: OPERATIONS.index("not")] else 3 if op == "fma" else 1
     operands = [np.dtype(dtype).type(each) for each in numbers[:arity]]
     if operands[0].dtype.kind not in kinds:
         return
