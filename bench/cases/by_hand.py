@@ -53,7 +53,9 @@ class Grid:
     def array(self, data: np.ndarray | None = None, first: Sequence[int] = (0, 0, 0)) -> Placed:
         """Make an array, zero but for `data` (i, j, k), whose first cell is at `first`."""
         size = self.plane * (self.nk + 2 * self.levels + 1) * self.dtype.itemsize
-        apart = next(_TURNS) % 16 * 5 * LINE  # arrays at the same place of a page get in each other's way
+        apart = (
+            next(_TURNS) % 16 * 5 * LINE
+        )  # arrays at the same place of a page get in each other's way
         memory = np.zeros(size + 2 * 4096 + apart, np.uint8)
         start = -memory.ctypes.data % LINE + apart
         at = (self.levels * self.plane + self.halo * self.row + self.ahead) * self.dtype.itemsize

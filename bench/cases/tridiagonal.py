@@ -56,7 +56,9 @@ def tridiagonal(dtype: str, scale: float) -> Case:
 CASES: tuple[Callable[[str, float], Case], ...] = (tridiagonal,)
 
 
-def _in_numpy(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Mapping[str, np.ndarray]:
+def _in_numpy(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray
+) -> Mapping[str, np.ndarray]:
     cp, dp, x = np.zeros_like(a), np.zeros_like(a), np.zeros_like(a)
     above = below = np.zeros_like(a[..., 0])
     before = above, above
