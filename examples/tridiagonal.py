@@ -1,8 +1,8 @@
 """Tridiagonal systems, one for each column: elimination downwards, substitution upwards.
 
 The method of Thomas (1949), "Elliptic problems in linear difference equations over a network",
-Watson Scientific Computing Laboratory. It needs no pivoting where the matrix is diagonally dominant,
-which the implicit treatment of vertical exchange makes sure of.
+Watson Scientific Computing Laboratory. It needs no pivoting where the matrix is diagonally
+dominant, which the implicit treatment of vertical exchange makes sure of.
 """
 
 from __future__ import annotations
