@@ -20,6 +20,7 @@ VAPOUR_GAS = 461.51  # J / kg / K, the gas constant of water vapour
 HEATING = 2.5008e6 / 717.6  # K: latent heat over the heat capacity of air at constant volume
 PRESSURE, MELTING = 610.78, 273.16  # Pa and K at the triple point
 SLOPE, POLE = 17.2693882, 35.86  # the fit of Murray, over water
+STEEPNESS = SLOPE * (MELTING - POLE)
 
 
 @ff.field_operator
@@ -29,7 +30,7 @@ def saturation(t: Levels, per_density: Levels) -> tuple[Levels, Levels]:
     per_t = wpfloat(1.0) / t
     pressure = wpfloat(PRESSURE) * exp(wpfloat(SLOPE) * (t - wpfloat(MELTING)) * off_pole)
     ratio = pressure * per_density * per_t
-    growth = wpfloat(SLOPE * (MELTING - POLE)) * off_pole * off_pole - per_t
+    growth = wpfloat(STEEPNESS) * off_pole * off_pole - per_t
     return ratio, ratio * growth
 
 

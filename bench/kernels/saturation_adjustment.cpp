@@ -6,11 +6,11 @@
 
 #include "simd.hpp"
 
-// The exponential of libmvec, which gcc takes for a vector of arguments.
-extern "C" {
-__attribute__((simd("notinbranch"), const)) double vector_exp(double) __asm__("exp");
-__attribute__((simd("notinbranch"), const)) float vector_expf(float) __asm__("expf");
-}
+#if defined(__AVX512F__)
+// The exponentials of libmvec, which gcc itself takes under -ffast-math only.
+extern "C" __m512d _ZGVeN8v_exp(__m512d);
+extern "C" __m512 _ZGVeN16v_expf(__m512);
+#endif
 
 namespace {
 
@@ -22,77 +22,75 @@ struct Library {
   static float exp(float x) { return std::exp(x); }
 };
 
+#if defined(__AVX512F__)
+using Doubles = simd::Vector<double>;
+using Floats = simd::Vector<float>;
+
 struct Vectors {
-  static double exp(double x) { return vector_exp(x); }
-  static float exp(float x) { return vector_expf(x); }
+  static Doubles exp(Doubles x) { return _ZGVeN8v_exp(x); }
+  static Floats exp(Floats x) { return _ZGVeN16v_expf(x); }
 };
 
 // x = n ln 2 + r, a polynomial of r, times 2^n; for arguments whose result is a normal number.
 struct Polynomial {
-  static double exp(double x) {
-    const double shifted = x * 1.4426950408889634 + 0x1.8p52, n = shifted - 0x1.8p52;
-    const double r = __builtin_fma(n, -1.9082149292705877e-10,
-                                   __builtin_fma(n, -6.93147180369123816490e-01, x));
-    double sum = 1.0 / 6227020800.0;
-    sum = __builtin_fma(sum, r, 1.0 / 479001600.0);
-    sum = __builtin_fma(sum, r, 1.0 / 39916800.0);
-    sum = __builtin_fma(sum, r, 1.0 / 3628800.0);
-    sum = __builtin_fma(sum, r, 1.0 / 362880.0);
-    sum = __builtin_fma(sum, r, 1.0 / 40320.0);
-    sum = __builtin_fma(sum, r, 1.0 / 5040.0);
-    sum = __builtin_fma(sum, r, 1.0 / 720.0);
-    sum = __builtin_fma(sum, r, 1.0 / 120.0);
-    sum = __builtin_fma(sum, r, 1.0 / 24.0);
-    sum = __builtin_fma(sum, r, 1.0 / 6.0);
-    sum = __builtin_fma(sum, r, 0.5);
-    sum = __builtin_fma(sum, r, 1.0);
-    sum = __builtin_fma(sum, r, 1.0);
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;
-    double power;
-    memcpy(&power, &bits, sizeof power);
-    return sum * power;
+  static Doubles exp(Doubles x) {
+    const Doubles n = _mm512_roundscale_pd(x * 1.4426950408889634, _MM_FROUND_TO_NEAREST_INT);
+    Doubles r = _mm512_fmadd_pd(n, _mm512_set1_pd(-6.93147180369123816490e-01), x);
+    r = _mm512_fmadd_pd(n, _mm512_set1_pd(-1.90821492927058770002e-10), r);
+    const double terms[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                            1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
+                            1.0 / 24.0,        1.0 / 6.0,        0.5,             1.0, 1.0};
+    Doubles sum = _mm512_set1_pd(1.0 / 6227020800.0);
+    for (const double term : terms) sum = _mm512_fmadd_pd(sum, r, _mm512_set1_pd(term));
+    return _mm512_scalef_pd(sum, n);
   }
-  static float exp(float x) {
-    const float shifted = x * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;
-    const float r = __builtin_fmaf(n, 2.12194440e-4f, __builtin_fmaf(n, -0.693359375f, x));
-    float sum = 1.0f / 5040.0f;
-    sum = __builtin_fmaf(sum, r, 1.0f / 720.0f);
-    sum = __builtin_fmaf(sum, r, 1.0f / 120.0f);
-    sum = __builtin_fmaf(sum, r, 1.0f / 24.0f);
-    sum = __builtin_fmaf(sum, r, 1.0f / 6.0f);
-    sum = __builtin_fmaf(sum, r, 0.5f);
-    sum = __builtin_fmaf(sum, r, 1.0f);
-    sum = __builtin_fmaf(sum, r, 1.0f);
-    uint32_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 127) << 23;
-    float power;
-    memcpy(&power, &bits, sizeof power);
-    return sum * power;
+  static Floats exp(Floats x) {
+    const Floats n = _mm512_roundscale_ps(x * 1.44269504f, _MM_FROUND_TO_NEAREST_INT);
+    Floats r = _mm512_fmadd_ps(n, _mm512_set1_ps(-0.693359375f), x);
+    r = _mm512_fmadd_ps(n, _mm512_set1_ps(2.12194440e-4f), r);
+    const float terms[] = {1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f,
+                           0.5f,          1.0f,          1.0f};
+    Floats sum = _mm512_set1_ps(1.0f / 5040.0f);
+    for (const float term : terms) sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(term));
+    return _mm512_scalef_ps(sum, n);
   }
 };
+#endif
 
-template <class Exp, class T>
-inline T saturation(T t, T per_density, T& slope) {
-  const T off_pole = T(1) / (t - T(POLE)), per_t = T(1) / t;
-  const T pressure = T(PRESSURE) * Exp::exp(T(SLOPE) * (t - T(MELTING)) * off_pole);
-  const T ratio = pressure * per_density * per_t;
+template <class T, class Exp, class V>
+inline V saturation(V t, V per_density, V& slope) {
+  const V off_pole = T(1) / (t - T(POLE)), per_t = T(1) / t;
+  const V pressure = T(PRESSURE) * Exp::exp(T(SLOPE) * (t - T(MELTING)) * off_pole);
+  const V ratio = pressure * per_density * per_t;
   slope = ratio * (T(SLOPE * (MELTING - POLE)) * off_pole * off_pole - per_t);
   return ratio;
 }
 
-template <class Exp, class T>
-inline T newton(T t, T dry, T water, T per_density) {
-  T slope;
-  const T ratio = saturation<Exp>(t, per_density, slope);
-  const T excess = t - dry + T(HEATING) * (ratio - water);
+template <class T, class Exp, class V>
+inline V newton(V t, V dry, V water, V per_density) {
+  V slope;
+  const V ratio = saturation<T, Exp, V>(t, per_density, slope);
+  const V excess = t - dry + T(HEATING) * (ratio - water);
   return t - excess / (T(1) + T(HEATING) * slope);
 }
 
+// The arithmetic of a point, or of a register of points.
+template <class T, class Exp, class V>
+inline void adjust(V t, V vapour, V cloud, V density, V& new_t, V& new_vapour, V& new_cloud) {
+  const V per_density = T(1) / (density * T(VAPOUR_GAS)), water = vapour + cloud, zero = {};
+  const V dry = t - T(HEATING) * cloud;
+  V unused, warm = t;
+  const V most = saturation<T, Exp, V>(dry, per_density, unused);
+  for (int n = 0; n < 4; ++n) warm = newton<T, Exp, V>(warm, dry, water, per_density);
+  const V held = saturation<T, Exp, V>(warm, per_density, unused), left = water - held;
+  new_t = water > most ? warm : dry;
+  new_vapour = water > most ? held : water;
+  new_cloud = water > most ? left : zero;
+}
+
+// A loop over points; the library is called for one point at a time.
 template <class T, class Exp>
-void adjust(const T* __restrict t, const T* __restrict vapour, const T* __restrict cloud,
+void points(const T* __restrict t, const T* __restrict vapour, const T* __restrict cloud,
             const T* __restrict density, T* __restrict new_t, T* __restrict new_vapour,
             T* __restrict new_cloud, int64_t ni, int64_t nj, int64_t nk, int64_t row,
             int64_t plane) {
@@ -100,37 +98,57 @@ void adjust(const T* __restrict t, const T* __restrict vapour, const T* __restri
   for (int64_t k = 0; k < nk; ++k)
     for (int64_t j = 0; j < nj; ++j) {
       const int64_t at = k * plane + j * row;
-#pragma omp simd
-      for (int64_t i = at; i < at + ni; ++i) {
-        const T per_density = T(1) / (density[i] * T(VAPOUR_GAS)), water = vapour[i] + cloud[i];
-        const T dry = t[i] - T(HEATING) * cloud[i];
-        T unused;
-        const T most = saturation<Exp>(dry, per_density, unused);
-        T warm = newton<Exp>(t[i], dry, water, per_density);
-        warm = newton<Exp>(warm, dry, water, per_density);
-        warm = newton<Exp>(warm, dry, water, per_density);
-        warm = newton<Exp>(warm, dry, water, per_density);
-        const T held = saturation<Exp>(warm, per_density, unused), left = water - held;
-        const bool cloudy = water > most;
-        new_t[i] = cloudy ? warm : dry;
-        new_vapour[i] = cloudy ? held : water;
-        new_cloud[i] = cloudy ? left : T(0);
-      }
+      for (int64_t i = at; i < at + ni; ++i)
+        adjust<T, Exp, T>(t[i], vapour[i], cloud[i], density[i], new_t[i], new_vapour[i],
+                          new_cloud[i]);
     }
+}
+
+// A register of points at a time, the results written past the caches.
+template <class T, class Exp>
+void registers(const T* t, const T* vapour, const T* cloud, const T* density, T* new_t,
+               T* new_vapour, T* new_cloud, int64_t ni, int64_t nj, int64_t nk, int64_t row,
+               int64_t plane) {
+  using V = simd::Vector<T>;
+  using simd::load, simd::stream;
+#pragma omp parallel
+  {
+#pragma omp for collapse(2) schedule(static)
+    for (int64_t k = 0; k < nk; ++k)
+      for (int64_t j = 0; j < nj; ++j) {
+        const int64_t at = k * plane + j * row;
+        for (int64_t i = at; i < at + ni; i += simd::WIDTH<T>) {
+          V warm, wet, grey;
+          adjust<T, Exp, V>(load(t + i), load(vapour + i), load(cloud + i), load(density + i), warm,
+                            wet, grey);
+          stream(new_t + i, warm);
+          stream(new_vapour + i, wet);
+          stream(new_cloud + i, grey);
+        }
+      }
+    simd::drain();
+  }
 }
 
 }  // namespace
 
-#define VARIANT(NAME, EXP, T, SUFFIX)                                                              \
+#define VARIANT(NAME, FUNCTION, EXP, T, SUFFIX)                                                    \
   extern "C" void saturation_adjustment_##NAME##_##SUFFIX(                                         \
       const T* t, const T* vapour, const T* cloud, const T* density, T* new_t, T* new_vapour,      \
       T* new_cloud, int64_t ni, int64_t nj, int64_t nk, int64_t row, int64_t plane) {              \
-    adjust<T, EXP>(t, vapour, cloud, density, new_t, new_vapour, new_cloud, ni, nj, nk, row,       \
-                   plane);                                                                         \
+    FUNCTION<T, EXP>(t, vapour, cloud, density, new_t, new_vapour, new_cloud, ni, nj, nk, row,     \
+                     plane);                                                                       \
   }
-#define BOTH(T, SUFFIX)                                                                            \
-  VARIANT(library, Library, T, SUFFIX)                                                             \
-  VARIANT(vectors, Vectors, T, SUFFIX)                                                             \
-  VARIANT(polynomial, Polynomial, T, SUFFIX)
-BOTH(double, f64)
-BOTH(float, f32)
+VARIANT(library, points, Library, double, f64)
+VARIANT(library, points, Library, float, f32)
+#if defined(__AVX512F__)
+VARIANT(vectors, registers, Vectors, double, f64)
+VARIANT(vectors, registers, Vectors, float, f32)
+VARIANT(polynomial, registers, Polynomial, double, f64)
+VARIANT(polynomial, registers, Polynomial, float, f32)
+#else
+VARIANT(vectors, points, Library, double, f64)
+VARIANT(vectors, points, Library, float, f32)
+VARIANT(polynomial, points, Library, double, f64)
+VARIANT(polynomial, points, Library, float, f32)
+#endif
