@@ -1,8 +1,9 @@
 """Saturation adjustment: condense or evaporate cloud water until the air is just saturated.
 
-At constant volume, with the mixing ratios of vapour and cloud and the energy kept: Newton's method for
-the temperature, four steps for each point whether it needs them or not. Saturation vapour pressure over water
-after Murray (1967), Journal of Applied Meteorology 6, "On the computation of saturation vapor pressure".
+At constant volume, with the water and the energy of each point kept: Newton's method for the
+temperature, four steps for each point whether it needs them or not. Saturation vapour pressure over
+water after Murray (1967), Journal of Applied Meteorology 6, "On the computation of saturation vapor
+pressure".
 """
 
 from __future__ import annotations

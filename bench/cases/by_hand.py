@@ -124,5 +124,7 @@ def library(name: str) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch, "kernel.so")
         source = KERNELS / f"{name}.cpp"
-        subprocess.run(["c++", *FLAGS.split(), str(source), "-o", str(made), "-lmvec", "-lm"], check=True)
+        subprocess.run(
+            ["c++", *FLAGS.split(), str(source), "-o", str(made), "-lmvec", "-lm"], check=True
+        )
         return ctypes.CDLL(str(made))

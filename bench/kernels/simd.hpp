@@ -87,6 +87,27 @@ inline Vector<T> from_right(Vector<T> here, Vector<T> after) {
   return __builtin_shuffle(here, after, lanes);
 }
 
+inline double root(double x) { return __builtin_sqrt(x); }
+inline float root(float x) { return __builtin_sqrtf(x); }
+
+inline Vector<double> root(Vector<double> x) {
+#if defined(__AVX512F__)
+  return _mm512_sqrt_pd(x);
+#else
+  for (int64_t n = 0; n < WIDTH<double>; ++n) x[n] = __builtin_sqrt(x[n]);
+  return x;
+#endif
+}
+
+inline Vector<float> root(Vector<float> x) {
+#if defined(__AVX512F__)
+  return _mm512_sqrt_ps(x);
+#else
+  for (int64_t n = 0; n < WIDTH<float>; ++n) x[n] = __builtin_sqrtf(x[n]);
+  return x;
+#endif
+}
+
 template <class T>
 inline T* buffer(int64_t count) {
   const int64_t bytes = (count * static_cast<int64_t>(sizeof(T)) + 255) / 64 * 64;

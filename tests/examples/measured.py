@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 import fieldforge as ff
@@ -24,17 +23,6 @@ def run(case: Any, backend: Any) -> Mapping[str, np.ndarray]:
             **{**case.arguments, **fresh}, offset_provider=case.tables
         )
     return {name: np.array(field.asnumpy()) for name, field in fresh.items()}
-
-
-def disturbed(case: Any) -> Any:
-    """Return the case with every input field replaced by itself plus one half."""
-    arguments = {
-        name: ff.as_field(value.domain, value.asnumpy() + value.dtype.type(0.5), allocator=ff.cpu)
-        if hasattr(value, "asnumpy") and name not in case.outputs
-        else value
-        for name, value in case.arguments.items()
-    }
-    return attrs.evolve(case, arguments=arguments)
 
 
 def assert_same(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:

@@ -45,6 +45,7 @@ def test_water_and_energy_are_kept_and_clouds_are_saturated():
     pressure = 610.78 * np.exp(17.2693882 * (new["new_t"] - 273.16) / (new["new_t"] - 35.86))
     most = pressure / (density * 461.51 * new["new_t"])
     cloudy = new["new_cloud"] > 0.0
-    assert cloudy.any() and not cloudy.all()
+    assert cloudy.any()
+    assert not cloudy.all()
     np.testing.assert_allclose(new["new_vapour"][cloudy], most[cloudy], rtol=1e-12)
     assert np.all(new["new_vapour"][~cloudy] <= most[~cloudy])
