@@ -146,13 +146,14 @@ inline simd::Vector<T> lap_lanes(const T* p, int64_t row) {
 }
 
 // Overlapped tiles of (j, i): one sweep over j, one row of lap and one of the northern flux in L1,
-// the western flux handed from register to register. Whole rows are written past the caches if asked.
+// the western flux handed from register to register, what comes from memory asked for 1 kB ahead: the
+// streams of short rows end before the hardware has seen them. Results go past the caches if asked.
 template <class T, bool past_caches>
 void tiled(const T* __restrict u, const T* __restrict coeff, T* __restrict out, int64_t ni,
            int64_t nj, int64_t nk, int64_t row, int64_t plane) {
   using V = simd::Vector<T>;
   constexpr int64_t W = simd::WIDTH<T>;
-  const int64_t wide = 4096 / sizeof(T), high = 64;
+  const int64_t wide = 8192 / sizeof(T), high = 64;
   const int64_t across = (ni + wide - 1) / wide, along = (nj + high - 1) / high;
 #pragma omp parallel
   {
@@ -179,6 +180,8 @@ void tiled(const T* __restrict u, const T* __restrict coeff, T* __restrict out, 
             V west = {};
             west[W - 1] = limited(laps[0] - lap(p - 1, row), p[0] - p[-1]);
             for (int64_t i = 0; i < count; i += W) {
+              __builtin_prefetch(p + i + 2 * row + 16 * W);
+              __builtin_prefetch(c + i + 16 * W);
               const V ln = lap_lanes(p + i + row, row), l = simd::load(laps + i);
               const V middle = simd::load(p + i);
               const V fe = limited_lanes<V>(simd::load(laps + i + 1) - l, simd::load(p + i + 1) - middle);
