@@ -15,7 +15,7 @@ from .case import Case
 
 SATURATION, NEWTON = 13, 7  # the exponential counted as one
 FLOPS = 2 + 1 + 2 + 6 * SATURATION + 4 * NEWTON + 1
-VARIANTS = ("library", "vectors", "polynomial")
+VARIANTS = ("library", "vectors", "polynomial", "polynomial2")
 INPUTS = ("t", "vapour", "cloud", "density")
 OUTPUTS = ("new_t", "new_vapour", "new_cloud")
 

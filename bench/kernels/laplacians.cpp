@@ -11,6 +11,7 @@ namespace {
 using simd::load;
 
 constexpr double CENTRE = -128.0 / 30.0, FACE = 14.0 / 30.0, EDGE = 3.0 / 30.0, CORNER = 1.0 / 30.0;
+constexpr int64_t AHEAD = 16;  // registers of the level below that are asked for before their turn
 
 template <class T>
 inline T six(const T* p, int64_t row, int64_t plane) {
@@ -116,6 +117,7 @@ struct Seven {
   static void row_of(const T* p, T* o, int64_t ni, int64_t row, int64_t plane) {
     for (int64_t i = 0; i < ni; i += simd::WIDTH<T>) {
       const T* q = p + i;
+      __builtin_prefetch(q + plane + AHEAD * simd::WIDTH<T>);
       put<T, past_caches>(o + i, load(q + 1) + load(q - 1) + load(q + row) + load(q - row) +
                                      load(q + plane) + load(q - plane) - T(6) * load(q));
     }
@@ -131,6 +133,7 @@ struct All {
     V near_west = sides_lanes(p - W, row, plane), near = sides_lanes(p, row, plane);
     V far_west = diagonals_lanes(p - W, row, plane), far = diagonals_lanes(p, row, plane);
     for (int64_t i = 0; i < ni; i += W) {
+      __builtin_prefetch(p + i + plane + row + AHEAD * W);
       const V near_east = sides_lanes(p + i + W, row, plane);
       const V far_east = diagonals_lanes(p + i + W, row, plane);
       const V near_ends = simd::from_left<T>(near_west, near) + simd::from_right<T>(near, near_east);

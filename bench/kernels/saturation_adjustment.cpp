@@ -57,10 +57,70 @@ struct Polynomial {
 };
 #endif
 
+// Two registers as one: the chain of one hides behind that of the other.
+template <class T>
+struct Two {
+  simd::Vector<T> a, b;
+};
+template <class T>
+inline Two<T> operator+(Two<T> x, Two<T> y) {
+  return {x.a + y.a, x.b + y.b};
+}
+template <class T>
+inline Two<T> operator-(Two<T> x, Two<T> y) {
+  return {x.a - y.a, x.b - y.b};
+}
+template <class T>
+inline Two<T> operator*(Two<T> x, Two<T> y) {
+  return {x.a * y.a, x.b * y.b};
+}
+template <class T>
+inline Two<T> operator/(Two<T> x, Two<T> y) {
+  return {x.a / y.a, x.b / y.b};
+}
+template <class T>
+inline Two<T> operator+(T x, Two<T> y) {
+  return {x + y.a, x + y.b};
+}
+template <class T>
+inline Two<T> operator-(Two<T> x, T y) {
+  return {x.a - y, x.b - y};
+}
+template <class T>
+inline Two<T> operator*(T x, Two<T> y) {
+  return {x * y.a, x * y.b};
+}
+template <class T>
+inline Two<T> operator*(Two<T> x, T y) {
+  return {x.a * y, x.b * y};
+}
+template <class T>
+inline Two<T> operator/(T x, Two<T> y) {
+  return {x / y.a, x / y.b};
+}
+
+template <class V>
+inline V if_greater(V x, V y, V yes, V no) {
+  return x > y ? yes : no;
+}
+template <class T>
+inline Two<T> if_greater(Two<T> x, Two<T> y, Two<T> yes, Two<T> no) {
+  return {x.a > y.a ? yes.a : no.a, x.b > y.b ? yes.b : no.b};
+}
+
+template <class Exp, class V>
+inline V exp_of(V x) {
+  return Exp::exp(x);
+}
+template <class Exp, class T>
+inline Two<T> exp_of(Two<T> x) {
+  return {Exp::exp(x.a), Exp::exp(x.b)};
+}
+
 template <class T, class Exp, class V>
 inline V saturation(V t, V per_density, V& slope) {
   const V off_pole = T(1) / (t - T(POLE)), per_t = T(1) / t;
-  const V pressure = T(PRESSURE) * Exp::exp(T(SLOPE) * (t - T(MELTING)) * off_pole);
+  const V pressure = T(PRESSURE) * exp_of<Exp>(T(SLOPE) * (t - T(MELTING)) * off_pole);
   const V ratio = pressure * per_density * per_t;
   slope = ratio * (T(SLOPE * (MELTING - POLE)) * off_pole * off_pole - per_t);
   return ratio;
@@ -83,9 +143,9 @@ inline void adjust(V t, V vapour, V cloud, V density, V& new_t, V& new_vapour, V
   const V most = saturation<T, Exp, V>(dry, per_density, unused);
   for (int n = 0; n < 4; ++n) warm = newton<T, Exp, V>(warm, dry, water, per_density);
   const V held = saturation<T, Exp, V>(warm, per_density, unused), left = water - held;
-  new_t = water > most ? warm : dry;
-  new_vapour = water > most ? held : water;
-  new_cloud = water > most ? left : zero;
+  new_t = if_greater(water, most, warm, dry);
+  new_vapour = if_greater(water, most, held, water);
+  new_cloud = if_greater(water, most, left, zero);
 }
 
 // A loop over points; the library is called for one point at a time.
@@ -104,26 +164,43 @@ void points(const T* __restrict t, const T* __restrict vapour, const T* __restri
     }
 }
 
-// A register of points at a time, the results written past the caches.
-template <class T, class Exp>
+template <class T>
+inline void read(const T* from, simd::Vector<T>& to) {
+  to = simd::load(from);
+}
+template <class T>
+inline void read(const T* from, Two<T>& to) {
+  to = {simd::load(from), simd::load(from + simd::WIDTH<T>)};
+}
+template <class T>
+inline void write(T* to, simd::Vector<T> from) {
+  simd::stream(to, from);
+}
+template <class T>
+inline void write(T* to, Two<T> from) {
+  simd::stream(to, from.a);
+  simd::stream(to + simd::WIDTH<T>, from.b);
+}
+
+// One register or two of points at a time, the results written past the caches.
+// What a last register reaches of the next row gets the value that it has there.
+template <class T, class Exp, class V>
 void registers(const T* t, const T* vapour, const T* cloud, const T* density, T* new_t,
                T* new_vapour, T* new_cloud, int64_t ni, int64_t nj, int64_t nk, int64_t row,
                int64_t plane) {
-  using V = simd::Vector<T>;
-  using simd::load, simd::stream;
 #pragma omp parallel
   {
 #pragma omp for collapse(2) schedule(static)
     for (int64_t k = 0; k < nk; ++k)
       for (int64_t j = 0; j < nj; ++j) {
         const int64_t at = k * plane + j * row;
-        for (int64_t i = at; i < at + ni; i += simd::WIDTH<T>) {
-          V warm, wet, grey;
-          adjust<T, Exp, V>(load(t + i), load(vapour + i), load(cloud + i), load(density + i), warm,
-                            wet, grey);
-          stream(new_t + i, warm);
-          stream(new_vapour + i, wet);
-          stream(new_cloud + i, grey);
+        for (int64_t i = at; i < at + ni; i += sizeof(V) / sizeof(T)) {
+          V x, wet, grey, air, warm;
+          read(t + i, x), read(vapour + i, wet), read(cloud + i, grey), read(density + i, air);
+          adjust<T, Exp, V>(x, wet, grey, air, warm, wet, grey);
+          write(new_t + i, warm);
+          write(new_vapour + i, wet);
+          write(new_cloud + i, grey);
         }
       }
     simd::drain();
@@ -132,23 +209,24 @@ void registers(const T* t, const T* vapour, const T* cloud, const T* density, T*
 
 }  // namespace
 
-#define VARIANT(NAME, FUNCTION, EXP, T, SUFFIX)                                                    \
+#define VARIANT(NAME, T, SUFFIX, ...)                                                              \
   extern "C" void saturation_adjustment_##NAME##_##SUFFIX(                                         \
       const T* t, const T* vapour, const T* cloud, const T* density, T* new_t, T* new_vapour,      \
       T* new_cloud, int64_t ni, int64_t nj, int64_t nk, int64_t row, int64_t plane) {              \
-    FUNCTION<T, EXP>(t, vapour, cloud, density, new_t, new_vapour, new_cloud, ni, nj, nk, row,     \
-                     plane);                                                                       \
+    __VA_ARGS__(t, vapour, cloud, density, new_t, new_vapour, new_cloud, ni, nj, nk, row, plane);  \
   }
-VARIANT(library, points, Library, double, f64)
-VARIANT(library, points, Library, float, f32)
 #if defined(__AVX512F__)
-VARIANT(vectors, registers, Vectors, double, f64)
-VARIANT(vectors, registers, Vectors, float, f32)
-VARIANT(polynomial, registers, Polynomial, double, f64)
-VARIANT(polynomial, registers, Polynomial, float, f32)
+#define VECTORS(T, SUFFIX)                                                                         \
+  VARIANT(vectors, T, SUFFIX, registers<T, Vectors, simd::Vector<T>>)                              \
+  VARIANT(polynomial, T, SUFFIX, registers<T, Polynomial, simd::Vector<T>>)                        \
+  VARIANT(polynomial2, T, SUFFIX, registers<T, Polynomial, Two<T>>)
 #else
-VARIANT(vectors, points, Library, double, f64)
-VARIANT(vectors, points, Library, float, f32)
-VARIANT(polynomial, points, Library, double, f64)
-VARIANT(polynomial, points, Library, float, f32)
+#define VECTORS(T, SUFFIX)                                                                         \
+  VARIANT(vectors, T, SUFFIX, points<T, Library>)                                                  \
+  VARIANT(polynomial, T, SUFFIX, points<T, Library>)                                               \
+  VARIANT(polynomial2, T, SUFFIX, points<T, Library>)
 #endif
+VARIANT(library, double, f64, points<double, Library>)
+VARIANT(library, float, f32, points<float, Library>)
+VECTORS(double, f64)
+VECTORS(float, f32)
