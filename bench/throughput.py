@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cases.by_hand import Grid, variant
+from cases.diffusion import VARIANTS
 from rich.console import Console
 
 import fieldforge as ff
@@ -84,18 +86,13 @@ def _interleaved(variants: dict[str, Callable[[], object]]) -> dict[str, list[fl
 def _hand_written(
     u: np.ndarray, coeff: np.ndarray
 ) -> dict[str, tuple[Callable[[], object], np.ndarray]]:
-    """Compile `kernels/diffusion.cpp`; fields are (k, j, i) with the same halo throughout."""
-    library = _compile(KERNELS / "diffusion.cpp")
-    ni, nj, nk = coeff.shape
-    u_kji = np.ascontiguousarray(u.T)
-    c_kji = np.zeros_like(u_kji)
-    c_kji[:, HALO:-HALO, HALO:-HALO] = coeff.T
+    """Bind the variants of `kernels/diffusion.cpp` to copies of the arrays."""
+    grid = Grid(*coeff.shape, u.dtype, HALO)
+    inputs = [grid.array(u, (-HALO, -HALO, 0)), grid.array(coeff)]
     calls = {}
-    for name, spare in (("recompute", 0), ("rows", 0), ("arrays", 3)):
-        result = np.zeros_like(u_kji)
-        arrays = [u_kji, c_kji, result, *(np.zeros_like(u_kji) for _ in range(spare))]
-        call = _bound(getattr(library, f"diffusion_{name}"), arrays, (ni, nj, nk))
-        calls[name] = (call, result[:, HALO:-HALO, HALO:-HALO].T)
+    for name, spare in VARIANTS.items():
+        call = variant("diffusion", name, grid, inputs, ("out",), spare)
+        calls[name] = (call, call()["out"])
     return calls
 
 

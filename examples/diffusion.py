@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fieldforge as ff
-from fieldforge import float64, where
+from fieldforge import where
+from fieldforge.examples.precision import wpfloat
 
 I = ff.Dimension("I")
 J = ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
-Levels = ff.Field[ff.Dims[I, J, K], float64]
+Levels = ff.Field[ff.Dims[I, J, K], wpfloat]
 
 HALO = 2
 
@@ -16,21 +17,21 @@ HALO = 2
 @ff.field_operator
 def laplacian(u: Levels) -> Levels:
     """Second difference on the horizontal plane, negative: 4 u minus its neighbours."""
-    return 4.0 * u - (u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1))
+    return wpfloat(4.0) * u - (u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1))
 
 
 @ff.field_operator
 def flux_i(u: Levels, lap: Levels) -> Levels:
     """Limited flux through the face at i + 1/2."""
     flux = lap(I + 1) - lap
-    return where(flux * (u(I + 1) - u) > 0.0, 0.0, flux)
+    return where(flux * (u(I + 1) - u) > wpfloat(0.0), wpfloat(0.0), flux)
 
 
 @ff.field_operator
 def flux_j(u: Levels, lap: Levels) -> Levels:
     """Limited flux through the face at j + 1/2."""
     flux = lap(J + 1) - lap
-    return where(flux * (u(J + 1) - u) > 0.0, 0.0, flux)
+    return where(flux * (u(J + 1) - u) > wpfloat(0.0), wpfloat(0.0), flux)
 
 
 @ff.field_operator

@@ -1,0 +1,45 @@
+"""Run a case of the benchmark in every way there is: embedded, compiled, in NumPy, by hand."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import fieldforge as ff
+
+
+def run(case: Any, backend: Any) -> Mapping[str, np.ndarray]:
+    """Call the program on fresh outputs and return them as arrays."""
+    fresh = {
+        name: ff.full(case.arguments[name].domain, -7.0, case.dtype, allocator=ff.cpu)
+        for name in case.outputs
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # embedded execution says that it is slow
+        case.program.with_backend(backend)(
+            **{**case.arguments, **fresh}, offset_provider=case.tables
+        )
+    return {name: np.array(field.asnumpy()) for name, field in fresh.items()}
+
+
+def assert_same(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    """Hold every output against the expected one, bit for bit."""
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+def assert_close(
+    found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], ulps: float
+) -> None:
+    """Hold every output against the expected one, to so many units of the type's precision."""
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        scale = float(np.max(np.abs(array)))
+        tolerance = ulps * float(np.finfo(array.dtype).eps)
+        np.testing.assert_allclose(
+            found[name], array, rtol=tolerance, atol=tolerance * scale, err_msg=name
+        )

@@ -1,0 +1,43 @@
+"""Laplacians: the same bits in every way, and exact for a quadratic field."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from cases import laplacians
+
+import fieldforge as ff
+
+from .measured import assert_same, run
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@pytest.fixture(params=laplacians.CASES, ids=lambda make: make.__name__)
+def make(request):
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_embedded_compiled_numpy_and_every_kernel_give_the_same_bits(make, dtype):
+    case = make(dtype, 0.08)
+
+    expected = case.in_numpy()
+
+    assert all(array.dtype == dtype and np.ptp(array) > 0.0 for array in expected.values())
+    assert_same(run(case, None), expected)
+    assert_same(run(case, ff.cpu), expected)
+    for by_hand in case.by_hand.values():
+        assert_same(by_hand(), expected)
+
+
+def test_the_laplacian_of_a_square_is_two(make):
+    case = make("float64", 0.08)
+    domain = case.arguments["u"].domain
+    place = np.arange(domain.shape[0], dtype=np.float64)[:, None, None]
+    square = ff.as_field(domain, np.broadcast_to(place * place, domain.shape), allocator=ff.cpu)
+
+    result = run(attrs.evolve(case, arguments={**case.arguments, "u": square}), ff.cpu)
+
+    np.testing.assert_allclose(result["out"], 2.0, rtol=0.0, atol=1e-11)

@@ -1,0 +1,43 @@
+"""The tridiagonal solve: it solves the systems, in every way to the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import tridiagonal
+
+import fieldforge as ff
+
+from .measured import assert_same, run
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@pytest.fixture(params=tridiagonal.CASES, ids=lambda make: make.__name__)
+def make(request):
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_embedded_compiled_numpy_and_every_kernel_give_the_same_bits(make, dtype):
+    case = make(dtype, 0.08)
+
+    expected = case.in_numpy()
+
+    assert all(array.dtype == dtype and np.ptp(array) > 0.0 for array in expected.values())
+    assert_same(run(case, None), expected)
+    assert_same(run(case, ff.cpu), expected)
+    for by_hand in case.by_hand.values():
+        assert_same(by_hand(), expected)
+
+
+def test_the_solution_solves_the_system(make):
+    case = make("float64", 0.08)
+    a, b, c, d = (case.arguments[name].asnumpy() for name in "abcd")
+
+    x = run(case, ff.cpu)["x"]
+
+    left = b * x
+    left[..., 1:] += a[..., 1:] * x[..., :-1]
+    left[..., :-1] += c[..., :-1] * x[..., 1:]
+    np.testing.assert_allclose(left, d, rtol=0.0, atol=1e-14)

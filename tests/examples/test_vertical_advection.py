@@ -1,0 +1,43 @@
+"""Implicit vertical advection: the same bits in every way, and the physics of a column."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from cases import vertical_advection
+
+import fieldforge as ff
+
+from .measured import assert_same, run
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@pytest.fixture(params=vertical_advection.CASES, ids=lambda make: make.__name__)
+def make(request):
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_embedded_compiled_numpy_and_every_kernel_give_the_same_bits(make, dtype):
+    case = make(dtype, 0.08)
+
+    expected = case.in_numpy()
+
+    assert all(array.dtype == dtype and np.ptp(array) > 0.0 for array in expected.values())
+    assert_same(run(case, None), expected)
+    assert_same(run(case, ff.cpu), expected)
+    for by_hand in case.by_hand.values():
+        assert_same(by_hand(), expected)
+
+
+def test_a_uniform_wind_is_not_changed_by_advection(make):
+    case = make("float64", 0.08)
+    uniform = ff.full(case.arguments["u"].domain, 10.0, allocator=ff.cpu)
+    nothing = ff.zeros(uniform.domain, allocator=ff.cpu)
+    still = {"u": uniform, "u_before": uniform, "tendency": nothing}
+
+    result = run(attrs.evolve(case, arguments={**case.arguments, **still}), ff.cpu)
+
+    np.testing.assert_allclose(result["new_tendency"], 0.0, atol=1e-12)
