@@ -1,0 +1,132 @@
+"""Every case by every variant, in both precisions, on one and two threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import attrs
+import roof
+import variants
+from cases import all_cases
+from native import use_threads
+from peer.client import Peer, RefusedError
+from pyperf import Benchmark
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from timing import Effort, in_turns
+from variants import Prepared, Variants
+
+DTYPES = ("float64", "float32")
+THREADS = (1, 2)
+
+Row = dict[str, Any]
+Say = Callable[[str], None]
+
+
+@attrs.frozen
+class Wish:
+    """What is to be measured: cases by name (all if none), the share of their size, how long."""
+
+    cases: Sequence[str] = ()
+    scale: float = 1.0
+    effort: Effort = Effort()
+
+    def chosen(self) -> dict[str, Any]:
+        """Return what makes the chosen cases; a name that no case has is refused."""
+        known = all_cases()
+        unknown = [name for name in self.cases if name not in known]
+        if unknown:
+            raise SystemExit(f"No case is called {', '.join(unknown)}; there are {list(known)}.")
+        return {name: known[name] for name in self.cases or known}
+
+
+def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[str, Any]:
+    """Give each finished row to `keep`, and return the roofs; Ctrl-C ends it with what there is."""
+    roofs = [{str(count): roof.measure(count) for count in THREADS}]
+    cases = wish.chosen()
+    columns = (BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            steps = len(cases) * len(DTYPES)
+            bar = progress.add_task("begin", total=steps)
+            for name, make in cases.items():
+                for dtype in DTYPES:
+                    label = f"{name} {dtype}"
+                    say = lambda text, label=label: progress.update(bar, description=f"{label}: {text}")  # noqa: E731
+                    say("make the data")
+                    for row in _rows(make(dtype, wish.scale), wish.effort, say):
+                        keep(row)
+                    progress.advance(bar)
+        roofs.append({str(count): roof.measure(count) for count in THREADS})
+    except (KeyboardInterrupt, SystemExit):  # pyperf turns the one into the other
+        console.print("Interrupted: what was measured so far is kept.")
+    return _higher(roofs)
+
+
+def _rows(case: Any, effort: Effort, say: Say) -> Iterator[Row]:
+    """Measure one case in one precision, a row for each number of threads."""
+    with tempfile.TemporaryDirectory(prefix="fieldforge-bench-") as scratch:
+        use_threads(max(THREADS))
+        say("build and check")
+        ready = variants.prepared(case, Path(scratch))
+        for threads in reversed(THREADS):
+            with contextlib.ExitStack() as stack:
+                workers = [_worker(stack, ready, threads, kept) for kept in (False, True)]
+                found = variants.with_peers(ready, workers[0], workers[1], say)
+                use_threads(threads)
+                note = lambda turn, name: say(f"{threads} threads, round {turn + 1}, {name}")  # noqa: B023, E731
+                yield _row(ready, threads, found, in_turns(found.calls, effort, note))
+
+
+def _worker(stack: contextlib.ExitStack, ready: Prepared, threads: int, kept: bool) -> Peer | str:
+    try:
+        return stack.enter_context(Peer(ready.folder, threads, kept=kept))
+    except RefusedError as error:
+        return str(error)
+
+
+def _row(
+    ready: Prepared, threads: int, found: Variants, times: dict[str, Benchmark]
+) -> Row:
+    case = ready.case
+    return {
+        "program": case.name,
+        "size": case.size,
+        "dtype": case.dtype,
+        "threads": threads,
+        "taken": date.today().isoformat(),
+        "load": round(os.getloadavg()[0], 1),
+        "moved": case.moved,
+        "operations": case.operations,
+        "times": {
+            name: {
+                "median": benchmark.median(),
+                "least": min(benchmark.get_values()),
+                "values": benchmark.get_nvalue(),
+                "agrees": found.agrees[name],
+            }
+            for name, benchmark in times.items()
+        },
+        "refused": found.refused,
+        "built": found.built,
+        "temporary": found.temporary,
+    }
+
+
+def _higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the best of what was seen before and after: a busy moment only lowers a roof."""
+    best = roofs[0]
+    for other in roofs[1:]:
+        for threads, seen in other.items():
+            best[threads]["bytes"] = max(best[threads]["bytes"], seen["bytes"])
+            for dtype, rate in seen["operations"].items():
+                best[threads]["operations"][dtype] = max(
+                    best[threads]["operations"][dtype], rate
+                )
+    return best
