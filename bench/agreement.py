@@ -13,9 +13,7 @@ Outputs = Mapping[str, np.ndarray]  # "field-0", "field-1" for the elements of a
 def flat(outputs: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Name each array of the outputs; tuples of fields are taken apart, nested ones too."""
     return {
-        f"{name}-{at}": leaf
-        for name in names
-        for at, leaf in enumerate(_leaves(outputs[name]))
+        f"{name}-{at}": leaf for name in names for at, leaf in enumerate(_leaves(outputs[name]))
     }
 
 

@@ -1,7 +1,7 @@
 """What the rows say: ratios and shares, worked out in one place for the page and the plot.
 
-Times are the least of all values: on a machine that others use too it is the least that says what the
-code takes, for all variants alike. The medians stand beside them in the file.
+Times are the least of all values: on a machine that others use too it is the least that says what
+the code takes, for all variants alike. The medians stand beside them in the file.
 """
 
 from __future__ import annotations

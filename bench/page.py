@@ -1,6 +1,6 @@
 """The tables of docs/performance.md, written from the file of measured programs.
 
-    python bench/page.py        writes them again without measuring
+python bench/page.py        writes them again without measuring
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def write(document: dict[str, Any], path: Path) -> None:
     before, found, rest = path.read_text().partition(BEGIN)
     _, closed, after = rest.partition(END)
     if not (found and closed):
-        raise ValueError(f"{path.name} has no place for the programs between '{BEGIN}' and '{END}'.")
+        raise ValueError(
+            f"{path.name} has no place for the programs between '{BEGIN}' and '{END}'."
+        )
     path.write_text(f"{before}{BEGIN}\n\n{section(document)}\n{END}{after}")
 
 
@@ -124,8 +126,8 @@ def _memory_and_builds(rows: Sequence[Row]) -> Iterator[str]:
             cells.append([row["program"], row["size"], row["dtype"], *sizes, *seconds])
     yield "\n### Memory for temporaries and cold builds\n"
     yield (
-        "*MB* is by how much the resident memory grew at the peak of a call; *s* the time of the first "
-        "call, all caches on disk empty: parse to load, and one run. 2 threads.\n"
+        "*MB* is by how much the resident memory grew at the peak of a call; *s* the time of the "
+        "first call, all caches on disk empty: parse to load, and one run. 2 threads.\n"
     )
     yield from _table(head, cells)
 

@@ -1,11 +1,12 @@
 """The programs in one picture: how near to the roof, and how many times faster than the others.
 
-    python bench/plot.py        draws it again without measuring
+python bench/plot.py        draws it again without measuring
 """
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,107 +18,147 @@ from variants import OURS
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, NullLocator
 
 RESULTS = Path(__file__).parent / "results"
 THREADS, DTYPE = 2, "float64"
-COLOURS = {
-    "ours": "#0b5394", "by hand": "#e69138", "gt4py C++": "#6aa84f", "gt4py DaCe": "#38761d",
-    "DaCe at its best": "#b6d7a8", "NumPy": "#999999",
-}  # fmt: skip
+ENOUGH = 0.9  # of the best by hand: the number that we hold ourselves to
+BLUE, ORANGE, LINE = "#0b5394", "#e69138", "#bbbbbb"
+BARS = {
+    "best by hand": ORANGE,
+    "DaCe at its best": "#38761d",
+    "gt4py DaCe": "#6aa84f",
+    "gt4py C++": "#b6d7a8",
+    "NumPy": "#b7b7b7",
+}
+TICKS = (0.5, 0.7, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def draw(document: dict[str, Any], path: Path) -> None:
     """Draw two panels: the roofline on the left, ratios on the right."""
-    rows = [
-        row for row in document["rows"] if (row["threads"], row["dtype"]) == (THREADS, DTYPE)
-    ]
+    rows = [row for row in document["rows"] if (row["threads"], row["dtype"]) == (THREADS, DTYPE)]
     if not rows or not document.get("roofs"):
         return
-    height = max(5.5, 1.2 + 0.95 * len(rows))
+    height = max(6.0, 1.8 + 0.75 * len(rows))
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(15, height), width_ratios=(1, 1.15), layout="constrained"
+        1, 2, figsize=(16, height), width_ratios=(1.15, 1), layout="constrained"
     )
     _roofline(left, rows, document["roofs"][str(THREADS)])
     _ratios(right, rows)
-    figure.suptitle(
-        f"fieldforge on {document['machine']['processor']}, {THREADS} threads, {DTYPE}",
-        fontweight="bold",
-    )
-    figure.savefig(path, dpi=110)
+    on = f"{document['machine']['processor']}, {THREADS} threads, {DTYPE}"
+    figure.suptitle(f"fieldforge on {on}", fontweight="bold")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=7)
+    figure.savefig(path, dpi=100)
     plt.close(figure)
 
 
 def _roofline(axes: Any, rows: list[Row], roof: dict[str, Any]) -> None:
     """Operations a second over operations a byte; a line joins ours with the best by hand."""
-    peak = roof["operations"][DTYPE]
-    intensities = [row["operations"] / row["moved"] for row in rows]
-    low, high = min(intensities) / 2, max(*intensities, peak / roof["bytes"]) * 2
-    x = np.geomspace(low, high, 200)
-    y = np.minimum(x * roof["bytes"], peak)
-    axes.plot(x, 1e-9 * y, color="black", linewidth=1.5)
-    axes.fill_between(x, 1e-9 * y, 1e-9 * y.max() * 3, color="#eeeeee")
-    floor = 1e-9 * min(
-        row["operations"] / (taken(row, OURS) or 1.0) for row in rows
-    )
-    axes.text(
-        low * 1.1, 1e-9 * low * 1.1 * roof["bytes"] * 1.25,
-        f"copy, {1e-9 * roof['bytes']:.0f} GB/s", rotation=0, fontsize=9,
-    )  # fmt: skip
-    axes.text(high / 1.1, 1e-9 * peak * 1.12, f"arithmetic, {1e-9 * peak:.0f} GFLOP/s", ha="right", fontsize=9)
-    for number, (row, at) in enumerate(zip(rows, intensities, strict=True), start=1):
-        hand = best_by_hand(row)
-        ours = 1e-9 * row["operations"] / (taken(row, OURS) or 1.0)
-        if hand:
-            theirs = 1e-9 * row["operations"] / hand[1]
-            axes.plot([at, at], [ours, theirs], color="#bbbbbb", zorder=1)
-            axes.scatter(at, theirs, s=110, facecolor="none", edgecolor=COLOURS["by hand"], linewidth=2, zorder=3)
-        axes.scatter(at, ours, s=45, color=COLOURS["ours"], zorder=2)
-        axes.annotate(str(number), (at, ours), (9, -4), textcoords="offset points", fontsize=10)
-    axes.scatter([], [], s=45, color=COLOURS["ours"], label="fieldforge (numbers: see the right)")
-    axes.scatter([], [], s=110, facecolor="none", edgecolor=COLOURS["by hand"], linewidth=2, label="best by hand")
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(floor / 3, 1e-9 * peak * 2))
+    copy, peak = 1e-9 * roof["bytes"], 1e-9 * roof["operations"][DTYPE]
+    at = {n: row["operations"] / row["moved"] for n, row in enumerate(rows, start=1)}
+    ours = {n: _rate(row, taken(row, OURS)) for n, row in enumerate(rows, start=1)}
+    hand = {n: _rate(row, (best_by_hand(row) or (0, None))[1]) for n, row in enumerate(rows, 1)}
+    rates = [rate for rate in (*ours.values(), *hand.values()) if rate]
+    low, high = min(at.values()) / 2, max(*at.values(), peak / copy) * 2.5
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(min(rates) / 2, peak * 2))
+    _roofs(axes, low, high, copy, peak)
+    for n, x in at.items():
+        if hand[n]:
+            axes.plot([x, x], [ours[n], hand[n]], color=LINE, zorder=1)
+            axes.scatter(x, hand[n], s=120, facecolor="none", edgecolor=ORANGE, lw=2, zorder=3)
+        axes.scatter(x, ours[n], s=50, color=BLUE, zorder=2)
+    _numbers(axes, at, ours, hand)
+    axes.scatter([], [], s=50, color=BLUE, label="fieldforge (numbers as on the right)")
+    axes.scatter([], [], s=120, facecolor="none", edgecolor=ORANGE, lw=2, label="best by hand")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
     axes.set(xlabel="operations per byte that must move", ylabel="GFLOP/s")
-    axes.set_title("How near to the roof: up is faster")
-    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.set_title("How near to the roof: higher is faster")
+    axes.grid(visible=True, alpha=0.25)
     axes.legend(loc="lower right")
 
 
+def _roofs(axes: Any, low: float, high: float, copy: float, peak: float) -> None:
+    x = np.geomspace(low, high, 200)
+    y = np.minimum(x * copy, peak)
+    axes.plot(x, y, color="black", lw=1.5)
+    axes.fill_between(x, y, 10 * peak, color="#eeeeee")
+    start = 0.3 * peak / copy
+    axes.text(
+        start,
+        start * copy * 1.08,
+        f"copy: {copy:.0f} GB/s",
+        rotation=math.degrees(math.atan(copy)),  # the line's direction in the data, not on paper
+        rotation_mode="anchor",
+        transform_rotates_text=True,
+    )
+    axes.text(high / 1.1, peak * 1.06, f"arithmetic: {peak:.0f} GFLOP/s", ha="right")
+
+
+def _numbers(axes: Any, at: dict[int, float], *rates: dict[int, float]) -> None:
+    """Write each program's number beside its point, on the side that is least crowded."""
+    on_paper = axes.transData.transform
+    taken_up = [on_paper((at[n], rate)) for each in rates for n, rate in each.items() if rate]
+    for n, rate in rates[0].items():
+        x, y = on_paper((at[n], rate))
+        sides = [(x + dx, y + dy) for dx, dy in ((17, 0), (-17, 0), (0, -17), (0, 17))]
+        place = max(sides, key=lambda side: min(math.dist(side, other) for other in taken_up))
+        taken_up.append(place)
+        shift = (place[0] - x) * 0.72, (place[1] - y) * 0.72  # points, at 100 pixels an inch
+        axes.annotate(
+            str(n), (at[n], rate), shift, textcoords="offset points", ha="center", va="center"
+        )
+
+
+def _rate(row: Row, seconds: float | None) -> float:
+    return 0.0 if seconds is None else 1e-9 * row["operations"] / seconds
+
+
 def _ratios(axes: Any, rows: list[Row]) -> None:
-    """A group of bars a program: the time of each other variant over ours."""
-    kinds = {"by hand": None, **{shown: name for name, shown in figures.RIVALS.items()}}
-    width = 0.8 / len(kinds)
-    for index, (shown, name) in enumerate(kinds.items()):
+    """Draw a group of bars for each program: the time of each other variant over ours."""
+    axes.set_xscale("log")
+    width = 0.84 / len(BARS)
+    keys = {shown: name for name, shown in figures.RIVALS.items()}
+    for index, (shown, colour) in enumerate(BARS.items()):
         for at, row in enumerate(rows):
             hand = best_by_hand(row)
-            seconds = (hand and hand[1]) if name is None else rival(row, name)
-            ratio = over_ours(row, seconds)
-            place = at - 0.4 + (index + 0.5) * width
-            if ratio is None:
-                axes.text(1.03, place, f"{shown}: not measured", va="center", fontsize=7, color="#777777")
-                continue
-            axes.barh(place, ratio - 1.0, width * 0.9, left=1.0, color=COLOURS[shown])
-            side = 3 if ratio >= 1 else -3
-            axes.annotate(
-                f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}", (ratio, place), (side, 0),
-                textcoords="offset points", va="center", ha="left" if ratio >= 1 else "right", fontsize=8,
-            )  # fmt: skip
-        axes.barh(0, 0, color=COLOURS[shown], label=shown)
-    axes.axvline(1.0, color="black", linewidth=1)
-    axes.set_xscale("log")
+            seconds = rival(row, keys[shown]) if shown in keys else hand and hand[1]
+            place = at - 0.42 + (index + 0.5) * width
+            _bar(axes, place, width, over_ours(row, seconds), shown, colour)
+        axes.barh(0, 0, color=colour, label=shown)
+    axes.axvline(1.0, color=BLUE, lw=1.5, label="fieldforge")
+    axes.axvline(ENOUGH, color=ORANGE, lw=1, ls="--", label=f"{ENOUGH:g}, our bound for it")
     low, high = axes.get_xlim()
-    axes.set_xlim(min(low, 0.5), high * 1.5)
-    ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= high]
+    axes.set_xlim(min(low, 1.0) * 0.75, high * 1.6)
+    ticks = [tick for tick in TICKS if low <= tick <= high]
     axes.set_xticks(ticks, [f"{tick:g}x" for tick in ticks])
     axes.minorticks_off()
-    axes.set_yticks(
-        range(len(rows)),
-        [f"{row['program']}\n{row['size']}   ({n})" for n, row in enumerate(rows, start=1)],
-    )
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel("time of the other / time of fieldforge: right of the line fieldforge is faster")
-    axes.set_title("How many times our time the others take")
+    named = [f"{row['program']}\n{row['size']}   ({n})" for n, row in enumerate(rows, start=1)]
+    axes.set_yticks(range(len(rows)), named)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    for edge in range(1, len(rows)):
+        axes.axhline(edge - 0.5, color=LINE, lw=0.6)
+    axes.set_xlabel("time of the other / time of fieldforge")
+    axes.set_title("How long the others take: right of the line fieldforge is faster")
     axes.grid(visible=True, axis="x", alpha=0.3)
-    axes.legend(loc="lower right", fontsize=9)
+
+
+def _bar(
+    axes: Any, place: float, width: float, ratio: float | None, shown: str, colour: str
+) -> None:
+    if ratio is None:
+        text = f"{shown}: not measured, see the page"
+        axes.text(1.04, place, text, va="center", fontsize=7, color="#777777")
+        return
+    axes.barh(place, ratio - 1.0, width * 0.92, left=1.0, color=colour)
+    text = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    faster = ratio >= 1
+    shift, align = ((3, -0.5), "left") if faster else ((-3, -0.5), "right")
+    axes.annotate(
+        text, (ratio, place), shift, textcoords="offset points", va="center", ha=align, fontsize=8
+    )
 
 
 if __name__ == "__main__":

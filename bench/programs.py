@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +14,13 @@ from typing import Any
 import attrs
 import roof
 import variants
-from cases import all_cases
+from cases import chosen_cases
 from native import use_threads
 from peer.client import Peer, RefusedError
 from pyperf import Benchmark
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import TimeElapsedColumn as Elapsed
 from timing import Effort, in_turns
 from variants import Prepared, Variants
 
@@ -35,35 +37,26 @@ class Wish:
 
     cases: Sequence[str] = ()
     scale: float = 1.0
-    effort: Effort = Effort()
-
-    def chosen(self) -> dict[str, Any]:
-        """Return what makes the chosen cases; a name that no case has is refused."""
-        known = all_cases()
-        unknown = [name for name in self.cases if name not in known]
-        if unknown:
-            raise SystemExit(f"No case is called {', '.join(unknown)}; there are {list(known)}.")
-        return {name: known[name] for name in self.cases or known}
+    effort: Effort = attrs.field(factory=Effort)
 
 
 def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[str, Any]:
     """Give each finished row to `keep`, and return the roofs; Ctrl-C ends it with what there is."""
-    roofs = [{str(count): roof.measure(count) for count in THREADS}]
-    cases = wish.chosen()
-    columns = (BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    cases = chosen_cases(wish.cases)
+    roofs = [_roofs()]
+    columns = (BarColumn(30), MofNCompleteColumn(), Elapsed(), TextColumn("{task.description}"))
     try:
         with Progress(*columns, console=console, transient=True) as progress:
             steps = len(cases) * len(DTYPES)
             bar = progress.add_task("begin", total=steps)
             for name, make in cases.items():
                 for dtype in DTYPES:
-                    label = f"{name} {dtype}"
-                    say = lambda text, label=label: progress.update(bar, description=f"{label}: {text}")  # noqa: E731
+                    say = functools.partial(_tell, progress, bar, f"{name} {dtype}")
                     say("make the data")
                     for row in _rows(make(dtype, wish.scale), wish.effort, say):
                         keep(row)
                     progress.advance(bar)
-        roofs.append({str(count): roof.measure(count) for count in THREADS})
+        roofs.append(_roofs())
     except (KeyboardInterrupt, SystemExit):  # pyperf turns the one into the other
         console.print("Interrupted: what was measured so far is kept.")
     return _higher(roofs)
@@ -80,8 +73,16 @@ def _rows(case: Any, effort: Effort, say: Say) -> Iterator[Row]:
                 workers = [_worker(stack, ready, threads, kept) for kept in (False, True)]
                 found = variants.with_peers(ready, workers[0], workers[1], say)
                 use_threads(threads)
-                note = lambda turn, name: say(f"{threads} threads, round {turn + 1}, {name}")  # noqa: B023, E731
+                note = functools.partial(_note, say, threads)
                 yield _row(ready, threads, found, in_turns(found.calls, effort, note))
+
+
+def _tell(progress: Progress, bar: TaskID, label: str, text: str) -> None:
+    progress.update(bar, description=f"{label}: {text}")
+
+
+def _note(say: Say, threads: int, turn: int, variant: str) -> None:
+    say(f"{threads} threads, round {turn + 1}, {variant}")
 
 
 def _worker(stack: contextlib.ExitStack, ready: Prepared, threads: int, kept: bool) -> Peer | str:
@@ -91,9 +92,7 @@ def _worker(stack: contextlib.ExitStack, ready: Prepared, threads: int, kept: bo
         return str(error)
 
 
-def _row(
-    ready: Prepared, threads: int, found: Variants, times: dict[str, Benchmark]
-) -> Row:
+def _row(ready: Prepared, threads: int, found: Variants, times: dict[str, Benchmark]) -> Row:
     case = ready.case
     return {
         "program": case.name,
@@ -119,6 +118,10 @@ def _row(
     }
 
 
+def _roofs() -> dict[str, Any]:
+    return {str(count): roof.measure(count) for count in THREADS}
+
+
 def _higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
     """Take the best of what was seen before and after: a busy moment only lowers a roof."""
     best = roofs[0]
@@ -126,7 +129,5 @@ def _higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
         for threads, seen in other.items():
             best[threads]["bytes"] = max(best[threads]["bytes"], seen["bytes"])
             for dtype, rate in seen["operations"].items():
-                best[threads]["operations"][dtype] = max(
-                    best[threads]["operations"][dtype], rate
-                )
+                best[threads]["operations"][dtype] = max(best[threads]["operations"][dtype], rate)
     return best

@@ -1,10 +1,11 @@
 """Measure what fieldforge promises, each as a ratio or a share in one run, and keep the results.
 
-    python bench/run.py [startup] [calls] [programs] [--cases diffusion,nabla2] [--scale 0.2] [--quick]
+    python bench/run.py [startup] [calls] [programs] [--cases a,b] [--scale 0.2] [--quick]
 
 Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
-tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left in
-`build/bench/`, and the page stays as it is.
+tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left
+in `build/bench/`, and the page stays as it is. A case is named by its module in `bench/cases/`, its
+function, or both: diffusion, flat, diffusion.flat.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
         kept.add(row)
         console.print(page.line(row))
 
-    roofs = programs.measure(programs.Wish(cases, scale, effort), keep, console)
+    try:
+        roofs = programs.measure(programs.Wish(cases, scale, effort), keep, console)
+    except KeyError as unknown:
+        raise click.BadParameter(str(unknown.args[0]), param_hint="--cases") from None
     kept.describe(roofs=roofs)
     if not kept.rows:
         return
@@ -90,7 +94,9 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
 
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
-@click.option("--cases", default="", help="Programs to measure, by name with commas; all if left out.")
+@click.option(
+    "--cases", default="", help="Programs to measure, by name with commas; all if left out."
+)
 @click.option("--scale", default=1.0, help="Share of the full size; less than 1 is a trial.")
 @click.option("--quick", is_flag=True, help="Few short rounds: a trial.")
 def main(parts: tuple[str, ...], cases: str, scale: float, quick: bool) -> None:

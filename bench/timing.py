@@ -1,15 +1,17 @@
 """Times of several variants taken in turn, so that a busy moment of the machine hits all alike.
 
-pyperf does the timing and the statistics. It is chosen over pytest-benchmark for `bench_time_func`: the timed
-function says itself how long it took, so a variant may run in another process, as the peer's do,
-without its pipe being timed. pyperf would rather give each benchmark processes of its own, one
-benchmark after the other; here every value is a run of its runner's worker in this process, and the runs of
-a variant, one from each round, are put together into one `pyperf.Benchmark`.
+pyperf does the timing and the statistics. It is chosen over pytest-benchmark for its
+`bench_time_func`: the timed function says itself how long it took, so a variant may run in another
+process, as the peer's do, without its pipe being timed. pyperf would rather give each benchmark
+processes of its own, one benchmark after the other; here every value is a run of its runner's
+worker in this process, and the runs of a variant, one from each round, are put together into one
+`pyperf.Benchmark`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import math
@@ -72,14 +74,21 @@ def _loops(seconds: float, effort: Effort) -> int:
 
 def _one_value(name: str, call: TimeCalls, loops: int) -> pyperf.Run:
     time.sleep(PAUSE)
-    _runner.args.loops = loops
+    runner = _runner()
+    runner.args.loops = loops
     with contextlib.redirect_stdout(io.StringIO()):  # a worker prints each of its values
-        measured = _runner.bench_time_func(f"{name} {next(_count)}", call)
+        measured = runner.bench_time_func(f"{name} {next(_count)}", call)
     return pyperf.Run(
         measured.get_values(), metadata={"name": name, "loops": loops}, collect_metadata=False
     )
 
 
-_count = itertools.count()
-_runner = pyperf.Runner()
-_runner.parse_args(["--worker", "--loops=1", "--values=1", "--warmups=0"])
+@functools.cache
+def _runner() -> pyperf.Runner:
+    """Return the one runner of the process, in the role of its own worker."""
+    runner = pyperf.Runner()
+    runner.parse_args(["--worker", "--loops=1", "--values=1", "--warmups=0"])
+    return runner
+
+
+_count = itertools.count()  # pyperf wants a name of its own for each value

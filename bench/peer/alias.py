@@ -1,8 +1,8 @@
 """`fieldforge` in the peer's process: the same names, taken from gt4py.next.
 
 Programs that were written for fieldforge are imported there as they stand; nothing is translated.
-`fieldforge.examples` is the folder of examples itself, everything else below `fieldforge` is the module of the
-same name below `gt4py.next`.
+`fieldforge.examples` is the folder of examples itself, everything else below `fieldforge` is the
+module of the same name below `gt4py.next`.
 """
 
 from __future__ import annotations

@@ -31,9 +31,7 @@ def build(request: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
     backend = _backend(request["backend"])
     program = _program(request).with_backend(backend)
     allocator = np if request["layout"] == "C order" else backend
-    arguments = {
-        name: _argument(given, allocator) for name, given in request["arguments"].items()
-    }
+    arguments = {name: _argument(given, allocator) for name, given in request["arguments"].items()}
     tables = {name: _table(given, backend) for name, given in request["tables"].items()}
 
     def call() -> object:
