@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from .case import Case
 
-MakeCase = Callable[[str, float], Case]  # (dtype, scale) -> case
+MakeCase = Callable[[str, float], Case]  # a function of (dtype, scale)
 
 
 def all_cases() -> dict[str, MakeCase]:
@@ -17,7 +17,8 @@ def all_cases() -> dict[str, MakeCase]:
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
         module = importlib.import_module(f"{__name__}.{info.name}")
         for make in getattr(module, "CASES", ()):
-            found[f"{info.name}.{getattr(make, '__name__', make)}"] = make
+            home = make.__module__.rpartition(".")[2]  # a module may list the cases of others, too
+            found[f"{home}.{make.__name__}"] = make
     return found
 
 

@@ -10,7 +10,6 @@ printed, by compilers above all, goes to standard error. Arrays come and go as f
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
@@ -69,11 +68,11 @@ def _backend(name: str) -> Any:
 
 
 def _program(request: dict[str, Any]) -> Any:
-    precision = Path(alias.EXAMPLES, "precision.py")
-    if precision.exists():
-        working = importlib.import_module("fieldforge.examples.precision")
-        working.wpfloat = np.dtype(request["dtype"]).type
-    return getattr(importlib.import_module(request["module"]), request["program"])
+    name = request["module"].removeprefix("fieldforge.examples.")
+    name = name.removesuffix(f"_{request['dtype']}")  # as ours calls its copy in that precision
+    dtype = np.dtype(request["dtype"]).type
+    module = alias.example(name, dtype, Path(request["folder"]))
+    return getattr(module, request["program"])
 
 
 def _argument(given: dict[str, Any], allocator: Any) -> Any:
