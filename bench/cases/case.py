@@ -12,8 +12,9 @@ import numpy as np
 class Case:
     """`arguments` are those of the program by name: fields, scalars; `tables` the offset provider.
 
-    `by_hand` maps a variant's name to a call that fills `expected`'s arrays; `in_numpy` computes the outputs from NumPy arrays.
-    `moved` is the bytes that must move at least, `operations` the floating-point operations of one call.
+    `by_hand` maps a variant's name to a call that fills `expected`'s arrays; `in_numpy` computes
+    the outputs from NumPy arrays. `moved` is the bytes that must move at least, `operations` the
+    floating-point operations of one call.
     """
 
     name: str

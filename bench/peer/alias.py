@@ -8,13 +8,13 @@ name of the module, `wpfloat(DRY)`, gt4py wants to see the number itself.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,44 +55,60 @@ class Below(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module has run already."""
 
 
-def install() -> None:
-    """Let `import fieldforge` give the alias from now on."""
+def install(folder: Path) -> None:
+    """Let `import fieldforge` give the alias from now on; the examples are copied to `folder`."""
+    folder.mkdir(exist_ok=True)
+    for path in EXAMPLES.glob("*.py"):
+        Path(folder, path.name).write_text(with_numbers(path.read_text()))
     face = Face("fieldforge")
     face.__path__ = []
-    examples = ModuleType("fieldforge.examples")
-    examples.__path__ = [str(EXAMPLES)]
-    face.examples = examples
-    sys.modules["fieldforge"] = face
-    sys.modules["fieldforge.examples"] = examples
+    face.examples = examples = ModuleType("fieldforge.examples")
+    examples.__path__ = [str(folder)]
+    sys.modules |= {"fieldforge": face, "fieldforge.examples": examples}
     sys.meta_path.insert(0, Below())
 
 
-def example(name: str, dtype: type, folder: Path) -> ModuleType:
-    """Import `fieldforge.examples.<name>` with `dtype` as the working precision of all examples."""
-    if Path(EXAMPLES, "precision.py").exists():
-        importlib.import_module("fieldforge.examples.precision").wpfloat = dtype
-    module = importlib.import_module(f"fieldforge.examples.{name}")
-    source = Path(str(module.__file__)).read_text()
-    changed = _CAST.sub(lambda cast: _written_out(cast, vars(module)), source)
-    if changed == source:
-        return module
-    path = Path(folder, f"{name}.py")
-    path.write_text(changed)
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_written_out", path)
-    assert spec is not None
-    assert spec.loader is not None
-    again = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = again  # named collections look their module up
-    spec.loader.exec_module(again)
-    return again
+def with_numbers(source: str) -> str:
+    """Write out the global numbers that are cast.
+
+    >>> print(with_numbers("HOUR, DAY = 3600.0, 24\\nseconds = wpfloat(-HOUR) * wpfloat(days)"))
+    HOUR, DAY = 3600.0, 24
+    seconds = wpfloat(-3600.0) * wpfloat(days)
+    """
+    known: dict[str, float] = {}
+    for name, value in _assigned(ast.parse(source)):
+        if _is_arithmetic(value, known):
+            known[name] = eval(ast.unparse(value), {"__builtins__": {}}, known)
+    return _CAST.sub(
+        lambda cast: f"{cast[1]}{known[cast[2]]!r})" if cast[2] in known else cast[0], source
+    )
 
 
-_CAST = re.compile(r"\b(wpfloat|float64|float32)\((-?)([A-Za-z_]\w*)\)")
+def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Walk over the global names and their values, pairs of tuples taken apart."""
+    for statement in module.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                pairs = zip(names, values, strict=True)
+                yield from ((name.id, value) for name, value in pairs if isinstance(name, ast.Name))
 
 
-def _written_out(cast: re.Match[str], names: dict[str, Any]) -> str:
-    kind, sign, name = cast.groups()
-    value = names.get(name)
-    if not isinstance(value, int | float):
-        return cast[0]
-    return f"{kind}({sign}{float(value)!r})"
+_CAST = re.compile(r"(\b(?:wpfloat|float64|float32)\(-?)([A-Za-z_]\w*)\)")
+_ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+
+
+def _is_arithmetic(value: ast.expr, known: dict[str, float]) -> bool:
+    """Whether an expression has nothing in it but numbers, names of numbers, and signs."""
+    for part in ast.walk(value):
+        match part:
+            case ast.Constant(value=int() | float()):
+                continue
+            case ast.Name(id=name) if name in known:
+                continue
+            case _ if not isinstance(part, _ARITHMETIC):
+                return False
+    return True
