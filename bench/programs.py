@@ -14,15 +14,15 @@ from typing import Any
 import attrs
 import roof
 import variants
-from cases import chosen_cases
+from cases import MakeCase, chosen_cases
+from cases.case import Case
 from native import use_threads
-from peer.client import Peer, RefusedError
 from pyperf import Benchmark
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 from timing import Effort, in_turns
-from variants import Prepared, Variants
+from variants import Variants
 
 DTYPES = ("float64", "float32")
 THREADS = (1, 2)
@@ -52,8 +52,7 @@ def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[s
             for name, make in cases.items():
                 for dtype in DTYPES:
                     say = functools.partial(_tell, progress, bar, f"{name} {dtype}")
-                    say("make the data")
-                    for row in _rows(make(dtype, wish.scale), wish.effort, say):
+                    for row in _rows(make, dtype, wish, say):
                         keep(row)
                     progress.advance(bar)
         roofs.append(_roofs())
@@ -62,19 +61,28 @@ def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[s
     return _higher(roofs)
 
 
-def _rows(case: Any, effort: Effort, say: Say) -> Iterator[Row]:
+def _rows(make: MakeCase, dtype: str, wish: Wish, say: Say) -> Iterator[Row]:
     """Measure one case in one precision, a row for each number of threads."""
+    say("make the data")
+    case = make(dtype, wish.scale)
     with tempfile.TemporaryDirectory(prefix="fieldforge-bench-") as scratch:
         use_threads(max(THREADS))
         say("build and check")
-        ready = variants.prepared(case, Path(scratch))
+        try:
+            ready = variants.prepared(case, Path(scratch))
+        except Exception as error:  # a program that we cannot build has its row, too
+            lost = Variants(refused={variants.OURS: f"{type(error).__name__}: {error}"})
+            yield from (_row(case, threads, lost, {}) for threads in THREADS)
+            return
         for threads in reversed(THREADS):
             with contextlib.ExitStack() as stack:
-                workers = [_worker(stack, ready, threads, kept) for kept in (False, True)]
-                found = variants.with_peers(ready, workers[0], workers[1], say)
+                found = variants.with_peers(ready, threads, stack, say)
                 use_threads(threads)
                 note = functools.partial(_note, say, threads)
-                yield _row(ready, threads, found, in_turns(found.calls, effort, note))
+                times = in_turns(found.calls, wish.effort, note)
+            for name in found.calls.keys() - times.keys():
+                found.refused[name] = "It ended while it was timed."
+            yield _row(case, threads, found, times)
 
 
 def _tell(progress: Progress, bar: TaskID, label: str, text: str) -> None:
@@ -85,15 +93,7 @@ def _note(say: Say, threads: int, turn: int, variant: str) -> None:
     say(f"{threads} threads, round {turn + 1}, {variant}")
 
 
-def _worker(stack: contextlib.ExitStack, ready: Prepared, threads: int, kept: bool) -> Peer | str:
-    try:
-        return stack.enter_context(Peer(ready.folder, threads, kept=kept))
-    except RefusedError as error:
-        return str(error)
-
-
-def _row(ready: Prepared, threads: int, found: Variants, times: dict[str, Benchmark]) -> Row:
-    case = ready.case
+def _row(case: Case, threads: int, found: Variants, times: dict[str, Benchmark]) -> Row:
     return {
         "program": case.name,
         "size": case.size,

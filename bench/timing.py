@@ -21,6 +21,11 @@ from collections.abc import Callable, Mapping
 import attrs
 import pyperf
 
+
+class GaveUpError(Exception):
+    """A variant cannot run any more; it takes no part in further rounds and has no times."""
+
+
 TimeCalls = Callable[[int], float]  # seconds that so many calls took
 PAUSE = 0.005  # lets the threads of the variant before fall asleep: OpenMP's wait in a busy loop
 
@@ -56,15 +61,19 @@ def in_turns(
     """Measure each variant once in every round; `say` hears the round and the variant."""
     runs: dict[str, list[pyperf.Run]] = {name: [] for name in variants}
     used = dict.fromkeys(variants, 0.0)
-    loops = {name: _loops(call(1), effort) for name, call in variants.items()}
-    for turn in range(effort.rounds):
-        for name, call in variants.items():
-            if turn >= 3 and used[name] > effort.share:
-                continue
-            say(turn, name)
-            begin = time.monotonic()
+    loops: dict[str, int] = {}
+    for turn, (name, call) in itertools.product(range(effort.rounds), variants.items()):
+        if name not in runs or (turn >= 3 and used[name] > effort.share):
+            continue
+        say(turn, name)
+        begin = time.monotonic()
+        try:
+            if name not in loops:
+                loops[name] = _loops(call(1), effort)
             runs[name].append(_one_value(name, call, loops[name]))
-            used[name] += time.monotonic() - begin
+        except GaveUpError:
+            del runs[name]
+        used[name] += time.monotonic() - begin
     return {name: pyperf.Benchmark(found) for name, found in runs.items()}
 
 

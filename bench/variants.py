@@ -6,6 +6,7 @@ something else, stays in the table with the reason.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,8 +24,12 @@ import fieldforge as ff
 OURS, NUMPY, GTFN, DACE = "fieldforge", "NumPy", "gt4py C++", "gt4py DaCe"
 BY_HAND = "by hand: "
 KEPT = "gt4py DaCe, memory kept: "  # what is at its best, in the layout that follows
-INSTALLED = {GTFN: "gtfn_cpu", DACE: "dace"}
 LAYOUTS = ("own layout", "C order")  # theirs; all fields with the last dimension contiguous
+PEERS = {  # name -> its backend, the layout of its fields, whether freed memory is kept
+    GTFN: ("gtfn_cpu", LAYOUTS[0], False),
+    DACE: ("dace", LAYOUTS[0], False),
+    **{KEPT + layout: ("dace", layout, True) for layout in LAYOUTS},
+}
 
 
 @attrs.define
@@ -88,30 +93,30 @@ def prepared(case: Case, folder: Path) -> Prepared:
 
 
 def with_peers(
-    ready: Prepared, installed: Peer | str, kept: Peer | str, say: Callable[[str], None]
+    ready: Prepared, threads: int, stack: contextlib.ExitStack, say: Callable[[str], None]
 ) -> Variants:
-    """Add the peer's variants: as installed, then DaCe with freed memory kept in two layouts."""
-    found = attrs.evolve(ready.local, calls=dict(ready.local.calls))
-    wanted = [(installed, name, backend, LAYOUTS[0]) for name, backend in INSTALLED.items()]
-    wanted += [(kept, KEPT + layout, "dace", layout) for layout in LAYOUTS]
-    for peer, name, backend, layout in wanted:
-        say(f"build {name}")
+    """Add the peer's variants, each in a process of its own that ends with `stack`."""
+    local = ready.local
+    calls, agrees, refused = dict(local.calls), dict(local.agrees), dict(local.refused)
+    found = attrs.evolve(local, calls=calls, agrees=agrees, refused=refused)
+    for name in PEERS:
+        say(f"{threads} threads: build {name}")
         try:
-            _add(found, ready, peer, name, backend, layout)
+            _add(found, ready, name, threads, stack)
         except RefusedError as error:
             found.refused[name] = str(error)
     return found
 
 
 def _add(
-    found: Variants, ready: Prepared, peer: Peer | str, name: str, backend: str, layout: str
+    found: Variants, ready: Prepared, name: str, threads: int, stack: contextlib.ExitStack
 ) -> None:
-    if isinstance(peer, str):
-        raise RefusedError(peer)
     if isinstance(ready.described, str):
         raise RefusedError(ready.described)
+    backend, layout, kept = PEERS[name]
+    peer = stack.enter_context(Peer(ready.folder, threads, kept=kept))
     seconds, outputs = peer.build(name, ready.described, backend, layout)
-    if name in INSTALLED:
+    if not kept:
         found.built.setdefault(name, seconds)  # the second time it comes from the peer's cache
         found.temporary.setdefault(name, peer.temporary_bytes(name))
     verdict = compared(ready.expected, outputs, ready.case.dtype)

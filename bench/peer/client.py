@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from cases.case import Case
+from timing import GaveUpError
 
 from fieldforge.runtime import neighbour_table
 from fieldforge.runtime.field import Field
@@ -30,7 +31,7 @@ KEPT = {
 }
 
 
-class RefusedError(Exception):
+class RefusedError(GaveUpError):
     """The peer could not do it; the text is its reason."""
 
 
@@ -48,7 +49,7 @@ class Peer:
         env |= {"OMP_NUM_THREADS": str(threads), "PATH": f"{PYTHON.parent}:{env['PATH']}"}
         env |= {"GT4PY_BUILD_CACHE_LIFETIME": "persistent", "GT4PY_BUILD_CACHE_DIR": str(folder)}
         command = [str(PYTHON), *(["-O"] if kept else []), str(WORKER)]
-        self._log = Path(folder, f"worker-{threads}-{kept}.log")
+        self._log = Path(folder, f"worker-{id(self)}.log")
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 command,

@@ -138,7 +138,7 @@ def test_variants_are_timed_in_turns():
 
     effort = Effort(rounds=4, value=0.02)
     found = in_turns({"a": takes("a"), "b": takes("b")}, effort, lambda *_: None)
-    assert asked == ["a", "b"] * 5  # once to choose the loops, then the rounds
+    assert asked == ["a", "a", "b", "b", *["a", "b"] * 3]  # the first round chooses the loops too
     assert found["a"].get_values() == (1e-2,) * 4
 
 
@@ -160,3 +160,32 @@ def test_a_case_is_chosen_by_module_or_function(monkeypatch: pytest.MonkeyPatch)
     assert cases.chosen_cases([]) == known
     with pytest.raises(KeyError, match=r"No case is called nabla3; there are diffusion\.high"):
         cases.chosen_cases(["nabla3"])
+
+
+def test_a_variant_that_gives_up_has_no_times_and_the_others_go_on():
+    from timing import Effort, GaveUpError, in_turns
+
+    def gives_up(loops: int) -> float:
+        raise GaveUpError
+
+    variants = {"broken": gives_up, "sound": lambda loops: 1.0 * loops}
+    found = in_turns(variants, Effort(rounds=2), lambda *_: None)
+    assert list(found) == ["sound"]
+    assert found["sound"].get_nvalue() == 2
+
+
+def test_a_program_that_we_cannot_build_has_a_row_with_the_reason():
+    import page
+
+    lost = row(times={}, refused={"fieldforge": "LoweringError: too deep"})
+    text = page.section(document(lost))
+    assert "| nabla | 9k edges | – | – |" in text
+    assert "* fieldforge: LoweringError: too deep (nabla 9k edges float64)" in text
+
+
+def test_global_numbers_are_written_out_for_the_peer():
+    from peer import alias
+
+    source = "A, B = 1.0, 2\nC = A / B\ncast(wpfloat(-C), wpfloat(x), other(A))"
+    expected = "A, B = 1.0, 2\nC = A / B\ncast(wpfloat(-0.5), wpfloat(x), other(A))"
+    assert alias.with_numbers(source) == expected
