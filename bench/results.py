@@ -12,7 +12,8 @@ KEY = ("program", "size", "dtype", "threads")
 class Results:
     """A document with the machine, the roofs and a row for each program, precision and threads.
 
-    Unless `fresh`, rows of an earlier run stay until a new one takes their place.
+    Unless `fresh`, rows of an earlier run stay until a new one takes their place. Nothing is
+    written before there is a row, so that a run that ends at once leaves the file as it was.
     """
 
     def __init__(self, path: Path, *, fresh: bool) -> None:
@@ -42,4 +43,6 @@ class Results:
         self._write()
 
     def _write(self) -> None:
+        if not self.document["rows"]:
+            return
         self.path.write_text(json.dumps(self.document, indent=1) + "\n")

@@ -86,7 +86,7 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
         return
     plot.draw(kept.document, folder / "programs.png")
     if is_trial:
-        console.print(page.section(kept.document), markup=False)
+        console.print(page.section(kept.document), markup=False, highlight=False, soft_wrap=True)
     else:
         page.write(kept.document, ROOT / "docs" / "performance.md")
     console.print(f"Results are in {folder.relative_to(ROOT)}.")

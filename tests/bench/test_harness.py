@@ -113,6 +113,16 @@ def test_a_row_measured_again_takes_the_place_of_the_old_one(tmp_path: Path):
     ]
 
 
+def test_a_run_that_ends_before_its_first_row_leaves_the_file_as_it_was(tmp_path: Path):
+    from results import Results
+
+    path = tmp_path / "programs.json"
+    Results(path, fresh=True).add(row())
+    before = path.read_text()
+    Results(path, fresh=True).describe(machine={"processor": "another"})
+    assert path.read_text() == before
+
+
 def test_results_that_differ_by_more_than_rounding_do_not_agree():
     from agreement import compared
 
