@@ -31,7 +31,7 @@ BARS = {
     "gt4py C++": "#b6d7a8",
     "NumPy": "#b7b7b7",
 }
-TICKS = (0.5, 0.7, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+TICKS = (0.1, 0.2, 0.5, 0.7, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def draw(document: dict[str, Any], path: Path) -> None:
