@@ -1,8 +1,11 @@
 # Every target sets itself up: a virtual environment in .venv, the install, then the job.
 PYTHON ?= python3
+PEER_PYTHON ?= python3.12
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEER := .venv-peer
+PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
@@ -30,18 +33,27 @@ fuzz: JOBS ?= 2
 fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
 
-bench: $(STAMP)  ## measure import, builds, calls and kernels as ratios; results in bench/results/
-	$(BIN)/python bench/run.py
+bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
+	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove the environment and what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PEER) build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(STAMP)
+
+# The peer that programs are measured against does not run on every Python; it has an environment of its own.
+$(PEER_STAMP): bench/peer/requirements.txt
+	@command -v $(PEER_PYTHON) >/dev/null || \
+	  { echo "The peer needs Python 3.12: say where it is with PEER_PYTHON=..., 'make bench PEER_STAMP=' does without."; exit 1; }
+	test -d $(PEER) || $(PEER_PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --upgrade pip
+	$(PEER)/bin/python -m pip install --quiet --requirement bench/peer/requirements.txt
+	touch $(PEER_STAMP)

@@ -1,32 +1,31 @@
 """Measure what fieldforge promises, each as a ratio or a share in one run, and keep the results.
 
-    python bench/run.py [startup] [calls] [throughput]
+    python bench/run.py [startup] [calls] [programs] [--cases a,b] [--scale 0.2] [--quick]
 
-Writes `bench/results/<part>.json`, with the machine described, and prints a table.
+Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
+tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left
+in `build/bench/`, and the page stays as it is. A case is named by its module in `bench/cases/`, its
+function, or both: diffusion, flat, diffusion.flat.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
-import sys
-from collections.abc import Callable
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import calls
-import startup
-import throughput
+import click
 from rich.console import Console
 from rich.table import Table
 
-RESULTS = Path(__file__).parent / "results"
-PARTS: dict[str, Callable[[Console], list[dict[str, Any]]]] = {
-    "startup": startup.measure,
-    "calls": calls.measure,
-    "throughput": throughput.measure,
-}
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "bench" / "results"
+TRIALS = ROOT / "build" / "bench"
+PARTS = ("startup", "calls", "programs")
 
 
 def machine() -> dict[str, Any]:
@@ -45,18 +44,74 @@ def machine() -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the parts that were asked for, all by default."""
+def small_part(part: str, console: Console) -> None:
+    """Run a part that is one table."""
+    import calls
+    import startup
+
+    rows = {"startup": startup.measure, "calls": calls.measure}[part](console)
+    table = Table(*rows[0], title=part)
+    for row in rows:
+        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
+    console.print(table)
+    document = {"machine": machine(), "rows": rows}
+    (RESULTS / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Console) -> None:
+    """Measure the programs, keeping each row as soon as it is there; then plot and tabulate."""
+    import page
+    import plot
+    import programs
+    from results import Results
+    from timing import Effort
+
+    is_trial = quick or scale != 1.0
+    folder = TRIALS if is_trial else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = Results(folder / "programs.json", fresh=is_trial or not cases)
+    kept.describe(machine=machine() | {"peer": "gt4py 1.2.3"}, scale=scale)
+    effort = Effort(rounds=5, value=0.01, share=1.0) if quick else Effort()
+
+    def keep(row: dict[str, Any]) -> None:
+        kept.add(row)
+        console.print(page.line(row))
+
+    try:
+        roofs = programs.measure(programs.Wish(cases, scale, effort), keep, console)
+    except KeyError as unknown:
+        raise click.BadParameter(str(unknown.args[0]), param_hint="--cases") from None
+    kept.describe(roofs=roofs)
+    if not kept.rows:
+        return
+    plot.draw(kept.document, folder / "programs.png")
+    if is_trial:
+        console.print(page.section(kept.document), markup=False, highlight=False, soft_wrap=True)
+    else:
+        page.write(kept.document, ROOT / "docs" / "performance.md")
+    console.print(f"Results are in {folder.relative_to(ROOT)}.")
+
+
+@click.command()
+@click.argument("parts", nargs=-1, type=click.Choice(PARTS))
+@click.option(
+    "--cases", default="", help="Programs to measure, by name with commas; all if left out."
+)
+@click.option("--scale", default=1.0, help="Share of the full size; less than 1 is a trial.")
+@click.option("--quick", is_flag=True, help="Few short rounds: a trial.")
+def main(parts: tuple[str, ...], cases: str, scale: float, quick: bool) -> None:
+    """Run the parts that were asked for: all, or the programs alone if some are chosen."""
     console = Console()
     RESULTS.mkdir(exist_ok=True)
-    for part in sys.argv[1:] or PARTS:
-        rows = PARTS[part](console)
-        table = Table(*rows[0], title=part)
-        for row in rows:
-            table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
-        console.print(table)
-        document = {"machine": machine(), "rows": rows}
-        (RESULTS / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
+    chosen = tuple(name for name in cases.split(",") if name)
+    is_narrow = bool(chosen) or quick or scale != 1.0
+    with tempfile.TemporaryDirectory(prefix="fieldforge-bench-") as store:
+        os.environ["FIELDFORGE_CACHE_DIR"] = store  # every build is a cold one
+        for part in parts or (("programs",) if is_narrow else PARTS):
+            if part == "programs":
+                programs_part(chosen, scale, quick, console)
+            else:
+                small_part(part, console)
 
 
 if __name__ == "__main__":

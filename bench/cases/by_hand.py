@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
+from native import compiled
 
-KERNELS = Path(__file__).parent.parent / "kernels"
-FLAGS = "-O3 -std=c++17 -march=native -fopenmp -shared -fPIC -ffp-contract=off -fno-trapping-math"
 LINE = 64  # bytes of a cache line
 _TURNS = itertools.count()
 
@@ -53,9 +48,8 @@ class Grid:
     def array(self, data: np.ndarray | None = None, first: Sequence[int] = (0, 0, 0)) -> Placed:
         """Make an array, zero but for `data` (i, j, k), whose first cell is at `first`."""
         size = self.plane * (self.nk + 2 * self.levels + 1) * self.dtype.itemsize
-        apart = (
-            next(_TURNS) % 16 * 5 * LINE
-        )  # arrays at the same place of a page get in each other's way
+        # arrays at the same place of a page get in each other's way
+        apart = next(_TURNS) % 16 * 5 * LINE
         memory = np.zeros(size + 2 * 4096 + apart, np.uint8)
         start = -memory.ctypes.data % LINE + apart
         at = (self.levels * self.plane + self.halo * self.row + self.ahead) * self.dtype.itemsize
@@ -118,13 +112,6 @@ def variant(
     return call
 
 
-@functools.cache
 def library(name: str) -> ctypes.CDLL:
     """Compile and load `kernels/<name>.cpp`."""
-    with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch, "kernel.so")
-        source = KERNELS / f"{name}.cpp"
-        subprocess.run(
-            ["c++", *FLAGS.split(), str(source), "-o", str(made), "-lmvec", "-lm"], check=True
-        )
-        return ctypes.CDLL(str(made))
+    return compiled(name, "-lmvec", "-lm")

@@ -1,0 +1,141 @@
+"""The peer's process: builds programs with gt4py and runs them when it is told to.
+
+Reads one JSON object a line from standard input and answers one a line; whatever else is
+printed, by compilers above all, goes to standard error. Arrays come and go as files.
+
+    {"do": "build", "name": n, ...}        -> {"built": seconds, "outputs": {field: file}}
+    {"do": "run", "name": n, "times": t}   -> {"seconds": s}
+    {"do": "memory", "name": n}            -> {"bytes": b}     or, to any of them, {"refused": why}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import alias
+import numpy as np
+from peak import peak_growth
+
+Call = Callable[[], object]
+
+
+def build(request: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
+    """Import the program, make its fields and call it once; the first call builds."""
+    backend = _backend(request["backend"])
+    program = _program(request).with_backend(backend)
+    allocator = np if request["layout"] == "C order" else backend
+    arguments = {name: _argument(given, allocator) for name, given in request["arguments"].items()}
+    tables = {name: _table(given, backend) for name, given in request["tables"].items()}
+
+    def call() -> object:
+        return program(**arguments, offset_provider=tables)
+
+    begin = time.perf_counter()
+    call()
+    built = time.perf_counter() - begin
+    outputs = {}
+    for name in request["outputs"]:
+        for at, leaf in enumerate(_leaves(arguments[name])):
+            path = Path(request["folder"], f"{request['name']}-{name}-{at}.npy")
+            np.save(path, leaf.asnumpy())
+            outputs[f"{name}-{at}"] = str(path)
+    return call, {"built": built, "outputs": outputs}
+
+
+def run(call: Call, times: int) -> dict[str, Any]:
+    """Time `times` calls after one that is not timed."""
+    call()
+    begin = time.perf_counter()
+    for _ in range(times):
+        call()
+    return {"seconds": time.perf_counter() - begin}
+
+
+def _backend(name: str) -> Any:
+    import gt4py.next as gtx
+
+    if name == "gtfn_cpu":
+        return gtx.gtfn_cpu
+    from gt4py.next.program_processors.runners.dace import run_dace_cpu
+
+    return run_dace_cpu
+
+
+def _program(request: dict[str, Any]) -> Any:
+    with contextlib.suppress(ModuleNotFoundError):
+        precision = importlib.import_module("fieldforge.examples.precision")
+        precision.wpfloat = np.dtype(request["dtype"]).type
+    name = request["module"].removesuffix(f"_{request['dtype']}")  # ours, loaded once more for it
+    return getattr(importlib.import_module(name), request["program"])
+
+
+def _argument(given: dict[str, Any], allocator: Any) -> Any:
+    import gt4py.next as gtx
+
+    if "elements" in given:
+        return tuple(_argument(element, allocator) for element in given["elements"])
+    if "scalar" in given:
+        return np.dtype(given["dtype"]).type(given["scalar"])
+    data = np.load(given["file"], mmap_mode="r")
+    return gtx.as_field(_domain(given), data, allocator=allocator)
+
+
+def _table(given: dict[str, Any], backend: Any) -> Any:
+    import gt4py.next as gtx
+
+    if "dimension" in given:
+        return _dimension(given["dimension"])
+    data = np.load(given["file"])
+    codomain = _dimension(given["codomain"])
+    skip = given["skip_value"]
+    return gtx.as_connectivity(_domain(given), codomain, data, skip_value=skip, allocator=backend)
+
+
+def _domain(given: dict[str, Any]) -> dict[Any, tuple[int, int]]:
+    return {_dimension(dim): (start, stop) for dim, start, stop in given["domain"]}
+
+
+def _dimension(given: list[str]) -> Any:
+    import gt4py.next as gtx
+
+    return gtx.Dimension(given[0], kind=gtx.common.DimensionKind(given[1]))
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return [leaf for element in value for leaf in _leaves(element)]
+    return [value]
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    alias.install(Path("examples").absolute())
+    calls: dict[str, Call] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            match request["do"]:
+                case "build":
+                    calls[request["name"]], answer = build(request)
+                case "run":
+                    answer = run(calls[request["name"]], request["times"])
+                case "memory":
+                    answer = {"bytes": peak_growth(calls[request["name"]])}
+        except Exception as error:  # whatever it is, the table is to say it
+            lines = str(error).strip().splitlines() or [""]
+            answer = {"refused": f"{type(error).__name__}: {lines[0]}", "detail": str(error)}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

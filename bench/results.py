@@ -1,0 +1,48 @@
+"""The file of measured programs: written after every row, so that a run may end at any moment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+KEY = ("program", "size", "dtype", "threads")
+
+
+class Results:
+    """A document with the machine, the roofs and a row for each program, precision and threads.
+
+    Unless `fresh`, rows of an earlier run stay until a new one takes their place. Nothing is
+    written before there is a row, so that a run that ends at once leaves the file as it was.
+    """
+
+    def __init__(self, path: Path, *, fresh: bool) -> None:
+        self.path = path
+        self.document: dict[str, Any] = {"machine": {}, "roofs": {}, "rows": []}
+        if path.exists() and not fresh:
+            self.document = json.loads(path.read_text())
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What was measured."""
+        return list(self.document["rows"])
+
+    def describe(self, **what: Any) -> None:
+        """Say something of the run as a whole."""
+        self.document |= what
+        self._write()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take a row, in the place of the one that it replaces."""
+        rows = self.document["rows"]
+        same = [at for at, old in enumerate(rows) if all(old[key] == row[key] for key in KEY)]
+        if same:
+            rows[same[0]] = row
+        else:
+            rows.append(row)
+        self._write()
+
+    def _write(self) -> None:
+        if not self.document["rows"]:
+            return
+        self.path.write_text(json.dumps(self.document, indent=1) + "\n")
