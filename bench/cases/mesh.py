@@ -1,0 +1,144 @@
+"""The operators on the icosahedral mesh, R5B04 (192,000 edges) x 80 levels at full size."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.examples import icosahedral
+from fieldforge.examples.icosahedral import (
+    C2E2CDim, Cell, E2C2VDim, E2VDim, Edge, K, V2EDim, Vertex,
+)  # fmt: skip
+from fieldforge.examples.precision import in_precision
+
+from . import tiling
+from .by_hand import aligned, bound, library, zeros
+from .case import Case
+
+LEVELS = 80
+PARTS = 80  # of each edge of the icosahedron, at scale 1
+ORDER: icosahedral.Order = "breadth-first"
+BLOCK = 64  # edges between two looks at the ring of the sweep
+SIZES = {Cell: "cells", Edge: "edges", Vertex: "vertices"}
+
+
+@cache
+def mesh_of(scale: float, order: icosahedral.Order = ORDER) -> icosahedral.Mesh:
+    """Make the mesh with about `scale` times 192,000 edges."""
+    parts = max(1, round(PARTS * scale**0.5))
+    bisections = (parts & -parts).bit_length() - 1
+    return icosahedral.icosahedral(parts >> bisections, bisections, order)
+
+
+@cache
+def programs(name: str, dtype: str) -> ModuleType:
+    """Return an example in a precision, one copy for all cases."""
+    return in_precision(name, np.dtype(dtype).type)
+
+
+def random_fields(
+    mesh: icosahedral.Mesh, dtype: str, **dims: tuple[ff.Dimension, ...]
+) -> dict[str, np.ndarray]:
+    """Return random arrays by name, each on a horizontal dimension and those that follow it."""
+    numbers = np.random.default_rng(5)
+    sizes = {K: LEVELS, V2EDim: 6, E2VDim: 2, E2C2VDim: 4, C2E2CDim: 3}
+    sizes |= {dim: getattr(mesh, count) for dim, count in SIZES.items()}
+    return {
+        name: aligned(numbers.normal(size=[sizes[dim] for dim in each]).astype(dtype))
+        for name, each in dims.items()
+    }
+
+
+def as_fields(arrays: dict[str, np.ndarray], dims: dict[str, Any]) -> dict[str, Any]:
+    """Return our fields of the same values."""
+    return {
+        name: ff.as_field(dims[name], data, allocator=ff.cpu) for name, data in arrays.items()
+    }
+
+
+def size_of(mesh: icosahedral.Mesh) -> str:
+    """Return the size as the table has it."""
+    return f"{mesh.edges // 1000}k edges x {LEVELS}"
+
+
+def precision_of(dtype: str) -> str:
+    """Return the end of a kernel's name."""
+    return {"float64": "f64", "float32": "f32"}[dtype]
+
+
+def nabla2(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:
+    """Curl of the curl: edges to vertices and back, with sparse coefficients."""
+    mesh = mesh_of(scale, order)
+    dims = {
+        "vn": (Edge, K),
+        "along_dual": (Vertex, V2EDim),
+        "difference": (Edge, E2VDim),
+    }
+    arrays = random_fields(mesh, dtype, **dims)
+    v2e, e2v = mesh.tables["V2E"], mesh.tables["E2V"]
+
+    def in_numpy() -> dict[str, np.ndarray]:
+        vn, along, difference = arrays.values()
+        there = v2e[:, 5] >= 0
+        curl = sum(vn[v2e[:, n]] * along[:, n, None] for n in range(5))
+        curl[there] += vn[v2e[there, 5]] * along[there, 5, None]
+        return {"out": sum(curl[e2v[:, n]] * difference[:, n, None] for n in range(2))}
+
+    out = ff.zeros({Edge: mesh.edges, K: LEVELS}, np.dtype(dtype), allocator=ff.cpu)
+    item = np.dtype(dtype).itemsize
+    return Case(
+        name="nabla2",
+        size=size_of(mesh),
+        dtype=dtype,
+        program=programs("nabla", dtype).nabla2,
+        arguments={**as_fields(arrays, dims), "out": out},
+        tables=mesh.connectivities(),
+        outputs=("out",),
+        by_hand=_nabla2_by_hand(mesh, dtype, arrays),
+        in_numpy=in_numpy,
+        moved=sum(each.nbytes for each in (*arrays.values(), v2e, e2v)) + arrays["vn"].nbytes,
+        operations=(11 * mesh.vertices + 3 * mesh.edges) * LEVELS,
+    )
+
+
+def _nabla2_by_hand(
+    mesh: icosahedral.Mesh, dtype: str, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    kernels, end = library("nabla2"), precision_of(dtype)
+    v2e, e2v = mesh.tables["V2E"], mesh.tables["E2V"]
+    out = zeros((mesh.edges, LEVELS), dtype)
+    curl = zeros((mesh.vertices, LEVELS), dtype)
+    sizes = (mesh.vertices, mesh.edges, LEVELS)
+
+    def variant(name: str, *rest: Any) -> Any:
+        function = getattr(kernels, f"nabla2_{name}_{end}")
+        return bound(function, (*arrays.values(), out, *rest), {"out": out})
+
+    begun, done, ring = tiling.reach(e2v, BLOCK)
+    found = {
+        "two passes": variant("two_passes", curl, v2e, e2v, *sizes),
+        "unrolled": variant("unrolled", curl, v2e, e2v, *sizes),
+        "unrolled, streamed": variant("unrolled_streamed", curl, v2e, e2v, *sizes),
+        "fused": variant("fused", v2e, e2v, *sizes),
+    }
+    for block in (16, 40):
+        found[f"{block} levels at a time"] = variant("k_blocks", curl, v2e, e2v, *sizes, block)
+        found[f"sweep, {block} levels at a time"] = variant(
+            "sweep", v2e, e2v, begun, done, mesh.edges, LEVELS, BLOCK, ring, block
+        )
+    found["sweep"] = variant(
+        "sweep", v2e, e2v, begun, done, mesh.edges, LEVELS, BLOCK, ring, LEVELS
+    )
+    for tile in (256, 1024):
+        local, listed, begins, longest = tiling.tiles(e2v, tile)
+        found[f"tiles of {tile}"] = variant(
+            "tiles", v2e, local, listed, begins, mesh.edges, LEVELS, tile, longest
+        )
+    return found
+
+
+CASES = (nabla2,)

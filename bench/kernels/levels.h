@@ -1,0 +1,69 @@
+// Rows of levels in vector registers: loads, arithmetic and stores of a whole register, scalars for the rest.
+
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+constexpr int64_t REGISTER = 64;
+#else
+constexpr int64_t REGISTER = 32;
+#endif
+
+template <class T>
+struct Register {
+  typedef T type __attribute__((vector_size(REGISTER)));
+};
+
+template <class V, class T>
+inline V load(const T* p) {
+  V v;
+  memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+template <class V, class T>
+inline void store(T* p, V v) {
+  memcpy(p, &v, sizeof(V));
+}
+
+// Past the caches: the line is not read before it is written. `p` must be aligned to a register.
+template <class V, class T>
+inline void stream(T* p, V v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64)
+    return _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i&>(v));
+#elif defined(__AVX__)
+  if constexpr (sizeof(V) == 32)
+    return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i&>(v));
+#endif
+  store(p, v);
+}
+
+// Call body(k, V()) for registers of levels first..last, then body(k, T()) for the levels that are left.
+template <class T, class Body>
+inline void over_levels(int64_t first, int64_t last, Body body) {
+  using V = typename Register<T>::type;
+  constexpr int64_t lanes = REGISTER / sizeof(T);
+  int64_t k = first;
+  for (; k + lanes <= last; k += lanes) body(k, V());
+  for (; k < last; ++k) body(k, T());
+}
+
+template <class T>
+inline bool can_stream(const T* p, int64_t nk) {
+  return reinterpret_cast<uintptr_t>(p) % REGISTER == 0 && nk * sizeof(T) % REGISTER == 0;
+}
+
+// Memory of one thread, aligned to a register and released at the end of the scope.
+template <class T>
+struct Scratch {
+  T* at;
+  explicit Scratch(int64_t count)
+      : at(static_cast<T*>(aligned_alloc(64, (count * sizeof(T) + 63) / 64 * 64))) {}
+  ~Scratch() { free(at); }
+  Scratch(const Scratch&) = delete;
+};
