@@ -141,4 +141,111 @@ def _nabla2_by_hand(
     return found
 
 
-CASES = (nabla2,)
+
+def nabla4(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:
+    """Fourth difference of the wind on diamonds."""
+    mesh = mesh_of(scale, order)
+    dims: dict[str, tuple[ff.Dimension, ...]] = {
+        "u": (Vertex, K), "v": (Vertex, K), "laplacian": (Edge, K),
+        "normal_u": (Edge, E2C2VDim), "normal_v": (Edge, E2C2VDim),
+        "per_length": (Edge,), "per_height": (Edge,),
+    }  # fmt: skip
+    arrays = random_fields(mesh, dtype, **dims)
+    e2c2v = mesh.tables["E2C2V"]
+    number = np.dtype(dtype).type
+
+    def in_numpy() -> dict[str, np.ndarray]:
+        u, v, laplacian, normal_u, normal_v, length, height = arrays.values()
+        first, second, right, left = (
+            u[e2c2v[:, n]] * normal_u[:, n, None] + v[e2c2v[:, n]] * normal_v[:, n, None]
+            for n in range(4)
+        )
+        twice = number(2) * laplacian
+        along = (first + second - twice) * (length * length)[:, None]
+        across = (right + left - twice) * (height * height)[:, None]
+        return {"out": number(4) * (along + across)}
+
+    kernels, end = library("nabla4"), precision_of(dtype)
+    result = zeros((mesh.edges, LEVELS), dtype)
+
+    def variant(name: str, *rest: int) -> Any:
+        function = getattr(kernels, f"nabla4_{name}_{end}")
+        words = (*arrays.values(), result, e2c2v, mesh.edges, LEVELS, *rest)
+        return bound(function, words, {"out": result})
+
+    out = ff.zeros({Edge: mesh.edges, K: LEVELS}, np.dtype(dtype), allocator=ff.cpu)
+    return Case(
+        name="nabla4",
+        size=size_of(mesh),
+        dtype=dtype,
+        program=programs("nabla", dtype).nabla4,
+        arguments={**as_fields(arrays, dims), "out": out},
+        tables=mesh.connectivities(),
+        outputs=("out",),
+        by_hand={"simple": variant("simple"), **_in_rows(variant)},
+        in_numpy=in_numpy,
+        moved=sum(each.nbytes for each in (*arrays.values(), e2c2v)) + result.nbytes,
+        operations=21 * mesh.edges * LEVELS,
+    )
+
+
+def gradient(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:
+    """Both components of a gradient from the neighbours of each cell."""
+    mesh = mesh_of(scale, order)
+    dims: dict[str, tuple[ff.Dimension, ...]] = {
+        "psi": (Cell, K), "east": (Cell, C2E2CDim), "north": (Cell, C2E2CDim),
+    }  # fmt: skip
+    arrays = random_fields(mesh, dtype, **dims)
+    c2e2c = mesh.tables["C2E2C"]
+
+    def in_numpy() -> dict[str, np.ndarray]:
+        psi, east, north = arrays.values()
+        rises = [psi[c2e2c[:, n]] - psi for n in range(3)]
+        return {
+            name: sum(rise * weight[:, n, None] for n, rise in enumerate(rises))
+            for name, weight in (("psi_east", east), ("psi_north", north))
+        }
+
+    kernels, end = library("gradient"), precision_of(dtype)
+    names = ("psi_east", "psi_north")
+    results = {name: zeros((mesh.cells, LEVELS), dtype) for name in names}
+
+    def variant(name: str, *rest: int) -> Any:
+        function = getattr(kernels, f"gradient_{name}_{end}")
+        words = (*arrays.values(), *results.values(), c2e2c, mesh.cells, LEVELS, *rest)
+        return bound(function, words, results)
+
+    cells = {Cell: mesh.cells, K: LEVELS}
+    outs = {name: ff.zeros(cells, np.dtype(dtype), allocator=ff.cpu) for name in names}
+    return Case(
+        name="gradient",
+        size=f"{mesh.cells // 1000}k cells x {LEVELS}",
+        dtype=dtype,
+        program=programs("nabla", dtype).gradient,
+        arguments={**as_fields(arrays, dims), **outs},
+        tables=mesh.connectivities(),
+        outputs=names,
+        by_hand={
+            "simple": variant("simple"),
+            "two passes": variant("two_passes"),
+            **_in_rows(variant),
+        },
+        in_numpy=in_numpy,
+        moved=sum(each.nbytes for each in (*arrays.values(), c2e2c, *results.values())),
+        operations=13 * mesh.cells * LEVELS,
+    )
+
+
+def _in_rows(variant: Any) -> dict[str, Any]:
+    """The variants with neighbours unrolled: stores in the caches or past them, blocks, prefetches."""
+    return {
+        "unrolled": variant("rows", LEVELS, 0),
+        "unrolled, 40 levels at a time": variant("rows", 40, 0),
+        "unrolled, prefetched": variant("rows", LEVELS, 4),
+        "streamed": variant("streamed", LEVELS, 0),
+        "streamed, 16 levels at a time": variant("streamed", 16, 0),
+        "streamed, prefetched": variant("streamed", LEVELS, 4),
+    }
+
+
+CASES = (nabla2, nabla4, gradient)

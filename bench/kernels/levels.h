@@ -58,6 +58,14 @@ inline bool can_stream(const T* p, int64_t nk) {
   return reinterpret_cast<uintptr_t>(p) % REGISTER == 0 && nk * sizeof(T) % REGISTER == 0;
 }
 
+// Ask for a row that is read soon: where it lies only the table knows, so no hardware can foresee it.
+template <class T>
+inline void expect(const T* row, int64_t nk) {
+  const char* p = reinterpret_cast<const char*>(row);
+  const int64_t bytes = nk * sizeof(T);
+  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + at, 0, 2);
+}
+
 // Memory of one thread, aligned to a register and released at the end of the scope.
 template <class T>
 struct Scratch {
