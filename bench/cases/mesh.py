@@ -134,10 +134,11 @@ def _nabla2_by_hand(
         "sweep", v2e, e2v, begun, done, mesh.edges, LEVELS, BLOCK, ring, LEVELS
     )
     for tile in (256, 1024):
-        local, listed, begins, longest = tiling.tiles(e2v, tile)
+        cut = tiling.tiles(-(-mesh.edges // tile), e2v)
         found[f"tiles of {tile}"] = variant(
-            "tiles", v2e, local, listed, begins, mesh.edges, LEVELS, tile, longest
-        )
+            "tiles", v2e, cut.tables[0], cut.listed, cut.begins, mesh.edges, LEVELS,
+            cut.count, cut.longest,
+        )  # fmt: skip
     return found
 
 

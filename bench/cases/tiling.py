@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 
 
@@ -20,16 +21,33 @@ def reach(table: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray, int]:
     return np.ascontiguousarray(begun, np.int32), np.ascontiguousarray(done, np.int32), ring
 
 
-def tiles(table: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return the table by places in each tile's list of entries, the lists, their begins, the longest."""
-    width = int(table.max()) + 1
-    tile = (np.arange(len(table)) // rows)[:, None]
-    keys, place = np.unique(tile.astype(np.int64) * width + table, return_inverse=True)
-    owner, entry = np.divmod(keys, width)
-    begins = np.searchsorted(owner, np.arange(int(tile.max()) + 2))
-    local = place.reshape(table.shape) - begins[tile]
-    return (
-        local.astype(np.int32),
+@attrs.frozen(eq=False)
+class Tiles:
+    """Tables whose rows are cut into `count` equal parts, and for each part a list of all its entries."""
+
+    count: int
+    tables: tuple[np.ndarray, ...]  # by place in the list of the row's part
+    listed: np.ndarray
+    begins: np.ndarray  # of each part's list, and where the last one ends
+    longest: int
+
+
+def tiles(count: int, *tables: np.ndarray) -> Tiles:
+    """Cut tables into parts; part t begins at row `ceil(t * rows / count)` of each."""
+    width = 1 + max(int(table.max()) for table in tables)
+    parts = [np.arange(len(table), dtype=np.int64) * count // len(table) for table in tables]
+    keys = [part[:, None] * width + table for part, table in zip(parts, tables, strict=True)]
+    found, places = np.unique(np.concatenate([each.ravel() for each in keys]), return_inverse=True)
+    owner, entry = np.divmod(found, width)
+    begins = np.searchsorted(owner, np.arange(count + 1))
+    ends = np.cumsum([table.size for table in tables])[:-1]
+    local = [
+        (place.reshape(table.shape) - begins[part][:, None]).astype(np.int32)
+        for place, table, part in zip(np.split(places.ravel(), ends), tables, parts, strict=True)
+    ]
+    return Tiles(
+        count,
+        tuple(local),
         entry.astype(np.int32),
         begins.astype(np.int32),
         int(np.diff(begins).max()),

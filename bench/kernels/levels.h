@@ -66,6 +66,11 @@ inline void expect(const T* row, int64_t nk) {
   for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + at, 0, 2);
 }
 
+// Row at which part t of `count` equal parts begins.
+inline int64_t begin_of(int64_t t, int64_t count, int64_t rows) {
+  return (t * rows + count - 1) / count;
+}
+
 // Memory of one thread, aligned to a register and released at the end of the scope.
 template <class T>
 struct Scratch {

@@ -167,8 +167,7 @@ void sweep(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
 template <class T, bool PAST>
 void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2e,
            const int32_t* local, const int32_t* listed, const int32_t* begins, int64_t ne,
-           int64_t nk, int64_t edges, int64_t longest) {
-  const int64_t count = (ne + edges - 1) / edges;
+           int64_t nk, int64_t count, int64_t longest) {
 #pragma omp parallel
   {
     Scratch<T> curl(longest * nk);
@@ -177,8 +176,7 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
       for (int64_t i = begins[t]; i < begins[t + 1]; ++i)
         curl_row(vn, along + 6 * listed[i], curl.at + (i - begins[t]) * nk, v2e + 6 * listed[i],
                  nk, 0, nk);
-      const int64_t stop = (t + 1) * edges < ne ? (t + 1) * edges : ne;
-      for (int64_t e = t * edges; e < stop; ++e)
+      for (int64_t e = begin_of(t, count, ne); e < begin_of(t + 1, count, ne); ++e)
         edge_row<T, PAST>(curl.at + local[2 * e] * nk, curl.at + local[2 * e + 1] * nk,
                           diff + 2 * e, out + e * nk, 0, nk);
     }
@@ -216,9 +214,9 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
   }                                                                                                \
   extern "C" void nabla2_tiles_##NAME(INPUTS(T), const int32_t* v2e, const int32_t* local,         \
                                       const int32_t* listed, const int32_t* begins, int64_t ne,    \
-                                      int64_t nk, int64_t edges, int64_t longest) {                \
+                                      int64_t nk, int64_t count, int64_t longest) {                \
     (can_stream(out, nk) ? tiles<T, true> : tiles<T, false>)(                                      \
-        vn, along, diff, out, v2e, local, listed, begins, ne, nk, edges, longest);                 \
+        vn, along, diff, out, v2e, local, listed, begins, ne, nk, count, longest);                 \
   }
 
 IN_PRECISION(double, f64)
