@@ -1,8 +1,8 @@
 // Hand-written advective tendencies of the wind: what generated code is measured against.
 //
 // examples/velocity_tendency.py says what is computed; operations and their order are the same here.
-// Fields are (element, level) with levels contiguous, half-level fields with one level more;
-// coefficients and tables (element, neighbour). `numbers` are dtime, limit, damping.
+// Fields are (element, level) with levels contiguous; rows of half-level fields are `half` apart.
+// Coefficients and tables are (element, neighbour), `numbers` dtime, limit, damping.
 // Compile: g++ -O3 -std=c++17 -march=native -fopenmp -shared -fPIC -ffp-contract=off -fno-trapping-math
 
 #include "levels.h"
@@ -15,7 +15,7 @@ struct Problem {
   const T *bilinear, *linear, *coriolis, *orientation, *per_length, *per_dual, *numbers;
   T *ddt_vn, *ddt_w, *courant;
   const int32_t *c2e, *e2c, *e2v, *v2e, *v2c;
-  int64_t nc, ne, nv, nk;
+  int64_t nc, ne, nv, nk, half;
 };
 
 template <class V>
@@ -56,9 +56,9 @@ inline void w_vertex_row(const Problem<T>& p, int64_t v, T* to, int64_t first, i
   const T* c = p.to_vertex + 6 * v;
   over_levels<T>(first, last, [&](int64_t k, auto lane) {
     using V = decltype(lane);
-    V sum = mean<V>(p.w + n[0] * (p.nk + 1), k) * c[0];
+    V sum = mean<V>(p.w + n[0] * p.half, k) * c[0];
 #pragma GCC unroll 6
-    for (int s = 1; s < COUNT; ++s) sum = sum + mean<V>(p.w + n[s] * (p.nk + 1), k) * c[s];
+    for (int s = 1; s < COUNT; ++s) sum = sum + mean<V>(p.w + n[s] * p.half, k) * c[s];
     store(to + k, sum);
   });
 }
@@ -84,7 +84,7 @@ inline void cell_rows(const Problem<T>& p, int64_t c, T* energy, T* w_con, int64
   const T b0 = p.bilinear[3 * c], b1 = p.bilinear[3 * c + 1], b2 = p.bilinear[3 * c + 2];
   const T *vn0 = p.vn + n[0] * p.nk, *vn1 = p.vn + n[1] * p.nk, *vn2 = p.vn + n[2] * p.nk;
   const T *vt0 = p.vt + n[0] * p.nk, *vt1 = p.vt + n[1] * p.nk, *vt2 = p.vt + n[2] * p.nk;
-  const T *w = p.w + c * (p.nk + 1), *terrain = p.w_terrain + c * (p.nk + 1);
+  const T *w = p.w + c * p.half, *terrain = p.w_terrain + c * p.half;
   over_levels<T>(first, last, [&](int64_t k, auto lane) {
     using V = decltype(lane);
     const auto half_square = [&](const T* a, const T* b) {
@@ -105,7 +105,7 @@ inline void cell_outputs(const Problem<T>& p, int64_t c, const T* const (&ends)[
                          int64_t last) {
   const int32_t* n = p.c2e + 3 * c;
   const T dtime = p.numbers[0], limit = p.numbers[1], damping = p.numbers[2];
-  const int64_t half = p.nk + 1;
+  const int64_t half = p.half;
   T across[3], along[3], weight[3];
   const T *vn[3], *vt[3], *w0[3], *w1[3];
   for (int s = 0; s < 3; ++s) {
@@ -140,7 +140,7 @@ inline void edge_output(const Problem<T>& p, int64_t e, const T* z0, const T* z1
   const T dtime = p.numbers[0], limit = p.numbers[1], damping = p.numbers[2];
   const T l0 = p.linear[2 * e], l1 = p.linear[2 * e + 1], per_dual = p.per_dual[e];
   const T turned = p.per_length[e] * p.orientation[e], coriolis = p.coriolis[e];
-  const T *vt = p.vt + e * p.nk, *half = p.vn_half + e * (p.nk + 1), *depth = p.per_depth_e + e * p.nk;
+  const T *vt = p.vt + e * p.nk, *half = p.vn_half + e * p.half, *depth = p.per_depth_e + e * p.nk;
   over_levels<T>(first, last, [&](int64_t k, auto lane) {
     using V = decltype(lane);
     const V zeta0 = load<V>(z0 + k), zeta1 = load<V>(z1 + k), per_depth = load<V>(depth + k);
@@ -160,7 +160,7 @@ inline void edge_output(const Problem<T>& p, int64_t e, const T* z0, const T* z1
 template <class T>
 void simple(const Problem<T>& p, T* __restrict zeta, T* __restrict w_vertex, T* __restrict energy,
             T* __restrict w_con, T* __restrict drift) {
-  const int64_t nk = p.nk, half = nk + 1;
+  const int64_t nk = p.nk, half = p.half;
   const T dtime = p.numbers[0], limit = p.numbers[1], damping = p.numbers[2];
 #pragma omp parallel
   {
@@ -303,12 +303,13 @@ void tiles(const Problem<T>& p, const int32_t* ends_at, const int32_t* e2v_at,
       const T *bilinear, const T *linear, const T *coriolis, const T *orientation,                 \
       const T *per_length, const T *per_dual, const T *numbers, T *ddt_vn, T *ddt_w, T *courant,   \
       const int32_t *c2e, const int32_t *e2c, const int32_t *e2v, const int32_t *v2e,              \
-      const int32_t *v2c, int64_t nc, int64_t ne, int64_t nv, int64_t nk
+      const int32_t *v2c, int64_t nc, int64_t ne, int64_t nv, int64_t nk,            \
+      int64_t half
 #define PROBLEM                                                                                    \
   {                                                                                                \
     vn, vt, vn_half, w, w_terrain, per_depth_e, per_depth_c, rot, to_vertex, bilinear, linear,     \
         coriolis, orientation, per_length, per_dual, numbers, ddt_vn, ddt_w, courant, c2e, e2c,    \
-        e2v, v2e, v2c, nc, ne, nv, nk                                                              \
+        e2v, v2e, v2c, nc, ne, nv, nk, half                                                        \
   }
 #define CAN_STREAM can_stream(ddt_vn, nk) && can_stream(ddt_w, nk) && can_stream(courant, nk)
 
