@@ -234,8 +234,12 @@ def _with_tables(points: Points, c2v: Indices, e2v: Indices, c2e: Indices) -> Me
     to_the_left = c2v == e2v[c2e, 0]  # cells are counter-clockwise: they lie left of such an edge
     e2c = np.empty((len(e2v), 2), np.int64)
     e2c[c2e, to_the_left.astype(int)] = cells
-    slot = np.argmax(c2e[e2c] == np.arange(len(e2v))[:, None, None], axis=2)  # of the edge in its cells
-    others = [np.take_along_axis(c2e[e2c[:, n]], (slot[:, n, None] + [1, 2]) % 3, 1) for n in (0, 1)]
+    slot = np.argmax(
+        c2e[e2c] == np.arange(len(e2v))[:, None, None], axis=2
+    )  # of the edge in its cells
+    others = [
+        np.take_along_axis(c2e[e2c[:, n]], (slot[:, n, None] + [1, 2]) % 3, 1) for n in (0, 1)
+    ]
     far = c2v[e2c, (slot + 2) % 3]
     c2e2c = np.where(e2c[c2e, 0] == cells, e2c[c2e, 1], e2c[c2e, 0])
     edge_points, cell_points = _unit(points[e2v].sum(1)), _centres(points[c2v])

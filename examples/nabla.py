@@ -45,9 +45,7 @@ def curl_of_curl(vn: EdgeField, along_dual: OfVertexEdges, difference: OfEdgeEnd
 
 
 @ff.program
-def nabla2(
-    vn: EdgeField, along_dual: OfVertexEdges, difference: OfEdgeEnds, out: EdgeField
-):
+def nabla2(vn: EdgeField, along_dual: OfVertexEdges, difference: OfEdgeEnds, out: EdgeField):
     """Write the curl of the curl of `vn`: edges to vertices and back."""
     curl_of_curl(vn, along_dual, difference, out=out)
 

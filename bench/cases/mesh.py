@@ -55,9 +55,7 @@ def random_fields(
 
 def as_fields(arrays: dict[str, np.ndarray], dims: dict[str, Any]) -> dict[str, Any]:
     """Return our fields of the same values."""
-    return {
-        name: ff.as_field(dims[name], data, allocator=ff.cpu) for name, data in arrays.items()
-    }
+    return {name: ff.as_field(dims[name], data, allocator=ff.cpu) for name, data in arrays.items()}
 
 
 def size_of(mesh: icosahedral.Mesh) -> str:
@@ -140,7 +138,6 @@ def _nabla2_by_hand(
             cut.count, cut.longest,
         )  # fmt: skip
     return found
-
 
 
 def nabla4(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:

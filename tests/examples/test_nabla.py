@@ -38,8 +38,7 @@ def run(request, dtype):
     def call(name, arrays, outputs):
         program = getattr(in_precision("nabla", dtype.type), name)
         fields = {
-            each: ff.as_field(dims, data, allocator=ff.cpu)
-            for each, (dims, data) in arrays.items()
+            each: ff.as_field(dims, data, allocator=ff.cpu) for each, (dims, data) in arrays.items()
         }
         outs = {
             each: ff.zeros({dim: SIZES[dim] for dim in dims}, dtype, allocator=ff.cpu)

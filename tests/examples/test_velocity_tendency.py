@@ -62,7 +62,9 @@ def run(request, dtype):
             for name, dims in OUTPUTS.items()
         }
         scalars = {name: dtype.type(value) for name, value in SCALARS.items()}
-        program = module.velocity_tendency.with_backend(request.param and getattr(ff, request.param))
+        program = module.velocity_tendency.with_backend(
+            request.param and getattr(ff, request.param)
+        )
         program(**fields, **scalars, **outs, offset_provider=MESH.connectivities())
         return {name: out.asnumpy() for name, out in outs.items()}
 
