@@ -2,7 +2,7 @@
 
 The twenty faces of an icosahedron are divided into triangles, and the points pushed out to the
 sphere (Sadourny, Arakawa & Mintz, 1968, Monthly Weather Review 96). R<n>B<k> is the way global
-models name such meshes: each edge of the icosahedron in `n` parts, then `k` bisections of all edges.
+models name such meshes: each edge of the icosahedron in `n` parts, then `k` bisections of all.
 Every vertex has six neighbours but twelve, which have five; missing ones are -1 in the tables.
 
 >>> mesh = icosahedral(root=2, bisections=1)
@@ -59,11 +59,12 @@ OFFSETS: Final = (C2E, C2V, E2C, E2V, V2E, V2C, C2E2C, C2E2CO, E2C2V, E2C2E)
 
 @attrs.frozen(kw_only=True, eq=False)
 class Mesh:
-    """Points on the unit sphere and tables of neighbours; a column of a table means the same in each row.
+    """Points on the unit sphere and tables of neighbours; what a column means holds for all rows.
 
-    * `C2V`: counter-clockwise seen from outside; edge `C2E[c, k]` ends in vertices `C2V[c, k]` and the next.
-    * `E2V`: from the beginning of the edge to its end; `E2C`: the cell to its right, then that to its left,
-      so that the normal of the edge, 90 degrees to the left of its tangent, points from the first to the second.
+    * `C2V`: counter-clockwise from outside; edge `C2E[c, k]` joins vertex `C2V[c, k]` and the next.
+    * `E2V`: from the beginning of the edge to its end.
+    * `E2C`: the cell to the right of the edge, then that to its left; the normal of the edge, 90
+      degrees to the left of its tangent, points from the first to the second.
     * `E2C2V`: the ends of the edge, then the far vertices of its first and second cell.
     * `E2C2E`: the two other edges of the first cell, then those of the second.
     * `C2E2C[c, k]` is the cell beyond `C2E[c, k]`; `C2E2CO` has the cell itself first.
@@ -104,14 +105,14 @@ class Mesh:
 
 
 def icosahedral(root: int, bisections: int, order: Order = "curve", seed: int = 0) -> Mesh:
-    """Make the mesh R<root>B<bisections>: 20 n^2 4^k cells, 30 n^2 4^k edges, 10 n^2 4^k + 2 vertices.
+    """Make the mesh R<root>B<bisections>: 20 n^2 4^k cells, 30 n^2 4^k edges.
 
     Args:
         root: into how many parts each edge of the icosahedron is divided.
         bisections: how often all edges are halved after that.
-        order: how elements are numbered. "curve" follows Hilbert curves on the faces of a cube, so that
-            neighbours are near and each run of numbers is a compact patch; "breadth-first" goes in rings
-            around a vertex; "shuffled" is the worst there is, to show what an order is worth.
+        order: how elements are numbered. "curve" follows Hilbert curves on the faces of a cube, so
+            that neighbours are near and each run of numbers is a compact patch; "breadth-first"
+            goes in rings around a vertex; "shuffled" is the worst, to show what an order is worth.
         seed: of the shuffled order.
     """
     points, triangles = _icosahedron()
@@ -125,7 +126,7 @@ def icosahedral(root: int, bisections: int, order: Order = "curve", seed: int = 
 
 
 def _unit(points: Points) -> Points:
-    return points / np.linalg.norm(points, axis=-1, keepdims=True)
+    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
 
 
 def _icosahedron() -> tuple[Points, Indices]:
@@ -170,7 +171,7 @@ def _divide(points: Points, triangles: Indices, parts: int) -> tuple[Points, Ind
 
 
 def _small_triangles(number: Indices, parts: int) -> Indices:
-    """The triangles of a divided one, by the numbers of its points; (parts^2, 3)."""
+    """Return the triangles of a divided one, by the numbers of its points; (parts^2, 3)."""
     i, j = (each.ravel() for each in np.indices((parts, parts)))
     i, j = i[i + j < parts], j[i + j < parts]
     up = np.stack([number[i, j], number[i + 1, j], number[i, j + 1]], axis=1)
@@ -190,7 +191,7 @@ def _edges(triangles: Indices) -> tuple[Indices, Indices]:
 def _renumbered(
     points: Points, triangles: Indices, order: Order, seed: int
 ) -> tuple[Points, Indices]:
-    """Number the vertices in the order asked for."""
+    """Return the vertices in the order asked for."""
     match order:
         case "curve":
             chosen = np.argsort(cube_curve(points), kind="stable")
@@ -208,7 +209,7 @@ def _renumbered(
 def _sorted(
     points: Points, ends: Indices, sides: Indices, triangles: Indices, order: Order, seed: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Number edges and cells as the vertices are: by their own place, or by their vertices."""
+    """Return edges and cells in the same order: by their own place, or by their vertices."""
     match order:
         case "curve":
             by_edge = np.argsort(cube_curve(_unit(points[ends].sum(1))), kind="stable")
@@ -256,13 +257,13 @@ def _with_tables(points: Points, c2v: Indices, e2v: Indices, c2e: Indices) -> Me
 
 
 def _centres(corners: Points) -> Points:
-    """The centres of the circles through three points each; (n, 3, 3) to (n, 3)."""
+    """Return the centres of the circles through three points each; (n, 3, 3) to (n, 3)."""
     a, b, c = np.moveaxis(corners, 1, 0)
     return _unit(np.cross(b - a, c - a))
 
 
 def _around(points: Points, of: Indices, at: Points) -> Indices:
-    """Turn `of`, the vertices of each element, round: the elements of each vertex, counter-clockwise."""
+    """Return the elements of each vertex, counter-clockwise; `of` has the vertices of each."""
     vertex, element = of.ravel(), np.repeat(np.arange(len(of)), of.shape[1])
     z = points[vertex]
     east = _unit(np.cross([0.3, 0.2, 0.1], z))  # any direction that is no vertex

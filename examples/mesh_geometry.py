@@ -25,7 +25,7 @@ def _arc(a: Points, b: Points) -> Numbers:
 
 
 def _solid_angle(a: Points, b: Points, c: Points) -> Numbers:
-    """Area of spherical triangles (Van Oosterom & Strackee, 1983); positive if counter-clockwise."""
+    """Area of spherical triangles (Van Oosterom & Strackee, 1983), counter-clockwise ones."""
     volume = (a * np.cross(b, c)).sum(-1)
     around = 1 + (a * b).sum(-1) + (b * c).sum(-1) + (c * a).sum(-1)
     return np.asarray(2 * np.arctan2(volume, around))
@@ -51,7 +51,7 @@ def cell_areas(mesh: Mesh) -> Numbers:
 def dual_areas(mesh: Mesh) -> Numbers:
     """Return the area of the hexagon or pentagon around each vertex, through the cells' centres."""
     e2v, centres = mesh.tables["E2V"], mesh.cell_points[mesh.tables["E2C"]]
-    halves = [  # the vertex and one edge of its dual cell; from the right of a beginning to the left
+    halves = [  # the vertex and an edge of its dual cell: to the left of where an edge begins
         _solid_angle(mesh.vertex_points[e2v[:, 0]], centres[:, 0], centres[:, 1]),
         _solid_angle(mesh.vertex_points[e2v[:, 1]], centres[:, 1], centres[:, 0]),
     ]
@@ -79,7 +79,7 @@ def outward(mesh: Mesh) -> Numbers:
 
 
 def away(mesh: Mesh) -> Numbers:
-    """Return 1 where an edge of a vertex (columns as in `V2E`) begins there, -1 where it ends; 0: none."""
+    """Return 1 where an edge of a vertex (columns as in `V2E`) begins there, -1 where it ends."""
     edges = mesh.tables["V2E"]
     begins = mesh.tables["E2V"][edges, 0] == np.arange(mesh.vertices)[:, None]
     return np.where(edges < 0, 0.0, np.where(begins, 1.0, -1.0))
@@ -88,7 +88,7 @@ def away(mesh: Mesh) -> Numbers:
 def along_dual(mesh: Mesh) -> Numbers:
     """Coefficients of the curl at vertices: signed lengths around the dual cell over its area.
 
-    Edges leave a vertex like spokes; their normals, to the left of them, go round it counter-clockwise.
+    Edges leave a vertex like spokes; the normals, to their left, go round it counter-clockwise.
     """
     length = dual_lengths(mesh)[mesh.tables["V2E"]]
     return np.asarray(away(mesh) * length / dual_areas(mesh)[:, None])
@@ -107,7 +107,7 @@ def divergence(mesh: Mesh) -> Numbers:
 
 
 def east_and_north(points: Points) -> tuple[Points, Points]:
-    """Return unit vectors to the east and the north; at a pole, of which none is a cell's centre, nan."""
+    """Return unit vectors to east and north; nan at a pole, where no cell has its centre."""
     east = np.cross([0.0, 0.0, 1.0], points)
     east = east / np.linalg.norm(east, axis=1, keepdims=True)
     return east, np.cross(points, east)

@@ -12,7 +12,18 @@ import fieldforge as ff
 from fieldforge import neighbor_sum
 
 from .icosahedral import (
-    C2E2C, E2C2V, E2V, V2E, C2E2CDim, Cell, E2C2VDim, E2VDim, Edge, K, V2EDim, Vertex,
+    C2E2C,
+    E2C2V,
+    E2V,
+    V2E,
+    C2E2CDim,
+    Cell,
+    E2C2VDim,
+    E2VDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
 )  # fmt: skip
 from .precision import wpfloat
 
@@ -34,13 +45,13 @@ def curl(vn: EdgeField, along_dual: OfVertexEdges) -> VertexField:
 
 @ff.field_operator
 def along_edge(psi: VertexField, difference: OfEdgeEnds) -> EdgeField:
-    """Derivative along the edge, from its two ends."""
+    """Differentiate along the edge, from its two ends."""
     return neighbor_sum(psi(E2V) * difference, axis=E2VDim)
 
 
 @ff.field_operator
 def curl_of_curl(vn: EdgeField, along_dual: OfVertexEdges, difference: OfEdgeEnds) -> EdgeField:
-    """The rotational part of the Laplacian of the wind."""
+    """Return the rotational part of the Laplacian of the wind."""
     return along_edge(curl(vn, along_dual), difference)
 
 

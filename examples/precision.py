@@ -1,4 +1,4 @@
-"""The precision that a model computes in: one name for all its programs, as large models have it."""
+"""The precision that a model computes in: one name for all its programs, as large models do."""
 
 from __future__ import annotations
 

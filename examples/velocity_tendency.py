@@ -2,9 +2,9 @@
 
 The vector-invariant form: gradient of the kinetic energy, Coriolis force with the vorticity added,
 vertical advection (Zängl et al., 2015, Quarterly Journal of the Royal Meteorological Society 141,
-"The ICON non-hydrostatic dynamical core"), here with all tendencies at full levels. Normal wind `vn` and
-tangential wind `vt` on edges, vertical wind `w` at half levels of cells: half level k is the top of
-full level k. Where the vertical Courant number is too large, the tendencies are damped.
+"The ICON non-hydrostatic dynamical core"), here with all tendencies at full levels. The normal wind
+`vn` and the tangential `vt` are on edges, the vertical wind `w` at half levels of cells: half level
+k is the top of full level k. Where the vertical Courant number is too large, tendencies are damped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,20 @@ import fieldforge as ff
 from fieldforge import abs, neighbor_sum, where  # noqa: A004  (the language's, not Python's)
 
 from .icosahedral import (
-    C2E, E2C, E2V, V2C, V2E, C2EDim, Cell, E2CDim, E2VDim, Edge, K, V2CDim, V2EDim, Vertex,
+    C2E,
+    E2C,
+    E2V,
+    V2C,
+    V2E,
+    C2EDim,
+    Cell,
+    E2CDim,
+    E2VDim,
+    Edge,
+    K,
+    V2CDim,
+    V2EDim,
+    Vertex,
 )  # fmt: skip
 from .precision import wpfloat
 
@@ -166,14 +179,21 @@ def velocity_tendency(
     """Write the advective tendencies of the wind and the vertical Courant number.
 
     Args:
-        vn: normal wind at edges; `vt` the tangential one, `vn_half` the normal one at half levels.
-        w: vertical wind at half levels; `w_terrain` is what follows the terrain.
-        per_depth_e: one over the depth of a level at edges; `per_depth_c` in cells.
-        rot: weights of the edges of a vertex that give vorticity; `to_vertex` those of its cells.
-        bilinear: weights of the edges of a cell; `linear` those of the cells of an edge.
+        vn: normal wind at edges.
+        vt: tangential wind at edges.
+        vn_half: normal wind at half levels.
+        w: vertical wind at half levels.
+        w_terrain: what of `w` follows the terrain.
+        per_depth_e: one over the depth of a level at edges.
+        per_depth_c: one over the depth of a level in cells.
+        rot: weights of the edges of a vertex that give vorticity.
+        to_vertex: weights of the cells of a vertex.
+        bilinear: weights of the edges of a cell.
+        linear: weights of the cells of an edge.
         coriolis: parameter at edges.
-        orientation: 1 where the tangent goes from the first vertex of an edge to the second, else -1.
-        per_length: one over the length of an edge; `per_dual` over the distance of its cells.
+        orientation: 1 where the tangent goes from the first vertex of an edge to the second, or -1.
+        per_length: one over the length of an edge.
+        per_dual: one over the distance of the cells of an edge.
         dtime: length of a time step.
         limit: Courant number above which tendencies are damped.
         damping: how strongly.

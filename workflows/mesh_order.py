@@ -1,4 +1,4 @@
-"""How far neighbours lie apart in the order of a mesh, and how near another order would bring them."""
+"""How far neighbours lie apart in the order of a mesh, and how near another would bring them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def advice(found: list[Nearness]) -> str:
 
     >>> far = Nearness(table="E2V", rows=9, width=2, now=600.0, reordered=100.0)
     >>> print(advice([far]))
-    Distances are in elements. A reverse Cuthill-McKee order would bring neighbours 6.0 times nearer.
+    Distances are in elements. A reverse Cuthill-McKee order would bring them 6.0 times nearer.
     """
     words = "Distances are in elements. "
     if any(each.reordered is None for each in found):
@@ -98,7 +98,7 @@ def advice(found: list[Nearness]) -> str:
     if then * WORTH_IT > now:
         return words + "A reverse Cuthill-McKee order would gain little: the order is good."
     return words + (
-        f"A reverse Cuthill-McKee order would bring neighbours {now / max(then, 1e-9):.1f} times nearer."
+        f"A reverse Cuthill-McKee order would bring them {now / max(then, 1e-9):.1f} times nearer."
     )
 
 
@@ -110,7 +110,7 @@ def has_scipy() -> bool:
 def reverse_cuthill_mckee(
     tables: Tables, kinds: Mapping[str, tuple[str, str]], counts: Mapping[str, int]
 ) -> dict[str, Indices]:
-    """Return the new place of each element, by kind: one order for all, in which all tables link."""
+    """Return the new place of each element, by kind, from one order in which all tables link."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee as order_of
 
@@ -131,7 +131,7 @@ def reverse_cuthill_mckee(
 
 
 def _places(order: Indices, first: int, count: int) -> Indices:
-    """Number those of one kind as they come in the order of all."""
+    """Return the places of those of one kind, as they come in the order of all."""
     own = order[(order >= first) & (order < first + count)] - first
     places = np.empty(count, np.int64)
     places[own] = np.arange(count)
@@ -147,7 +147,7 @@ def _distance(table: NDArray[Any], at: Indices, places: Indices | None, count: i
 
 
 def _kinds(name: str, tables: Tables) -> tuple[str, str]:
-    """Read a name: 'E2C2V' has a row for each E, and its entries are V; a last 'O' means with itself."""
+    """Read a name: 'E2C2V' has a row for each E and entries in V; a last 'O': and itself."""
     parts = name.split("2")
     if len(parts) == 1 or not all(parts):
         raise InputDataError(

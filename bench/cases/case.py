@@ -1,7 +1,9 @@
 """A program to measure: how to call it, by hand, in NumPy, and what must move."""
 
 from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+
 import attrs
 import numpy as np
 

@@ -11,7 +11,14 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.examples import icosahedral
 from fieldforge.examples.icosahedral import (
-    C2E2CDim, Cell, E2C2VDim, E2VDim, Edge, K, V2EDim, Vertex,
+    C2E2CDim,
+    Cell,
+    E2C2VDim,
+    E2VDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 
@@ -87,7 +94,6 @@ def nabla2(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:
         return {"out": sum(curl[e2v[:, n]] * difference[:, n, None] for n in range(2))}
 
     out = ff.zeros({Edge: mesh.edges, K: LEVELS}, np.dtype(dtype), allocator=ff.cpu)
-    item = np.dtype(dtype).itemsize
     return Case(
         name="nabla2",
         size=size_of(mesh),
@@ -119,23 +125,22 @@ def _nabla2_by_hand(
     begun, done, ring = tiling.reach(e2v, BLOCK)
     found = {
         "two passes": variant("two_passes", curl, v2e, e2v, *sizes),
-        "unrolled": variant("unrolled", curl, v2e, e2v, *sizes),
-        "unrolled, streamed": variant("unrolled_streamed", curl, v2e, e2v, *sizes),
+        "unrolled": variant("unrolled", curl, v2e, e2v, *sizes, 0),
+        "streamed": variant("streamed", curl, v2e, e2v, *sizes, 0),
+        "streamed, prefetched": variant("streamed", curl, v2e, e2v, *sizes, 4),
         "fused": variant("fused", v2e, e2v, *sizes),
+        "16 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 16),
+        "40 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 40),
     }
-    for block in (16, 40):
-        found[f"{block} levels at a time"] = variant("k_blocks", curl, v2e, e2v, *sizes, block)
-        found[f"sweep, {block} levels at a time"] = variant(
-            "sweep", v2e, e2v, begun, done, mesh.edges, LEVELS, BLOCK, ring, block
-        )
-    found["sweep"] = variant(
-        "sweep", v2e, e2v, begun, done, mesh.edges, LEVELS, BLOCK, ring, LEVELS
-    )
+    for name, levels, ahead in (("sweep", LEVELS, 4), ("sweep, 40 levels at a time", 40, 0)):
+        found[name] = variant(
+            "sweep", v2e, e2v, begun, done, *sizes, BLOCK, ring, levels, ahead
+        )  # fmt: skip
     for tile in (256, 1024):
         cut = tiling.tiles(-(-mesh.edges // tile), e2v)
         found[f"tiles of {tile}"] = variant(
             "tiles", v2e, cut.tables[0], cut.listed, cut.begins, mesh.edges, LEVELS,
-            cut.count, cut.longest,
+            cut.count, cut.longest, 4,
         )  # fmt: skip
     return found
 
@@ -235,7 +240,7 @@ def gradient(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case
 
 
 def _in_rows(variant: Any) -> dict[str, Any]:
-    """The variants with neighbours unrolled: stores in the caches or past them, blocks, prefetches."""
+    """Return variants with unrolled neighbours: stores past the caches, blocks, prefetches."""
     return {
         "unrolled": variant("rows", LEVELS, 0),
         "unrolled, 40 levels at a time": variant("rows", 40, 0),

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def reach(table: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return where each block of rows begins to read, where all so far end, and a ring that holds it.
+    """Return where each block of rows begins to read, where all so far end, and a ring for both.
 
     The ring is the power of two above the longest stretch between the smallest entry still to
     come and the largest one so far.
@@ -23,7 +23,7 @@ def reach(table: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray, int]:
 
 @attrs.frozen(eq=False)
 class Tiles:
-    """Tables whose rows are cut into `count` equal parts, and for each part a list of all its entries."""
+    """Tables whose rows are cut into `count` equal parts, and a list of each part's entries."""
 
     count: int
     tables: tuple[np.ndarray, ...]  # by place in the list of the row's part

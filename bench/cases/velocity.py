@@ -19,7 +19,8 @@ HALF = ff.Dimension("half", ff.DimensionKind.VERTICAL)  # stands for K with one 
 TILE = 512
 FIELDS: dict[str, tuple[ff.Dimension, ...]] = {
     "vn": (Edge, K), "vt": (Edge, K), "vn_half": (Edge, HALF),
-    "w": (Cell, HALF), "w_terrain": (Cell, HALF), "per_depth_e": (Edge, K), "per_depth_c": (Cell, K),
+    "w": (Cell, HALF), "w_terrain": (Cell, HALF),
+    "per_depth_e": (Edge, K), "per_depth_c": (Cell, K),
     "rot": (Vertex, V2EDim), "to_vertex": (Vertex, V2CDim),
     "bilinear": (Cell, C2EDim), "linear": (Edge, E2CDim),
     "coriolis": (Edge,), "orientation": (Edge,), "per_length": (Edge,), "per_dual": (Edge,),

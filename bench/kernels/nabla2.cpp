@@ -35,6 +35,13 @@ inline void curl_row(const T* __restrict vn, const T* __restrict c, T* __restric
   });
 }
 
+// Ask for the rows that a vertex some places further needs.
+template <class T>
+inline void expect_edges(const T* vn, const int32_t* n, int64_t nk) {
+  for (int s = 0; s < 5; ++s) expect(vn + n[s] * nk, nk);
+  if (n[5] >= 0) expect(vn + n[5] * nk, nk);
+}
+
 template <class T, bool PAST>
 inline void edge_row(const T* __restrict a, const T* __restrict b, const T* __restrict d,
                      T* __restrict out, int64_t first, int64_t last) {
@@ -81,18 +88,26 @@ void two_passes(const T* __restrict vn, const T* __restrict along, const T* __re
 }
 
 // The same with unrolled neighbours: each row of a table is loaded once, sums stay in registers.
+// Rows are asked for `ahead` elements early (0: never), here and in the variants below.
 template <class T, bool PAST>
 void unrolled(const T* vn, const T* along, const T* diff, T* out, T* curl, const int32_t* v2e,
-              const int32_t* e2v, int64_t nv, int64_t ne, int64_t nk) {
+              const int32_t* e2v, int64_t nv, int64_t ne, int64_t nk, int64_t ahead) {
 #pragma omp parallel
   {
 #pragma omp for schedule(static)
-    for (int64_t v = 0; v < nv; ++v)
+    for (int64_t v = 0; v < nv; ++v) {
+      if (ahead && v + ahead < nv) expect_edges(vn, v2e + 6 * (v + ahead), nk);
       curl_row(vn, along + 6 * v, curl + v * nk, v2e + 6 * v, nk, 0, nk);
+    }
 #pragma omp for schedule(static)
-    for (int64_t e = 0; e < ne; ++e)
+    for (int64_t e = 0; e < ne; ++e) {
+      if (ahead && e + ahead < ne) {
+        expect(curl + e2v[2 * (e + ahead)] * nk, nk);
+        expect(curl + e2v[2 * (e + ahead) + 1] * nk, nk);
+      }
       edge_row<T, PAST>(curl + e2v[2 * e] * nk, curl + e2v[2 * e + 1] * nk, diff + 2 * e,
                         out + e * nk, 0, nk);
+    }
   }
 }
 
@@ -136,8 +151,8 @@ void k_blocks(const T* vn, const T* along, const T* diff, T* out, T* curl, const
 // `from[b]` the smallest of blocks b and beyond; `ring` is a power of two that no block outgrows.
 template <class T, bool PAST>
 void sweep(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2e,
-           const int32_t* e2v, const int32_t* from, const int32_t* upto, int64_t ne, int64_t nk,
-           int64_t edges, int64_t ring, int64_t levels) {
+           const int32_t* e2v, const int32_t* from, const int32_t* upto, int64_t nv, int64_t ne,
+           int64_t nk, int64_t edges, int64_t ring, int64_t levels, int64_t ahead) {
   const int64_t blocks = (ne + edges - 1) / edges, mask = ring - 1;
 #pragma omp parallel
   {
@@ -149,9 +164,11 @@ void sweep(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
       T* curl = rows.at - first;
       int64_t done = begin < end ? from[begin] : 0;
       for (int64_t b = begin; b < end; ++b) {
-        for (; done < upto[b]; ++done)
+        for (; done < upto[b]; ++done) {
+          if (ahead && done + ahead < nv) expect_edges(vn, v2e + 6 * (done + ahead), nk);
           curl_row(vn, along + 6 * done, curl + (done & mask) * levels, v2e + 6 * done, nk, first,
                    last);
+        }
         const int64_t stop = (b + 1) * edges < ne ? (b + 1) * edges : ne;
         for (int64_t e = b * edges; e < stop; ++e)
           edge_row<T, PAST>(curl + (e2v[2 * e] & mask) * levels,
@@ -167,15 +184,17 @@ void sweep(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
 template <class T, bool PAST>
 void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2e,
            const int32_t* local, const int32_t* listed, const int32_t* begins, int64_t ne,
-           int64_t nk, int64_t count, int64_t longest) {
+           int64_t nk, int64_t count, int64_t longest, int64_t ahead) {
 #pragma omp parallel
   {
     Scratch<T> curl(longest * nk);
 #pragma omp for schedule(static)
     for (int64_t t = 0; t < count; ++t) {
-      for (int64_t i = begins[t]; i < begins[t + 1]; ++i)
+      for (int64_t i = begins[t]; i < begins[t + 1]; ++i) {
+        if (ahead && i + ahead < begins[count]) expect_edges(vn, v2e + 6 * listed[i + ahead], nk);
         curl_row(vn, along + 6 * listed[i], curl.at + (i - begins[t]) * nk, v2e + 6 * listed[i],
                  nk, 0, nk);
+      }
       for (int64_t e = begin_of(t, count, ne); e < begin_of(t + 1, count, ne); ++e)
         edge_row<T, PAST>(curl.at + local[2 * e] * nk, curl.at + local[2 * e + 1] * nk,
                           diff + 2 * e, out + e * nk, 0, nk);
@@ -193,11 +212,12 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
   extern "C" void nabla2_two_passes_##NAME(INPUTS(T), T* curl, TABLES, SIZES) {                    \
     two_passes<T>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk);                               \
   }                                                                                                \
-  extern "C" void nabla2_unrolled_##NAME(INPUTS(T), T* curl, TABLES, SIZES) {                      \
-    unrolled<T, false>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk);                          \
+  extern "C" void nabla2_unrolled_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {       \
+    unrolled<T, false>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                   \
   }                                                                                                \
-  extern "C" void nabla2_unrolled_streamed_##NAME(INPUTS(T), T* curl, TABLES, SIZES) {             \
-    unrolled<T, true>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk);                           \
+  extern "C" void nabla2_streamed_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {       \
+    (can_stream(out, nk) ? unrolled<T, true> : unrolled<T, false>)(                                \
+        vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                                  \
   }                                                                                                \
   extern "C" void nabla2_fused_##NAME(INPUTS(T), TABLES, SIZES) {                                  \
     fused<T>(vn, along, diff, out, v2e, e2v, nv, ne, nk);                                          \
@@ -206,17 +226,17 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
     k_blocks<T>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, block);                          \
   }                                                                                                \
   extern "C" void nabla2_sweep_##NAME(INPUTS(T), TABLES, const int32_t* from, const int32_t* upto, \
-                                      int64_t ne, int64_t nk, int64_t edges, int64_t ring,         \
-                                      int64_t levels) {                                            \
-    (can_stream(out, nk) && levels % (REGISTER / sizeof(T)) == 0 ? sweep<T, true>                  \
-                                                                 : sweep<T, false>)(               \
-        vn, along, diff, out, v2e, e2v, from, upto, ne, nk, edges, ring, levels);                  \
+                                      SIZES, int64_t edges, int64_t ring, int64_t levels,          \
+                                      int64_t ahead) {                                             \
+    const bool past = can_stream(out, nk) && levels % (REGISTER / sizeof(T)) == 0;                 \
+    (past ? sweep<T, true> : sweep<T, false>)(vn, along, diff, out, v2e, e2v, from, upto, nv, ne,  \
+                                              nk, edges, ring, levels, ahead);                     \
   }                                                                                                \
   extern "C" void nabla2_tiles_##NAME(INPUTS(T), const int32_t* v2e, const int32_t* local,         \
                                       const int32_t* listed, const int32_t* begins, int64_t ne,    \
-                                      int64_t nk, int64_t count, int64_t longest) {                \
+                                      int64_t nk, int64_t count, int64_t longest, int64_t ahead) { \
     (can_stream(out, nk) ? tiles<T, true> : tiles<T, false>)(                                      \
-        vn, along, diff, out, v2e, local, listed, begins, ne, nk, count, longest);                 \
+        vn, along, diff, out, v2e, local, listed, begins, ne, nk, count, longest, ahead);          \
   }
 
 IN_PRECISION(double, f64)

@@ -1,4 +1,4 @@
-"""The operators of the triangular mesh: the same bits everywhere, and what they say of known fields."""
+"""The operators of the triangular mesh: the same bits everywhere, and right on known fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import mesh_geometry as geometry
 from fieldforge.examples.icosahedral import (
-    C2E2CDim, Cell, E2C2VDim, E2VDim, Edge, K, V2EDim, Vertex, icosahedral,
+    C2E2CDim,
+    Cell,
+    E2C2VDim,
+    E2VDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
+    icosahedral,
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 

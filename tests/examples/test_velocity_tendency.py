@@ -7,7 +7,15 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.examples.icosahedral import (
-    C2EDim, Cell, E2CDim, Edge, K, V2CDim, V2EDim, Vertex, icosahedral,
+    C2EDim,
+    Cell,
+    E2CDim,
+    Edge,
+    K,
+    V2CDim,
+    V2EDim,
+    Vertex,
+    icosahedral,
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 
@@ -21,7 +29,8 @@ SIZES = {
 }  # fmt: skip
 FIELDS = {
     "vn": (Edge, K), "vt": (Edge, K), "vn_half": (Edge, HALF),
-    "w": (Cell, HALF), "w_terrain": (Cell, HALF), "per_depth_e": (Edge, K), "per_depth_c": (Cell, K),
+    "w": (Cell, HALF), "w_terrain": (Cell, HALF),
+    "per_depth_e": (Edge, K), "per_depth_c": (Cell, K),
     "rot": (Vertex, V2EDim), "to_vertex": (Vertex, V2CDim),
     "bilinear": (Cell, C2EDim), "linear": (Edge, E2CDim),
     "coriolis": (Edge,), "orientation": (Edge,), "per_length": (Edge,), "per_dual": (Edge,),
