@@ -16,7 +16,6 @@ from .case import Case
 from .mesh import LEVELS, ORDER, mesh_of, precision_of, programs, size_of
 
 HALF = ff.Dimension("half", ff.DimensionKind.VERTICAL)  # stands for K with one level more
-TILE = 512
 FIELDS: dict[str, tuple[ff.Dimension, ...]] = {
     "vn": (Edge, K), "vt": (Edge, K), "vn_half": (Edge, HALF),
     "w": (Cell, HALF), "w_terrain": (Cell, HALF),
@@ -94,24 +93,27 @@ def _by_hand(
         function = getattr(kernels, f"velocity_tendency_{name}_{end}")
         return bound(function, (*shared, *rest), results)
 
-    def in_tiles(rows: int) -> Any:
+    def in_tiles(rows: int, ahead: int) -> Any:
         count = -(-mesh.edges // rows)
         ends = e2v[c2e].reshape(mesh.cells, 6)
         vertices, cells = tiling.tiles(count, ends, e2v), tiling.tiles(count, e2c)
         return variant(
             "tiles", *vertices.tables, vertices.listed, vertices.begins, vertices.longest,
-            *cells.tables, cells.listed, cells.begins, cells.longest, count,
+            *cells.tables, cells.listed, cells.begins, cells.longest, count, ahead,
         )  # fmt: skip
 
     arrays_between = (*on_vertices, *on_cells)
     return {
         "simple": variant("simple", *arrays_between, on_edges),
-        "three passes": variant("passes", *arrays_between, LEVELS),
-        "three passes, streamed": variant("streamed", *arrays_between, LEVELS),
-        "16 levels at a time": variant("passes", *arrays_between, 16),
-        "40 levels at a time, streamed": variant("streamed", *arrays_between, 40),
-        "tiles of 128": in_tiles(128),
-        "tiles of 512": in_tiles(512),
+        "three passes": variant("passes", *arrays_between, LEVELS, 0),
+        "three passes, streamed": variant("streamed", *arrays_between, LEVELS, 0),
+        "three passes, streamed, prefetched": variant("streamed", *arrays_between, LEVELS, 2),
+        "16 levels at a time": variant("passes", *arrays_between, 16, 0),
+        "40 levels at a time, streamed": variant("streamed", *arrays_between, 40, 0),
+        "tiles of 256, prefetched": in_tiles(256, 2),
+        "tiles of 512": in_tiles(512, 0),
+        "tiles of 512, prefetched": in_tiles(512, 2),
+        "tiles of 1024, prefetched": in_tiles(1024, 2),
     }
 
 

@@ -156,6 +156,25 @@ inline void edge_output(const Problem<T>& p, int64_t e, const T* z0, const T* z1
   });
 }
 
+// Ask for the rows that a vertex or a cell some places further gathers.
+template <class T>
+inline void expect_vertex(const Problem<T>& p, int64_t v) {
+  for (int s = 0; s < 6; ++s) {
+    const int64_t e = p.v2e[6 * v + s], c = p.v2c[6 * v + s];
+    if (e >= 0) expect(p.vn + e * p.nk, p.nk);
+    if (c >= 0) expect(p.w + c * p.half, p.nk);
+  }
+}
+
+template <class T>
+inline void expect_cell(const Problem<T>& p, int64_t c) {
+  for (int s = 0; s < 3; ++s) {
+    const int64_t e = p.c2e[3 * c + s];
+    expect(p.vn + e * p.nk, p.nk);
+    expect(p.vt + e * p.nk, p.nk);
+  }
+}
+
 // Five loops, one for each intermediate and output, all intermediates as whole arrays.
 template <class T>
 void simple(const Problem<T>& p, T* __restrict zeta, T* __restrict w_vertex, T* __restrict energy,
@@ -236,17 +255,23 @@ void simple(const Problem<T>& p, T* __restrict zeta, T* __restrict w_vertex, T* 
 }
 
 // Three passes: vertices, cells with both of their outputs, edges; what passes between cells and
-// edges is recomputed where that is cheaper than an array. Levels in blocks (`block` may be all).
+// edges is recomputed where that is cheaper than an array. Levels in blocks (`block` may be all);
+// gathered rows are asked for `ahead` elements early (0: never).
 template <class T, bool PAST>
-void passes(const Problem<T>& p, T* zeta, T* w_vertex, T* energy, T* w_con, int64_t block) {
+void passes(const Problem<T>& p, T* zeta, T* w_vertex, T* energy, T* w_con, int64_t block,
+            int64_t ahead) {
 #pragma omp parallel
   for (int64_t first = 0; first < p.nk; first += block) {
     const int64_t last = first + block < p.nk ? first + block : p.nk;
     T *z = zeta - first, *x = w_vertex - first, *en = energy - first, *wc = w_con - first;
 #pragma omp for schedule(static)
-    for (int64_t v = 0; v < p.nv; ++v) vertex_rows(p, v, z + v * block, x + v * block, first, last);
+    for (int64_t v = 0; v < p.nv; ++v) {
+      if (ahead && v + ahead < p.nv) expect_vertex(p, v + ahead);
+      vertex_rows(p, v, z + v * block, x + v * block, first, last);
+    }
 #pragma omp for schedule(static)
     for (int64_t c = 0; c < p.nc; ++c) {
+      if (ahead && c + ahead < p.nc) expect_cell(p, c + ahead);
       const T* ends[6];
       for (int s = 0; s < 6; ++s) ends[s] = x + p.e2v[2 * p.c2e[3 * c + s / 2] + s % 2] * block;
       cell_rows(p, c, en + c * block, wc + c * block, first, last);
@@ -254,6 +279,12 @@ void passes(const Problem<T>& p, T* zeta, T* w_vertex, T* energy, T* w_con, int6
     }
 #pragma omp for schedule(static)
     for (int64_t e = 0; e < p.ne; ++e) {
+      for (int end = 0; ahead && e + ahead < p.ne && end < 2; ++end) {
+        const int64_t c = p.e2c[2 * (e + ahead) + end], v = p.e2v[2 * (e + ahead) + end];
+        expect(z + v * block + first, last - first);
+        expect(en + c * block + first, last - first);
+        expect(wc + c * block + first, last - first);
+      }
       const int64_t c0 = p.e2c[2 * e] * block, c1 = p.e2c[2 * e + 1] * block;
       edge_output<PAST>(p, e, z + p.e2v[2 * e] * block, z + p.e2v[2 * e + 1] * block, en + c0,
                         en + c1, wc + c0, wc + c1, first, last);
@@ -268,7 +299,7 @@ template <class T, bool PAST>
 void tiles(const Problem<T>& p, const int32_t* ends_at, const int32_t* e2v_at,
            const int32_t* vertices, const int32_t* first_vertex, int64_t most_vertices,
            const int32_t* e2c_at, const int32_t* cells, const int32_t* first_cell,
-           int64_t most_cells, int64_t count) {
+           int64_t most_cells, int64_t count, int64_t ahead) {
   const int64_t nk = p.nk;
 #pragma omp parallel
   {
@@ -277,10 +308,16 @@ void tiles(const Problem<T>& p, const int32_t* ends_at, const int32_t* e2v_at,
     T *energy = w_vertex + most_vertices * nk, *w_con = energy + most_cells * nk;
 #pragma omp for schedule(static)
     for (int64_t t = 0; t < count; ++t) {
-      for (int64_t i = 0; i < first_vertex[t + 1] - first_vertex[t]; ++i)
-        vertex_rows(p, vertices[first_vertex[t] + i], zeta + i * nk, w_vertex + i * nk, 0, nk);
-      for (int64_t i = 0; i < first_cell[t + 1] - first_cell[t]; ++i)
-        cell_rows(p, cells[first_cell[t] + i], energy + i * nk, w_con + i * nk, 0, nk);
+      for (int64_t i = 0; i < first_vertex[t + 1] - first_vertex[t]; ++i) {
+        const int64_t here = first_vertex[t] + i;
+        if (ahead && here + ahead < first_vertex[count]) expect_vertex(p, vertices[here + ahead]);
+        vertex_rows(p, vertices[here], zeta + i * nk, w_vertex + i * nk, 0, nk);
+      }
+      for (int64_t i = 0; i < first_cell[t + 1] - first_cell[t]; ++i) {
+        const int64_t here = first_cell[t] + i;
+        if (ahead && here + ahead < first_cell[count]) expect_cell(p, cells[here + ahead]);
+        cell_rows(p, cells[here], energy + i * nk, w_con + i * nk, 0, nk);
+      }
       for (int64_t c = begin_of(t, count, p.nc); c < begin_of(t + 1, count, p.nc); ++c) {
         const T* ends[6];
         for (int s = 0; s < 6; ++s) ends[s] = w_vertex + ends_at[6 * c + s] * nk;
@@ -319,21 +356,23 @@ void tiles(const Problem<T>& p, const int32_t* ends_at, const int32_t* e2v_at,
     simple<T>(PROBLEM, zeta, w_vertex, energy, w_con, drift);                                      \
   }                                                                                                \
   extern "C" void velocity_tendency_passes_##NAME(ARGUMENTS(T), T* zeta, T* w_vertex, T* energy,   \
-                                                  T* w_con, int64_t block) {                       \
-    passes<T, false>(PROBLEM, zeta, w_vertex, energy, w_con, block);                               \
+                                                  T* w_con, int64_t block, int64_t ahead) {        \
+    passes<T, false>(PROBLEM, zeta, w_vertex, energy, w_con, block, ahead);                        \
   }                                                                                                \
   extern "C" void velocity_tendency_streamed_##NAME(ARGUMENTS(T), T* zeta, T* w_vertex, T* energy, \
-                                                    T* w_con, int64_t block) {                     \
+                                                    T* w_con, int64_t block, int64_t ahead) {      \
     const bool past = CAN_STREAM && block % (REGISTER / sizeof(T)) == 0;                           \
-    (past ? passes<T, true> : passes<T, false>)(PROBLEM, zeta, w_vertex, energy, w_con, block);    \
+    (past ? passes<T, true> : passes<T, false>)(PROBLEM, zeta, w_vertex, energy, w_con, block,     \
+                                                ahead);                                            \
   }                                                                                                \
   extern "C" void velocity_tendency_tiles_##NAME(                                                  \
       ARGUMENTS(T), const int32_t* ends_at, const int32_t* e2v_at, const int32_t* vertices,        \
       const int32_t* first_vertex, int64_t most_vertices, const int32_t* e2c_at,                   \
-      const int32_t* cells, const int32_t* first_cell, int64_t most_cells, int64_t count) {        \
+      const int32_t* cells, const int32_t* first_cell, int64_t most_cells, int64_t count,          \
+      int64_t ahead) {                                                                             \
     (CAN_STREAM ? tiles<T, true> : tiles<T, false>)(PROBLEM, ends_at, e2v_at, vertices,            \
                                                     first_vertex, most_vertices, e2c_at, cells,    \
-                                                    first_cell, most_cells, count);                \
+                                                    first_cell, most_cells, count, ahead);         \
   }
 
 IN_PRECISION(double, f64)
