@@ -35,6 +35,39 @@ inline void curl_row(const T* __restrict vn, const T* __restrict c, T* __restric
   });
 }
 
+// The same sums with rows one after the other.
+template <int ROWS, class T>
+inline void curl_by_rows(const T* vn, const T* c, T* to, const int32_t* n, int64_t nk,
+                         int64_t first, int64_t last) {
+  over_chunks<T>(first, last, [&](int64_t k, auto lane, auto count) {
+    using V = decltype(lane);
+    constexpr int N = decltype(count)::value, L = sizeof(V) / sizeof(T);
+    V sum[N];
+    const T* row = vn + n[0] * nk + k;
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) sum[j] = load<V>(row + j * L) * c[0];
+#pragma GCC unroll 5
+    for (int s = 1; s < ROWS; ++s) {
+      row = vn + n[s] * nk + k;
+#pragma GCC unroll 10
+      for (int j = 0; j < N; ++j) sum[j] = sum[j] + load<V>(row + j * L) * c[s];
+    }
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) store(to + k + j * L, sum[j]);
+  });
+}
+
+template <bool BY_ROWS = true, class T>
+inline void curl_of(const T* vn, const T* c, T* to, const int32_t* n, int64_t nk, int64_t first,
+                    int64_t last) {
+  if (!BY_ROWS)
+    curl_row(vn, c, to, n, nk, first, last);
+  else if (n[5] < 0)
+    curl_by_rows<5>(vn, c, to, n, nk, first, last);
+  else
+    curl_by_rows<6>(vn, c, to, n, nk, first, last);
+}
+
 // Ask for the rows that a vertex some places further needs.
 template <class T>
 inline void expect_edges(const T* vn, const int32_t* n, int64_t nk) {
@@ -89,7 +122,7 @@ void two_passes(const T* __restrict vn, const T* __restrict along, const T* __re
 
 // The same with unrolled neighbours: each row of a table is loaded once, sums stay in registers.
 // Rows are asked for `ahead` elements early (0: never), here and in the variants below.
-template <class T, bool PAST>
+template <class T, bool PAST, bool BY_ROWS>
 void unrolled(const T* vn, const T* along, const T* diff, T* out, T* curl, const int32_t* v2e,
               const int32_t* e2v, int64_t nv, int64_t ne, int64_t nk, int64_t ahead) {
 #pragma omp parallel
@@ -97,7 +130,7 @@ void unrolled(const T* vn, const T* along, const T* diff, T* out, T* curl, const
 #pragma omp for schedule(static)
     for (int64_t v = 0; v < nv; ++v) {
       if (ahead && v + ahead < nv) expect_edges(vn, v2e + 6 * (v + ahead), nk);
-      curl_row(vn, along + 6 * v, curl + v * nk, v2e + 6 * v, nk, 0, nk);
+      curl_of<BY_ROWS>(vn, along + 6 * v, curl + v * nk, v2e + 6 * v, nk, 0, nk);
     }
 #pragma omp for schedule(static)
     for (int64_t e = 0; e < ne; ++e) {
@@ -166,7 +199,7 @@ void sweep(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
       for (int64_t b = begin; b < end; ++b) {
         for (; done < upto[b]; ++done) {
           if (ahead && done + ahead < nv) expect_edges(vn, v2e + 6 * (done + ahead), nk);
-          curl_row(vn, along + 6 * done, curl + (done & mask) * levels, v2e + 6 * done, nk, first,
+          curl_of(vn, along + 6 * done, curl + (done & mask) * levels, v2e + 6 * done, nk, first,
                    last);
         }
         const int64_t stop = (b + 1) * edges < ne ? (b + 1) * edges : ne;
@@ -192,8 +225,8 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
     for (int64_t t = 0; t < count; ++t) {
       for (int64_t i = begins[t]; i < begins[t + 1]; ++i) {
         if (ahead && i + ahead < begins[count]) expect_edges(vn, v2e + 6 * listed[i + ahead], nk);
-        curl_row(vn, along + 6 * listed[i], curl.at + (i - begins[t]) * nk, v2e + 6 * listed[i],
-                 nk, 0, nk);
+        curl_of(vn, along + 6 * listed[i], curl.at + (i - begins[t]) * nk, v2e + 6 * listed[i], nk,
+                0, nk);
       }
       for (int64_t e = begin_of(t, count, ne); e < begin_of(t + 1, count, ne); ++e)
         edge_row<T, PAST>(curl.at + local[2 * e] * nk, curl.at + local[2 * e + 1] * nk,
@@ -213,10 +246,14 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
     two_passes<T>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk);                               \
   }                                                                                                \
   extern "C" void nabla2_unrolled_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {       \
-    unrolled<T, false>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                   \
+    unrolled<T, false, false>(vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);            \
   }                                                                                                \
   extern "C" void nabla2_streamed_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {       \
-    (can_stream(out, nk) ? unrolled<T, true> : unrolled<T, false>)(                                \
+    (can_stream(out, nk) ? unrolled<T, true, false> : unrolled<T, false, false>)(                  \
+        vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                                  \
+  }                                                                                                \
+  extern "C" void nabla2_by_rows_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {        \
+    (can_stream(out, nk) ? unrolled<T, true, true> : unrolled<T, false, true>)(                    \
         vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                                  \
   }                                                                                                \
   extern "C" void nabla2_fused_##NAME(INPUTS(T), TABLES, SIZES) {                                  \

@@ -33,6 +33,49 @@ inline void edge_row(const T* u, const T* v, const T* lap, const T* nu, const T*
   });
 }
 
+// The same with two corners' rows after the other: long runs of memory, sums in registers.
+template <class T, bool PAST>
+inline void edge_by_rows(const T* u, const T* v, const T* lap, const T* nu, const T* nv, T length,
+                         T height, T* out, const int32_t* d, int64_t nk) {
+  const T scale[2] = {length * length, height * height};
+  over_chunks<T>(0, nk, [&](int64_t k, auto lane, auto count) {
+    using V = decltype(lane);
+    constexpr int N = decltype(count)::value, L = sizeof(V) / sizeof(T);
+    V half[2][N];
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+#pragma GCC unroll 2
+      for (int s = 2 * h; s < 2 * h + 2; ++s) {
+        const T *pu = u + d[s] * nk + k, *pv = v + d[s] * nk + k;
+        const T a = nu[s], b = nv[s];
+#pragma GCC unroll 10
+        for (int j = 0; j < N; ++j) {
+          const V wind = load<V>(pu + j * L) * a + load<V>(pv + j * L) * b;
+          half[h][j] = s == 2 * h ? wind : half[h][j] + wind;
+        }
+      }
+    }
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) {
+      const V twice = load<V>(lap + k + j * L) * T(2);
+      const V value = ((half[0][j] - twice) * scale[0] + (half[1][j] - twice) * scale[1]) * T(4);
+      if constexpr (PAST)
+        stream(out + k + j * L, value);
+      else
+        store(out + k + j * L, value);
+    }
+  });
+}
+
+template <class T, bool PAST>
+void by_rows(const T* u, const T* v, const T* lap, const T* nu, const T* nv, const T* length,
+             const T* height, T* out, const int32_t* e2c2v, int64_t ne, int64_t nk) {
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < ne; ++e)
+    edge_by_rows<T, PAST>(u, v, lap + e * nk, nu + 4 * e, nv + 4 * e, length[e], height[e],
+                          out + e * nk, e2c2v + 4 * e, nk);
+}
+
 // The simple loop: an edge at a time, levels in SIMD.
 template <class T>
 void simple(const T* __restrict u, const T* __restrict v, const T* __restrict lap,
@@ -86,6 +129,9 @@ void rows(const T* u, const T* v, const T* lap, const T* nu, const T* nv, const 
 
 #define IN_PRECISION(T, NAME)                                                                      \
   extern "C" void nabla4_simple_##NAME(ARGUMENTS(T)) { simple<T>(GIVEN); }                         \
+  extern "C" void nabla4_by_rows_##NAME(ARGUMENTS(T)) {                                            \
+    (can_stream(out, nk) ? by_rows<T, true> : by_rows<T, false>)(GIVEN);                           \
+  }                                                                                                \
   extern "C" void nabla4_rows_##NAME(ARGUMENTS(T), int64_t block, int64_t ahead) {                 \
     rows<T, false>(GIVEN, block, ahead);                                                           \
   }                                                                                                \

@@ -41,12 +41,21 @@ template <int COUNT, class T>
 inline void zeta_row(const Problem<T>& p, int64_t v, T* to, int64_t first, int64_t last) {
   const int32_t* n = p.v2e + 6 * v;
   const T* c = p.rot + 6 * v;
-  over_levels<T>(first, last, [&](int64_t k, auto lane) {
+  over_chunks<T>(first, last, [&](int64_t k, auto lane, auto count) {
     using V = decltype(lane);
-    V sum = load<V>(p.vn + n[0] * p.nk + k) * c[0];
+    constexpr int N = decltype(count)::value, L = sizeof(V) / sizeof(T);
+    V sum[N];
 #pragma GCC unroll 6
-    for (int s = 1; s < COUNT; ++s) sum = sum + load<V>(p.vn + n[s] * p.nk + k) * c[s];
-    store(to + k, sum);
+    for (int s = 0; s < COUNT; ++s) {
+      const T* row = p.vn + n[s] * p.nk + k;
+#pragma GCC unroll 10
+      for (int j = 0; j < N; ++j) {
+        const V term = load<V>(row + j * L) * c[s];
+        sum[j] = s == 0 ? term : sum[j] + term;
+      }
+    }
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) store(to + k + j * L, sum[j]);
   });
 }
 
@@ -54,12 +63,21 @@ template <int COUNT, class T>
 inline void w_vertex_row(const Problem<T>& p, int64_t v, T* to, int64_t first, int64_t last) {
   const int32_t* n = p.v2c + 6 * v;
   const T* c = p.to_vertex + 6 * v;
-  over_levels<T>(first, last, [&](int64_t k, auto lane) {
+  over_chunks<T>(first, last, [&](int64_t k, auto lane, auto count) {
     using V = decltype(lane);
-    V sum = mean<V>(p.w + n[0] * p.half, k) * c[0];
+    constexpr int N = decltype(count)::value, L = sizeof(V) / sizeof(T);
+    V sum[N];
 #pragma GCC unroll 6
-    for (int s = 1; s < COUNT; ++s) sum = sum + mean<V>(p.w + n[s] * p.half, k) * c[s];
-    store(to + k, sum);
+    for (int s = 0; s < COUNT; ++s) {
+      const T* row = p.w + n[s] * p.half;
+#pragma GCC unroll 10
+      for (int j = 0; j < N; ++j) {
+        const V term = mean<V>(row, k + j * L) * c[s];
+        sum[j] = s == 0 ? term : sum[j] + term;
+      }
+    }
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) store(to + k + j * L, sum[j]);
   });
 }
 
@@ -81,18 +99,27 @@ template <class T>
 inline void cell_rows(const Problem<T>& p, int64_t c, T* energy, T* w_con, int64_t first,
                       int64_t last) {
   const int32_t* n = p.c2e + 3 * c;
-  const T b0 = p.bilinear[3 * c], b1 = p.bilinear[3 * c + 1], b2 = p.bilinear[3 * c + 2];
-  const T *vn0 = p.vn + n[0] * p.nk, *vn1 = p.vn + n[1] * p.nk, *vn2 = p.vn + n[2] * p.nk;
-  const T *vt0 = p.vt + n[0] * p.nk, *vt1 = p.vt + n[1] * p.nk, *vt2 = p.vt + n[2] * p.nk;
+  const T* b = p.bilinear + 3 * c;
   const T *w = p.w + c * p.half, *terrain = p.w_terrain + c * p.half;
+  over_chunks<T>(first, last, [&](int64_t k, auto lane, auto count) {
+    using V = decltype(lane);
+    constexpr int N = decltype(count)::value, L = sizeof(V) / sizeof(T);
+    V sum[N];
+#pragma GCC unroll 3
+    for (int s = 0; s < 3; ++s) {
+      const T *vn = p.vn + n[s] * p.nk + k, *vt = p.vt + n[s] * p.nk + k;
+#pragma GCC unroll 10
+      for (int j = 0; j < N; ++j) {
+        const V x = load<V>(vn + j * L), y = load<V>(vt + j * L);
+        const V term = (x * x + y * y) * T(0.5) * b[s];
+        sum[j] = s == 0 ? term : sum[j] + term;
+      }
+    }
+#pragma GCC unroll 10
+    for (int j = 0; j < N; ++j) store(energy + k + j * L, sum[j]);
+  });
   over_levels<T>(first, last, [&](int64_t k, auto lane) {
     using V = decltype(lane);
-    const auto half_square = [&](const T* a, const T* b) {
-      const V x = load<V>(a + k), y = load<V>(b + k);
-      return (x * x + y * y) * T(0.5);
-    };
-    store(energy + k, half_square(vn0, vt0) * b0 + half_square(vn1, vt1) * b1 +
-                          half_square(vn2, vt2) * b2);
     const V above = load<V>(w + k) - load<V>(terrain + k);
     const V below = load<V>(w + k + 1) - load<V>(terrain + k + 1);
     store(w_con + k, (above + below) * T(0.5));
