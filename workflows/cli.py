@@ -135,6 +135,32 @@ def stages() -> None:
             click.echo(f"    options: {', '.join(options)}")
 
 
+@main.command(epilog="Example: fieldforge doctor --mesh R2B4")
+@click.option(
+    "--mesh",
+    metavar="FILE|LEVEL",
+    required=True,
+    help="Tables of neighbours: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
+)
+@told
+def doctor(mesh: str) -> None:
+    """Say how near neighbours lie in memory, and what a reverse Cuthill-McKee order would give."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from . import mesh_order
+
+    table = Table("table", "rows", "wide", "mean distance", "reordered")
+    found = mesh_order.nearness(mesh_order.read_mesh(mesh))
+    for each in found:
+        table.add_row(
+            each.table, f"{each.rows}", f"{each.width}", f"{each.now:.1f}",
+            "?" if each.reordered is None else f"{each.reordered:.1f}",
+        )  # fmt: skip
+    Console().print(table)
+    click.echo(mesh_order.advice(found))
+
+
 @main.group()
 def cache() -> None:
     """Look at the store of stage results."""

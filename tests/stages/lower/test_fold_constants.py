@@ -202,7 +202,11 @@ PURE = sorted(set(OPERATIONS) - INEXACT - {"select", "cast", "and", "or", "xor",
 )
 @settings(deadline=None)
 def test_folding_gives_the_bits_of_the_operation(op, dtype, numbers):
-    kinds = "f" if op in ("fma", "sqrt", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan") else "if"
+    kinds = (
+        "f"
+        if op in ("fma", "sqrt", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan")
+        else "if"
+    )
     arity = 2 if op in OPERATIONS[: OPERATIONS.index("not")] else 3 if op == "fma" else 1
     operands = [np.dtype(dtype).type(each) for each in numbers[:arity]]
     if operands[0].dtype.kind not in kinds:

@@ -1,0 +1,47 @@
+"""The cases that `make bench` measures on the mesh: ours, NumPy and all kernels by hand agree."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+
+BENCH = Path(__file__).parents[2] / "bench"
+CASES = [
+    ("mesh", "nabla2"),
+    ("mesh", "nabla4"),
+    ("mesh", "gradient"),
+    ("velocity", "velocity_tendency"),
+]
+TINY = 0.004  # of the full number of edges
+
+
+@pytest.fixture(params=["breadth-first", "shuffled"])
+def order(request):
+    return request.param
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("module", "name"), CASES)
+def test_every_variant_has_the_bits_of_numpy(module, name, dtype, order, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    case = getattr(importlib.import_module(f"cases.{module}"), name)(dtype, TINY, order)
+    expected = case.in_numpy()
+
+    case.program.with_backend(ff.cpu)(**case.arguments, offset_provider=case.tables)
+
+    assert set(case.outputs) == set(expected)
+    assert len(case.by_hand) >= 5
+    for output in case.outputs:
+        np.testing.assert_array_equal(case.arguments[output].asnumpy(), expected[output])
+    for variant, call in case.by_hand.items():
+        for result in call().values():
+            result[...] = np.nan
+        for output, result in call().items():
+            np.testing.assert_array_equal(result, expected[output], err_msg=f"{variant}: {output}")

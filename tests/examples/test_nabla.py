@@ -1,0 +1,149 @@
+"""The operators of the triangular mesh: the same bits everywhere, and right on known fields."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.examples import mesh_geometry as geometry
+from fieldforge.examples.icosahedral import (
+    C2E2CDim,
+    Cell,
+    E2C2VDim,
+    E2VDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
+    icosahedral,
+)  # fmt: skip
+from fieldforge.examples.precision import in_precision
+
+NK = 5
+MESH = icosahedral(2, 1)
+TABLES = MESH.tables
+SIZES = {
+    Cell: MESH.cells, Edge: MESH.edges, Vertex: MESH.vertices, K: NK,
+    C2E2CDim: 3, E2C2VDim: 4, E2VDim: 2, V2EDim: 6,
+}  # fmt: skip
+BACKENDS = [
+    pytest.param(None, id="embedded", marks=pytest.mark.filterwarnings("ignore::UserWarning")),
+    pytest.param("reference", id="reference"),
+    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+]
+
+
+@pytest.fixture(params=["float64", "float32"])
+def dtype(request):
+    return np.dtype(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+def run(request, dtype):
+    """Call a program of the example on arrays by name; the results of its outputs."""
+
+    def call(name, arrays, outputs):
+        program = getattr(in_precision("nabla", dtype.type), name)
+        fields = {
+            each: ff.as_field(dims, data, allocator=ff.cpu) for each, (dims, data) in arrays.items()
+        }
+        outs = {
+            each: ff.zeros({dim: SIZES[dim] for dim in dims}, dtype, allocator=ff.cpu)
+            for each, dims in outputs.items()
+        }
+        backend = request.param and getattr(ff, request.param)
+        provider = MESH.connectivities()
+        program.with_backend(backend)(**fields, **outs, offset_provider=provider)
+        return {each: out.asnumpy() for each, out in outs.items()}
+
+    return call
+
+
+def numbers(dtype, **dims):
+    generator = np.random.default_rng(11)
+    return {
+        name: (each, generator.normal(size=[SIZES[dim] for dim in each]).astype(dtype))
+        for name, each in dims.items()
+    }
+
+
+def curl_of_curl(vn, along_dual, difference):
+    v2e, e2v = TABLES["V2E"], TABLES["E2V"]
+    curl = sum(vn[v2e[:, n]] * along_dual[:, n, None] for n in range(5))
+    sixth = vn[v2e[:, 5]] * along_dual[:, 5, None]
+    curl = np.where(v2e[:, 5, None] < 0, curl, curl + sixth)
+    return curl[e2v[:, 0]] * difference[:, 0, None] + curl[e2v[:, 1]] * difference[:, 1, None]
+
+
+def test_nabla2_gives_the_bits_of_numpy(run, dtype):
+    arrays = numbers(dtype, vn=(Edge, K), along_dual=(Vertex, V2EDim), difference=(Edge, E2VDim))
+
+    out = run("nabla2", arrays, {"out": (Edge, K)})["out"]
+
+    np.testing.assert_array_equal(out, curl_of_curl(*(data for _, data in arrays.values())))
+
+
+def test_nabla4_gives_the_bits_of_numpy(run, dtype):
+    arrays = numbers(
+        dtype, u=(Vertex, K), v=(Vertex, K), laplacian=(Edge, K), normal_u=(Edge, E2C2VDim),
+        normal_v=(Edge, E2C2VDim), per_length=(Edge,), per_height=(Edge,),
+    )  # fmt: skip
+    u, v, laplacian, normal_u, normal_v, length, height = (each for _, each in arrays.values())
+    corners = TABLES["E2C2V"].T
+    wind = [
+        u[at] * normal_u[:, n, None] + v[at] * normal_v[:, n, None] for n, at in enumerate(corners)
+    ]
+
+    out = run("nabla4", arrays, {"out": (Edge, K)})["out"]
+
+    along = (wind[0] + wind[1] - 2 * laplacian) * (length * length)[:, None]
+    across = (wind[2] + wind[3] - 2 * laplacian) * (height * height)[:, None]
+    np.testing.assert_array_equal(out, 4 * (along + across))
+
+
+def test_both_components_of_the_gradient_give_the_bits_of_numpy(run, dtype):
+    arrays = numbers(dtype, psi=(Cell, K), east=(Cell, C2E2CDim), north=(Cell, C2E2CDim))
+    psi, east, north = (data for _, data in arrays.values())
+    rises = [psi[TABLES["C2E2C"][:, n]] - psi for n in range(3)]
+
+    found = run("gradient", arrays, {"psi_east": (Cell, K), "psi_north": (Cell, K)})
+
+    for name, weights in (("psi_east", east), ("psi_north", north)):
+        expected = sum(rise * weights[:, n, None] for n, rise in enumerate(rises))
+        np.testing.assert_array_equal(found[name], expected)
+
+
+def test_a_gradient_has_no_curl_and_so_no_curl_of_curl(run, dtype):
+    """The normal wind is the difference of a potential across edges: circulations telescope."""
+    first, second = TABLES["E2C"].T
+    potential = np.random.default_rng(2).normal(size=(MESH.cells, NK))
+    vn = (potential[second] - potential[first]) / geometry.dual_lengths(MESH)[:, None]
+    along, difference = geometry.along_dual(MESH), geometry.along_edge(MESH)
+    arrays = {
+        "vn": ((Edge, K), vn.astype(dtype)),
+        "along_dual": ((Vertex, V2EDim), along.astype(dtype)),
+        "difference": ((Edge, E2VDim), difference.astype(dtype)),
+    }
+
+    out = run("nabla2", arrays, {"out": (Edge, K)})["out"]
+
+    largest = curl_of_curl(np.abs(vn), np.abs(along), np.abs(difference)).max()
+    assert np.abs(out).max() < 20 * np.finfo(dtype).eps * largest
+
+
+def test_the_gradient_of_a_plane_is_its_slope(run, dtype):
+    slope = np.array([0.2, -0.7, 0.4])
+    psi = np.repeat((MESH.cell_points @ slope)[:, None], NK, axis=1)
+    weights = geometry.least_squares(MESH)
+    arrays = {"psi": ((Cell, K), psi.astype(dtype))}
+    arrays |= {
+        name: ((Cell, C2E2CDim), each.astype(dtype))
+        for name, each in zip(("east", "north"), weights, strict=True)
+    }
+
+    found = run("gradient", arrays, {"psi_east": (Cell, K), "psi_north": (Cell, K)})
+
+    directions = geometry.east_and_north(MESH.cell_points)
+    for name, way in zip(("psi_east", "psi_north"), directions, strict=True):
+        np.testing.assert_allclose(found[name], (way @ slope)[:, None] + np.zeros(NK), atol=0.1)
