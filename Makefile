@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz bench format clean
+.PHONY: help demo test check fuzz model bench format clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -30,6 +30,22 @@ fuzz: JOBS ?= 2
 fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
 
+# The model is not ours: it has an environment of its own, without the toolchain it was written for.
+MODEL_PYTHON ?= $(PYTHON)
+MODEL_VENV := .venv-model
+MODEL_STAMP := $(MODEL_VENV)/.installed
+MODEL_VERSION := 0.4.1
+MODEL := $(addsuffix ==$(MODEL_VERSION),icon4py-common icon4py-testing $(addprefix \
+	icon4py-atmosphere-,diffusion dycore microphysics muphys tracer-advection))
+MODEL_NEEDS := array-api-compat cattrs netCDF4 packaging pytest pyyaml serialbox4py xarray
+
+model: PRECISION ?= double
+model: SEEDS ?= 2
+model: JOBS ?= 2
+model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare; Python >= 3.12
+	$(MODEL_VENV)/bin/python -m tests.model.stencils --precision $(PRECISION) --seeds $(SEEDS) \
+		--jobs $(JOBS)
+
 bench: $(STAMP)  ## measure import, builds, calls and kernels as ratios; results in bench/results/
 	$(BIN)/python bench/run.py
 
@@ -37,11 +53,19 @@ format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:  ## remove the environment and what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+clean:  ## remove the environments and what was built
+	rm -rf $(VENV) $(MODEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(STAMP)
+
+$(MODEL_STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
+	$(MODEL_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12) and "ICON4Py needs Python >= 3.12: make model MODEL_PYTHON=...")'
+	test -d $(MODEL_VENV) || $(MODEL_PYTHON) -m venv $(MODEL_VENV)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(MODEL_VENV)/bin/python -m pip install --quiet --editable '.[dace]' $(MODEL_NEEDS)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --no-deps $(MODEL)
+	touch $(MODEL_STAMP)
