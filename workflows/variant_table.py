@@ -14,8 +14,9 @@ from ..runtime.settings import current
 from ..runtime.types import Type
 from ..stages.artifacts import Variant
 from ..stages.parse.summary import Summary
+from .alike import Groups, all_alike
 from .backend import Backend
-from .building import build, call_parameters, summary
+from .building import OUT, build, call_parameters, summary
 from .engine import Engine
 from .session import engine
 from .static_arguments import Static, spelled
@@ -38,7 +39,8 @@ class Variants:
     """The variants of one function under one backend.
 
     `source` gives the definition as it is now; `add` takes each new entry; `static` are
-    the parameters whose values are compiled in.
+    the parameters whose values are compiled in. `alike` are the outputs of an operator
+    that are written on the same ranges; None for all.
     """
 
     source: Callable[[], Definition]
@@ -47,6 +49,7 @@ class Variants:
     parameters: tuple[str, ...]
     add: Callable[[Variant, Any], Any] = lambda *_: None
     static: tuple[str, ...] = ()
+    alike: Groups | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
@@ -73,14 +76,16 @@ class Variants:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
         static = self._static(args, kwargs) if self.static else ()
-        return variant_of(self.parameters, args, kwargs, tables, static)
+        found = variant_of(self.parameters, args, kwargs, tables, static)
+        return attrs.evolve(found, alike=self._alike())
 
     def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
         known = self.summary
-        return default_variant(
+        found = default_variant(
             call_parameters(known), domain, tables_of(provider, known.tables), static
         )
+        return attrs.evolve(found, alike=self._alike())
 
     def entry(self, variant: Variant, provider: Provider = None) -> Any:
         """Return the entry of a variant, built if there is none yet."""
@@ -158,6 +163,13 @@ class Variants:
             return under_way.result()
         finally:
             self._under_way.pop(variant, None)
+
+    def _alike(self) -> Groups:
+        """Return the outputs that are written on the same ranges; a program says so itself."""
+        result = self.summary.signature.result
+        if result is None:
+            return ()
+        return all_alike(OUT, result) if self.alike is None else self.alike
 
     def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:
         """Return the static leaves of a call; values that are no numbers are refused later."""

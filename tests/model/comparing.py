@@ -158,4 +158,4 @@ def _relative(given: Any, meant: Any, wrong: Any) -> float:
     if not np.isfinite(given[wrong]).all() or not np.isfinite(meant[wrong]).all():
         return float("inf")
     largest = float(np.abs(meant[np.isfinite(meant)]).max(initial=0.0)) or 1.0
-    return float(np.abs(given - meant)[wrong].max(initial=0.0)) / largest
+    return float(np.abs(given[wrong] - meant[wrong]).max(initial=0.0)) / largest
