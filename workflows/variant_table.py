@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -53,6 +54,7 @@ class Variants:
     table: dict[Variant, Any] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
+    _adding: Lock = attrs.field(factory=Lock, init=False)
 
     @property
     def summary(self) -> Summary:
@@ -89,7 +91,8 @@ class Variants:
 
     def entry(self, variant: Variant, provider: Provider = None) -> Any:
         """Return the entry of a variant, built if there is none yet."""
-        found = self.table.get(variant)
+        with self._adding:
+            found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
         return self._build(variant, engine(), provider) if found is None else found
@@ -109,11 +112,12 @@ class Variants:
             self._under_way[variant] = background.begin(name, task)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Build what a call needs and return it; the call is then tried again."""
+        """Build what a call needs and return it; the call is then tried again.
+
+        It may be there by now: another thread has built it since the call looked.
+        """
         provider = kwargs.get("offset_provider")
         variant = self.variant(args, kwargs, provider)
-        if variant in self.table:
-            variant = attrs.evolve(variant, unit=())  # fits any layout
         self.allow(variant, kwargs.get("enable_jit"))
         return self.entry(variant, provider)
 
@@ -151,9 +155,10 @@ class Variants:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
         made = build(definition, self.backend, variant, used)
-        known = self.table.setdefault(variant, made)
-        if known is made:
-            self.add(variant, made)
+        with self._adding:  # who finds it in the table finds it in the native program too
+            known = self.table.setdefault(variant, made)
+            if known is made:
+                self.add(variant, made)
         return known
 
     def _awaited(self, variant: Variant) -> Any:
