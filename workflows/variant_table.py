@@ -122,16 +122,26 @@ class Variants:
         return self.entry(variant, provider)
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:
-        """Refuse to compile at a call where that is switched off; what the call says wins."""
+        """Refuse to compile at a call where that is switched off; what the call says wins.
+
+        What was compiled for one layout of the fields may be compiled for another: layouts are
+        ours to choose, and a model that passes a view of an array need not know of them.
+        """
         choices = (enable_jit, self.enable_jit, current().enable_jit)
         allowed = next(choice for choice in choices if choice is not None)
-        if not allowed and variant not in self:
+        if not allowed and not self._has_but_for_layout(variant):
             name = self.source().name
             raise NotCompiledError(
                 f"No program compiled for this set of static arguments of '{name}': "
                 f"{described(variant) or 'none'}.",
                 hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
             )
+
+    def _has_but_for_layout(self, variant: Variant) -> bool:
+        known = (*self.table, *self._under_way)
+        return variant in known or attrs.evolve(variant, unit=()) in {
+            attrs.evolve(each, unit=()) for each in known
+        }
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""

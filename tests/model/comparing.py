@@ -155,7 +155,7 @@ def _difference(way: str, name: str, given: Any, meant: Any, inexact: bool) -> D
 
 
 def _relative(given: Any, meant: Any, wrong: Any) -> float:
-    """Return the largest distance in parts of the largest number; infinite where one is no number."""
+    """Return the largest distance in parts of the largest number; infinite for NaN."""
     if not np.isfinite(given[wrong]).all() or not np.isfinite(meant[wrong]).all():
         return float("inf")
     largest = float(np.abs(meant[np.isfinite(meant)]).max(initial=LEAST))

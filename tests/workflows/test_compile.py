@@ -297,3 +297,18 @@ def test_a_build_that_ends_while_a_call_asks_for_it_is_taken(monkeypatch):
 
     assert out.asnumpy().tolist() == [0.0, 2.0, 4.0]
     assert len(run._sets[0].table) == 1
+
+
+@pytest.mark.needs_compiler
+def test_another_layout_of_the_fields_needs_no_jit():
+    """Models compile in advance and switch it off, and pass views that are not contiguous."""
+    run = multiply.with_backend("cpu").with_compilation_options(enable_jit=False)
+    run.compile(n=[int32(2)], flag=[True])
+    every_second = make(np.arange(6.0)[::2], domain({I: 3}))
+    out = zeros({I: 3})
+
+    run(every_second, int32(2), True, out)
+
+    assert out.asnumpy().tolist() == [0.0, 4.0, 8.0]
+    with pytest.raises(NotCompiledError, match="n=3"):
+        run(every_second, int32(3), True, out)
