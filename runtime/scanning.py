@@ -63,7 +63,9 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     arguments = map_leaves(walked, tuple(arguments))
     fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
     levels = levels_along(axis)
-    levels = _common_levels(walk, fields) if levels is None else levels
+    if levels is None:  # nothing is written
+        results = iter(_on_levels(walk, arguments, fields, _common_levels(walk, fields)))
+        return map_leaves(lambda _: next(results), init)
     dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
     walks = Walks(lambda asked: _on_levels(walk, arguments, fields, asked), axis, levels)
     places = itertools.count()
