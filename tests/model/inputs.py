@@ -105,6 +105,15 @@ class Drawer:
         return made(self.random.randrange(1, LEVELS))
 
 
+def small_grid() -> tuple[Any, dict[str, int]]:
+    """Return the tables of the model's own small grid, and the size of each dimension."""
+    from icon4py.model.common.grid import simple
+
+    tables = simple.simple_grid().connectivities
+    widths = {name: table.shape[1] for name, table in tables.items() if len(table.shape) == 2}
+    return tables, {"Cell": 18, "Edge": 27, "Vertex": 9, "LsqUnk": 5, **widths}
+
+
 def draw(entry: Any, mesh: Mapping[str, int], seed: int) -> Arguments:
     """Return arguments for a decorated object; equal seeds give equal ones."""
     found = parsed(entry.__definition__)

@@ -20,23 +20,15 @@ def main() -> None:
     sys.path += asked["path"]
     alias.install()
     from .finding import find
+    from .inputs import small_grid
 
     found = {str(each): made for each, made in find().decorated.items()}
-    tables, mesh = _grid()
+    tables, mesh = small_grid()
     for name in asked["names"]:
         _say(name, "begun", 0.0)
         begun = time.perf_counter()
         state, text = _outcome(found[name], tables, mesh, asked["seeds"], name)
         _say(name, state, time.perf_counter() - begun, text)
-
-
-def _grid() -> tuple[Any, dict[str, int]]:
-    """Return the tables of the model's own small grid, and the size of each dimension."""
-    from icon4py.model.common.grid import simple
-
-    tables = simple.simple_grid().connectivities
-    widths = {name: table.shape[1] for name, table in tables.items() if len(table.shape) == 2}
-    return tables, {"Cell": 18, "Edge": 27, "Vertex": 9, "LsqUnk": 5, **widths}
 
 
 def _outcome(
