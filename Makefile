@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz bench format clean
+.PHONY: help demo test check fuzz model bench format clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -33,6 +33,22 @@ fuzz: JOBS ?= 2
 fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
 
+# The model is not ours: it has an environment of its own, without the toolchain it was written for.
+MODEL_PYTHON ?= $(PYTHON)
+MODEL_VENV := .venv-model
+MODEL_STAMP := $(MODEL_VENV)/.installed
+MODEL_VERSION := 0.4.1
+MODEL := $(addsuffix ==$(MODEL_VERSION),icon4py-common icon4py-testing $(addprefix \
+	icon4py-atmosphere-,diffusion dycore microphysics muphys tracer-advection))
+MODEL_NEEDS := array-api-compat cattrs netCDF4 packaging pytest pyyaml serialbox4py xarray
+
+model: PRECISION ?= double
+model: SEEDS ?= 2
+model: JOBS ?= 2
+model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare; Python >= 3.12
+	$(MODEL_VENV)/bin/python -m tests.model.stencils --precision $(PRECISION) --seeds $(SEEDS) \
+		--jobs $(JOBS)
+
 bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
 	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
 
@@ -40,8 +56,8 @@ format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:  ## remove the environment and what was built
-	rm -rf $(VENV) $(PEER) build dist .mypy_cache .ruff_cache .pytest_cache
+clean:  ## remove the environments and what was built
+	rm -rf $(VENV) $(PEER) $(MODEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -57,3 +73,11 @@ $(PEER_STAMP): bench/peer/requirements.txt
 	$(PEER)/bin/python -m pip install --quiet --upgrade pip
 	$(PEER)/bin/python -m pip install --quiet --requirement bench/peer/requirements.txt
 	touch $(PEER_STAMP)
+
+$(MODEL_STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
+	$(MODEL_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12) and "ICON4Py needs Python >= 3.12: make model MODEL_PYTHON=...")'
+	test -d $(MODEL_VENV) || $(MODEL_PYTHON) -m venv $(MODEL_VENV)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(MODEL_VENV)/bin/python -m pip install --quiet --editable '.[dace]' $(MODEL_NEEDS)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --no-deps $(MODEL)
+	touch $(MODEL_STAMP)

@@ -16,6 +16,7 @@ from .operations import literal, member_value
 from .piecewise import AnyValue
 from .structure import elements, rebuilt
 from .types import CollectionType, FieldType, ScalarType, TupleType, Type
+from .walking import ScanResult
 
 MISFIT: Any = object()  # stands for a value that is not of its declared type
 
@@ -104,7 +105,9 @@ def converted_to(type_: Type, value: Any, scalar: Callable[[Any, ScalarType], An
 def _as_field(value: Any, type_: FieldType) -> Any:
     dims, dtype = type_.dims, type_.dtype
     if isinstance(value, AnyValue):
-        fits = value.domain.dims == dims and value.dtype == dtype.name
+        # the domain of a scan's result is not known before it is walked
+        own = value.dims if isinstance(value, ScanResult) else value.domain.dims
+        fits = own == dims and value.dtype == dtype.name
         return value if fits else MISFIT
     number = MISFIT if dims else as_number(value, dtype)
     # a lane of a scan is a number, in the place of a field without dimensions too

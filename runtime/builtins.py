@@ -39,6 +39,7 @@ from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, wid
 from .reducing import reduced
 from .regions import Region, as_region, outside
 from .structure import map_leaves
+from .walking import ScanResult
 
 IndexType = int32
 
@@ -120,12 +121,15 @@ def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
     _check_number("broadcast", x)
     check_dims(tuple(dims))
     field = x if isinstance(x, AnyValue) else make(literal(x), Domain())
-    missing = [dim.value for dim in field.domain.dims if dim not in dims]
+    own = field.dims if isinstance(field, ScanResult) else field.domain.dims
+    missing = [dim.value for dim in own if dim not in dims]
     if missing:
         raise DomainError(
             f"The dimensions of 'broadcast' must include those of the field: '{missing[0]}' is "
             "missing."
         )
+    if isinstance(field, ScanResult):
+        return field.then(tuple(dims), lambda value: broadcast(value, dims))
     return mapped(lambda field: widened(field, dims), field)
 
 
@@ -139,7 +143,13 @@ def astype(x: Any, dtype: Any, /) -> Any:
     (np.int32(2), np.int32(-2))
     """
     target = as_dtype(dtype).dtype.name
-    return map_leaves(lambda leaf: combined("cast", literal(leaf), dtype=target), x)
+    return map_leaves(lambda leaf: _cast(leaf, target), x)
+
+
+def _cast(leaf: Any, target: str) -> Any:
+    if isinstance(leaf, ScanResult) and leaf.dtype == target:
+        return leaf  # still to be walked
+    return combined("cast", literal(leaf), dtype=target)
 
 
 def neighbor_sum(field: Any, /, *, axis: Dimension) -> Any:
@@ -244,16 +254,18 @@ def _select(mask: Any, then: Any, otherwise: Any) -> Any:
 
 def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
     fields = []
-    for branch in (then, otherwise):
+    rest = outside(region)
+    for branch, part in ((then, region), (otherwise, rest)):
         _check_number("concat_where", branch)
+        branch = branch.in_region(part) if isinstance(branch, ScanResult) else branch  # noqa: PLW2901
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
     dims = in_canonical_order(
         (*region.dims, *(dim for field in fields for dim in field.domain.dims))
     )
-    inside, rest = (mapped(lambda field: widened(field, dims), field) for field in fields)
-    pieces = cut(pieces_of(inside), region.boxes) + cut(pieces_of(rest), outside(region).boxes)
-    return assembled(pieces) if pieces else nothing(dims, inside.dtype.dtype)
+    here, there = (mapped(lambda field: widened(field, dims), field) for field in fields)
+    pieces = cut(pieces_of(here), region.boxes) + cut(pieces_of(there), rest.boxes)
+    return assembled(pieces) if pieces else nothing(dims, here.dtype.dtype)
 
 
 def _check_number(builtin: str, value: Any) -> None:

@@ -36,6 +36,7 @@ from .rewriting import rewritten
 from .scanning import Walk, as_column, scanned
 from .structure import leaves_of, map_leaves
 from .types import Type
+from .walking import walked
 
 __all__ = ["active", "apply", "call_operator", "callee", "run_operator", "run_program"]
 
@@ -67,6 +68,7 @@ def run_operator(
     for levels in dict.fromkeys(columns) or [Domain()]:
         with running(offset_provider, dict(levels)) as context:
             result, arguments = _evaluated(definition, args, kwargs or {})
+            result = map_leaves(walked, result)
         results[levels] = [leaf for _, leaf in leaves_of(result)]
         if not context.walked:
             break  # without scans the result does not depend on the levels

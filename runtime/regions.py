@@ -28,12 +28,20 @@ class Region:
 
     dims: tuple[Dimension, ...]
     boxes: Boxes
+    is_box: bool = attrs.field(default=False, eq=False)  # was written as one, joined by `&` only
+
+    def along(self, dim: Dimension) -> UnitRange:
+        """Return the range of a box along a dimension; every index for other regions."""
+        if not self.is_box or dim not in self.dims:
+            return UnitRange.infinite()
+        return self.boxes[0][dim].unit_range if self.boxes else UnitRange(0, 0)
 
     def __and__(self, other: Region | Domain) -> Region:
         other = as_region(other)
         dims = in_canonical_order((*self.dims, *other.dims))
         met = (a & b for a in self.boxes for b in other.boxes)
-        return Region(dims, tuple(box for box in met if not box.is_empty()))
+        boxes = tuple(box for box in met if not box.is_empty())
+        return Region(dims, boxes, self.is_box and other.is_box)
 
     __rand__ = __and__
 
@@ -64,13 +72,19 @@ def as_region(given: object) -> Region:
         raise ArgumentError(f"A region cannot be bounded along a local dimension, got '{given}'.")
     whole = Domain(*((dim, None) for dim in in_canonical_order(given.dims)))
     box = whole & given
-    return Region(box.dims, () if box.is_empty() else (box,))
+    return Region(box.dims, () if box.is_empty() else (box,), is_box=True)
 
 
 def outside(region: Region) -> Region:
-    """Return the rest of space."""
+    """Return the rest of space; that of a box with one side is a box."""
     everything = Domain(*((dim, None) for dim in region.dims))
-    return Region(region.dims, _joined(_without((everything,), region.boxes)))
+    sides = [side for box in region.boxes for own in box.ranges for side in _sides(own)]
+    is_box = region.is_box and len(region.dims) == len(sides) == 1
+    return Region(region.dims, _joined(_without((everything,), region.boxes)), is_box)
+
+
+def _sides(own: UnitRange) -> list[object]:
+    return [end for end in (own.start, own.stop) if isinstance(end, int)]
 
 
 def _widened(boxes: Boxes, dims: tuple[Dimension, ...]) -> Boxes:

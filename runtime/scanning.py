@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,11 +19,12 @@ from .domain import Domain, NamedRange
 from .errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .field import make, values_of
 from .lanes import Diverged, Lanes, unwrapped
-from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
+from .piecewise import AnyValue, Piece, assembled, pieces_of
 from .ranges import UnitRange
 from .strips import Strip, strips
 from .structure import leaves_of, map_leaves
 from .types import ScalarType, Type
+from .walking import ScanResult, Walks, walked
 
 
 @attrs.frozen
@@ -55,16 +57,26 @@ def as_column(value: Any, type_: ScalarType) -> Any:
 def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     """Return the states of every level as fields, in the structure of the state.
 
-    The levels are those of the statement that runs.
+    The levels are those of the statement that runs; nothing is walked before it is asked for.
     """
     axis, init = walk.options.axis, walk.first_state()
-    values = [leaf for _, leaf in leaves_of(tuple(arguments))]
-    fields = [value for value in values if isinstance(value, AnyValue)]
+    arguments = map_leaves(walked, tuple(arguments))
+    fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
     levels = levels_along(axis)
-    levels = _common_levels(walk, fields) if levels is None else levels
-    if levels.is_empty():
-        dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
-        return map_leaves(lambda leaf: nothing(dims, leaf.dtype), init)
+    if levels is None:  # nothing is written
+        results = iter(_on_levels(walk, arguments, fields, _common_levels(walk, fields)))
+        return map_leaves(lambda _: next(results), init)
+    dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
+    walks = Walks(lambda asked: _on_levels(walk, arguments, fields, asked), axis, levels)
+    places = itertools.count()
+    return map_leaves(lambda leaf: ScanResult(walks, next(places), dims, leaf.dtype), init)
+
+
+def _on_levels(
+    walk: Walk, arguments: Sequence[Any], fields: Sequence[AnyValue], levels: UnitRange
+) -> list[AnyValue]:
+    """Walk all columns over some levels; return each leaf of the state."""
+    axis, init = walk.options.axis, walk.first_state()
     pieces: list[list[Piece]] = [[] for _ in leaves_of(init)]
     for box, parts in _columns(fields, axis, levels):
         for found, piece in zip(pieces, _walked(walk, arguments, box, parts, levels), strict=True):
@@ -75,8 +87,7 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
             f"Scan operator '{walk.name}' walks the levels {levels} along '{axis.value}', and its "
             f"arguments have {given or 'no column in common'}."
         )
-    results = iter([assembled(found) for found in pieces])
-    return map_leaves(lambda _: next(results), init)
+    return [assembled(found) for found in pieces]
 
 
 def _common_levels(walk: Walk, fields: Sequence[AnyValue]) -> UnitRange:

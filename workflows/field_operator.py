@@ -8,6 +8,7 @@ from typing import Any, Self
 from ..runtime import embedded, observation
 from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
+from .alike import Groups, alike_on, alike_whole
 from .building import OUT
 from .calls import Calls, domain_scalars
 from .entry_point import EntryPoint, Made, parameter_names
@@ -19,11 +20,10 @@ class FieldOperator(EntryPoint):
     """An operator on fields; as a call from Python it is a program of one statement."""
 
     def __init__(self, made: Made) -> None:
-        own = (*parameter_names(made.definition.function), OUT)
         self._wear(made)
-        self._whole = self._calls(own)
-        self._sets = (self._whole.variants,)
-        self._part: Calls | None = None  # for calls with 'domain=', made by the first of them
+        self._sets = ()
+        self._calls: dict[tuple[bool, Groups | None], Calls] = {}
+        self._calls_for(on_part=False, alike=None)  # what 'compile' builds
 
     @classmethod
     def _of(cls, made: Made) -> Self:
@@ -66,9 +66,12 @@ class FieldOperator(EntryPoint):
         if self.backend is None or embedded.active():
             self._embedded(args, kwargs, out, domain, provider)
             return
-        calls, bounds = self._whole, {}
-        if domain is not None:
-            calls, bounds = self._on_part(), domain_scalars(out, domain)
+        if domain is None:
+            alike, bounds = alike_whole(OUT, out), {}
+        else:
+            bounds = domain_scalars(out, domain)
+            alike = alike_on(OUT, out, bounds)
+        calls = self._calls_for(domain is not None, alike)
         calls(*args, offset_provider=provider, enable_jit=enable_jit, out=out, **kwargs, **bounds)
 
     def _embedded(
@@ -85,20 +88,24 @@ class FieldOperator(EntryPoint):
                 definition, args, kwargs, out=out, domain=domain, offset_provider=provider
             )
 
-    def _calls(self, parameters: tuple[str, ...]) -> Calls:
-        made, static = self._made, self._made.options.static_params
-        variants = Variants(
-            self._current, made.backend, made.options.enable_jit, parameters, static=static or ()
-        )
-        return Calls(self.__name__, variants)
-
-    def _on_part(self) -> Calls:
-        if self._part is None:
-            whole = self._sets[0]
-            self._part = self._calls((*whole.parameters, *self._bounds()))
-            self._part.variants.static = whole.static
-            self._sets = (whole, self._part.variants)
-        return self._part
+    def _calls_for(self, on_part: bool, alike: Groups | None) -> Calls:
+        """Return the calls with or without `domain=` whose outputs are alike in this way."""
+        found = self._calls.get((on_part, alike))
+        if found is None:
+            made, own = self._made, parameter_names(self._made.definition.function)
+            variants = Variants(
+                self._current,
+                made.backend,
+                made.options.enable_jit,
+                (*own, OUT, *(self._bounds() if on_part else ())),
+                static=self._sets[0].static if self._sets else made.options.static_params or (),
+                alike=alike,
+            )
+            made_now = Calls(self.__name__, variants)
+            found = self._calls.setdefault((on_part, alike), made_now)
+            if found is made_now:
+                self._sets = (*self._sets, variants)
+        return found
 
     def _bounds(self) -> list[str]:
         """Name the scalars that hold the ends of a domain, in the order that `lower` gives them."""
@@ -114,5 +121,6 @@ class FieldOperator(EntryPoint):
 
     def _forget(self) -> None:
         super()._forget()
-        self._whole.forget()
-        self._part, self._sets = None, self._sets[:1]
+        usual = (False, None)
+        self._calls, self._sets = {usual: self._calls[usual]}, self._sets[:1]
+        self._calls[usual].forget()

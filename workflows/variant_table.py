@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -14,8 +15,9 @@ from ..runtime.settings import current
 from ..runtime.types import Type
 from ..stages.artifacts import Variant
 from ..stages.parse.summary import Summary
+from .alike import Groups, all_alike
 from .backend import Backend
-from .building import build, call_parameters, summary
+from .building import OUT, build, call_parameters, summary
 from .engine import Engine
 from .session import engine
 from .static_arguments import Static, spelled
@@ -38,7 +40,8 @@ class Variants:
     """The variants of one function under one backend.
 
     `source` gives the definition as it is now; `add` takes each new entry; `static` are
-    the parameters whose values are compiled in.
+    the parameters whose values are compiled in. `alike` are the outputs of an operator
+    that are written on the same ranges; None for all.
     """
 
     source: Callable[[], Definition]
@@ -47,9 +50,11 @@ class Variants:
     parameters: tuple[str, ...]
     add: Callable[[Variant, Any], Any] = lambda *_: None
     static: tuple[str, ...] = ()
+    alike: Groups | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
+    _adding: Lock = attrs.field(factory=Lock, init=False)
 
     @property
     def summary(self) -> Summary:
@@ -73,18 +78,21 @@ class Variants:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
         static = self._static(args, kwargs) if self.static else ()
-        return variant_of(self.parameters, args, kwargs, tables, static)
+        found = variant_of(self.parameters, args, kwargs, tables, static)
+        return attrs.evolve(found, alike=self._alike())
 
     def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
         known = self.summary
-        return default_variant(
+        found = default_variant(
             call_parameters(known), domain, tables_of(provider, known.tables), static
         )
+        return attrs.evolve(found, alike=self._alike())
 
     def entry(self, variant: Variant, provider: Provider = None) -> Any:
         """Return the entry of a variant, built if there is none yet."""
-        found = self.table.get(variant)
+        with self._adding:
+            found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
         return self._build(variant, engine(), provider) if found is None else found
@@ -104,25 +112,36 @@ class Variants:
             self._under_way[variant] = background.begin(name, task)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Build what a call needs and return it; the call is then tried again."""
+        """Build what a call needs and return it; the call is then tried again.
+
+        It may be there by now: another thread has built it since the call looked.
+        """
         provider = kwargs.get("offset_provider")
         variant = self.variant(args, kwargs, provider)
-        if variant in self.table:
-            variant = attrs.evolve(variant, unit=())  # fits any layout
         self.allow(variant, kwargs.get("enable_jit"))
         return self.entry(variant, provider)
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:
-        """Refuse to compile at a call where that is switched off; what the call says wins."""
+        """Refuse to compile at a call where that is switched off; what the call says wins.
+
+        What was compiled for one layout of the fields may be compiled for another: layouts are
+        ours to choose, and a model that passes a view of an array need not know of them.
+        """
         choices = (enable_jit, self.enable_jit, current().enable_jit)
         allowed = next(choice for choice in choices if choice is not None)
-        if not allowed and variant not in self:
+        if not allowed and not self._has_but_for_layout(variant):
             name = self.source().name
             raise NotCompiledError(
                 f"No program compiled for this set of static arguments of '{name}': "
                 f"{described(variant) or 'none'}.",
                 hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
             )
+
+    def _has_but_for_layout(self, variant: Variant) -> bool:
+        known = (*self.table, *self._under_way)
+        return variant in known or attrs.evolve(variant, unit=()) in {
+            attrs.evolve(each, unit=()) for each in known
+        }
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
@@ -146,9 +165,10 @@ class Variants:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
         made = build(definition, self.backend, variant, used)
-        known = self.table.setdefault(variant, made)
-        if known is made:
-            self.add(variant, made)
+        with self._adding:  # who finds it in the table finds it in the native program too
+            known = self.table.setdefault(variant, made)
+            if known is made:
+                self.add(variant, made)
         return known
 
     def _awaited(self, variant: Variant) -> Any:
@@ -158,6 +178,13 @@ class Variants:
             return under_way.result()
         finally:
             self._under_way.pop(variant, None)
+
+    def _alike(self) -> Groups:
+        """Return the outputs that are written on the same ranges; a program says so itself."""
+        result = self.summary.signature.result
+        if result is None:
+            return ()
+        return all_alike(OUT, result) if self.alike is None else self.alike
 
     def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:
         """Return the static leaves of a call; values that are no numbers are refused later."""

@@ -62,16 +62,14 @@ def _contiguous(value: Any) -> str | None:
     """Return the dimension along which the elements of a field lie side by side.
 
     An axis with one element or none fits any layout, so then it is that of our own constructors.
+    What is returned here the native core must take to fit: it asks for no other variant.
     """
     dims, array = getattr(value, "dims", ()), getattr(value, "ndarray", None)
     if not dims or array is None:
         return None
-    axes = [
-        axis
-        for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True))
-        if extent > 1 and stride == array.itemsize
-    ]
+    steps = [stride == array.itemsize for stride in array.strides]
+    axes = [axis for axis, extent in enumerate(array.shape) if extent > 1 and steps[axis]]
     usual = memory_order(dims)[0]
-    if array.size == 0 or array.shape[usual] <= 1:
+    if array.shape[usual] <= 1 or (array.size == 0 and steps[usual]):
         axes = axes or [usual]
     return str(dims[axes[0]].value) if axes else None

@@ -113,6 +113,11 @@ def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
 
 
 def _check_target(leaf: Leaf) -> None:
+    if leaf.kind != "field":
+        raise DomainError(
+            f"Only fields can be written, and '{leaf.name}' is a scalar.",
+            hint=f"Annotate '{leaf.name}' as a field without dimensions: 'Field[[], ...]'.",
+        )
     for dim in leaf.dims:
         if dim.kind is DimensionKind.LOCAL:
             raise DomainError(

@@ -22,7 +22,8 @@ from ..ir.dataflow import Ref, Table
 from . import regions
 from .domains import bound_of
 from .graph import Graph
-from .regions import Formula
+from .regions import Formula, inner, outer
+from .scans import on_levels_of
 from .tables import Tables
 from .worklist import finish
 
@@ -63,7 +64,9 @@ class Expressions:
                 return (self._region(node, done),)
             case syntax.ConcatWhere():
                 region = self._formula(done[node.region][0])
-                pairs = zip(done[node.then], done[node.otherwise], strict=True)
+                then = [on_levels_of(graph, inner(region), leaf) for leaf in done[node.then]]
+                rest = [on_levels_of(graph, outer(region), leaf) for leaf in done[node.otherwise]]
+                pairs = zip(then, rest, strict=True)
                 return tuple(finish(regions.choice(graph, region, *pair)) for pair in pairs)
         return (self._access(nodes, node, done),)
 

@@ -69,6 +69,21 @@ def pair(op: str, left: Formula, right: Formula) -> Formula:
     return Pair(op, left, right)
 
 
+def inner(region: Formula) -> Box:
+    """Return a box around a region: itself if it was written as a box, else everything."""
+    return region if isinstance(region, tuple) else ()
+
+
+def outer(region: Formula) -> Box:
+    """Return a box around the rest of space: that of a box with one side is a box, too."""
+    if not isinstance(region, tuple) or len(region) != 1:
+        return ()
+    (side,) = region
+    if (side.start is None) == (side.stop is None):
+        return ()
+    return (Side(side.dim, side.stop, side.start),)
+
+
 def choice(graph: Graph, region: Formula, then: Ref, otherwise: Ref) -> Task:
     """Choose between two values of a graph by a region."""
     while isinstance(region, Pair):

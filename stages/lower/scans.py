@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import attrs
 
 from ...runtime.dimension import Dimension
 from ..ir import syntax
-from ..ir.dataflow import Body, Ref, Scalar
+from ..ir.bounds import Bound, maximum, minimum
+from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side
 from .graph import Graph
 from .rewrite import reachable, with_operands
 
@@ -43,6 +44,38 @@ def trimmed(body: Body, args: tuple[Ref, ...]) -> tuple[Body, tuple[Ref, ...]]:
         else:
             rows.append(graph.add(with_operands(value, rows.__getitem__)))
     return Body(tuple(graph.values), tuple(rows[each] for each in body.results)), tuple(places)
+
+
+def on_levels_of(graph: Graph, box: Sequence[Side], row: Ref) -> Ref:
+    """Return a branch of `concat_where`: the result of a scan, walked in the branch's box only.
+
+    A choice by a scalar between two results is one between two that are walked so.
+    """
+    match graph[row] if row >= 0 else None:
+        case Result() as result:
+            scan = graph[result.scan]
+            assert isinstance(scan, Scan)
+            levels = _met(scan, box)
+            if levels == (scan.start, scan.stop):
+                return row
+            walked = graph.scan(scan.body, scan.init, scan.args, scan.axis, scan.forward, levels)
+            return walked[result.index]
+        case Map(op="select", args=(condition, then, otherwise)) if not graph[condition].dims:
+            branches = (on_levels_of(graph, box, each) for each in (then, otherwise))
+            return graph.map("select", (condition, *branches))
+    return row
+
+
+def _met(scan: Scan, box: Sequence[Side]) -> tuple[Bound, Bound]:
+    """Return the levels of a scan that lie in a box; where there are none it ends at its start."""
+    start, stop = scan.start, scan.stop
+    for side in box:
+        if side.dim is scan.axis:
+            if side.start is not None:
+                start = minimum(maximum(start, side.start), stop)
+            if side.stop is not None:
+                stop = maximum(minimum(stop, side.stop), start)
+    return start, stop
 
 
 def walked_by(operators: Mapping[str, syntax.Callee]) -> Walked:

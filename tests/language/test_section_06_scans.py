@@ -426,15 +426,15 @@ class TestInsideOperators:
     def test_6_scans_meet_regions(self, backend):
         @ff.field_operator(backend=None)
         def bounded(u: Slab, n: int32) -> Slab:
-            return concat_where(K < n, 0.0, total(concat_where(K == 0, 1.0, u)))
+            return concat_where(K < n, 0.0, total(concat_where(K == 3, 1.0, u)))
 
         u = random(2, 5)
         out = run(bounded, field((I, K), u), 2, on={I: 2, K: 5}, backend=backend)
 
         inner = u.copy()
-        inner[:, 0] = 1.0
+        inner[:, 3] = 1.0
+        inner[:, :2] = 0.0  # the walk begins where its branch does
         expected = np.cumsum(inner, axis=1)
-        expected[:, :2] = 0.0
         np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 

@@ -5,7 +5,6 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.runtime.errors import IndexOutOfBounds
 
 I = ff.Dimension("I")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -19,7 +18,7 @@ def total(state: float64, a: float64) -> float64:
 
 
 def test_scan_whose_result_is_not_used_reads_nothing():
-    """Compiled programs drop it; embedded execution does what is written, and needs every level."""
+    """Compiled programs drop it; embedded execution walks when values are asked for."""
 
     @ff.field_operator(backend=None)
     def double(
@@ -42,9 +41,7 @@ def test_scan_whose_result_is_not_used_reads_nothing():
             "out": ff.zeros({I: 2, K: 4}),
         }
 
-    with pytest.raises(IndexOutOfBounds, match="'total' walks the levels"):
-        run(**arguments())
-    for backend in (ff.reference, ff.cpu):
+    for backend in (None, ff.reference, ff.cpu):
         given = arguments()
         run.with_backend(backend)(**given)
         assert given["out"].asnumpy().tolist() == (2 * np.arange(8.0).reshape(2, 4)).tolist()

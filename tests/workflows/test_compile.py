@@ -15,7 +15,7 @@ from fieldforge.runtime.field import Field, make
 from fieldforge.workflows import variant_table
 from fieldforge.workflows.background import wait_for_compilation
 from fieldforge.workflows.decorators import field_operator, program, scan_operator
-from fieldforge.workflows.variant_table import NotCompiledError
+from fieldforge.workflows.variant_table import NotCompiledError, Variants
 
 I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
 Cell, Edge = Dimension("Cell"), Dimension("Edge")
@@ -277,3 +277,38 @@ def test_a_native_program_notices_when_it_builds(monkeypatch):
     assert out.asnumpy().tolist() == [7.0] * 3
     scale(u, out)
     assert out.asnumpy().tolist() == [7.0] * 3
+
+
+@pytest.mark.needs_compiler
+def test_a_build_that_ends_while_a_call_asks_for_it_is_taken(monkeypatch):
+    """The call looked before the entry was there, and asks when it is."""
+    run = multiply.with_backend("cpu").with_compilation_options(enable_jit=False)
+    asked = Variants.variant
+
+    def while_another_thread_builds(self, *given):
+        variant = asked(self, *given)
+        self.entry(variant)
+        return variant
+
+    monkeypatch.setattr(Variants, "variant", while_another_thread_builds)
+    out = zeros({I: 3})
+
+    run(as_field([I], np.arange(3.0)), int32(2), True, out)
+
+    assert out.asnumpy().tolist() == [0.0, 2.0, 4.0]
+    assert len(run._sets[0].table) == 1
+
+
+@pytest.mark.needs_compiler
+def test_another_layout_of_the_fields_needs_no_jit():
+    """Models compile in advance and switch it off, and pass views that are not contiguous."""
+    run = multiply.with_backend("cpu").with_compilation_options(enable_jit=False)
+    run.compile(n=[int32(2)], flag=[True])
+    every_second = make(np.arange(6.0)[::2], domain({I: 3}))
+    out = zeros({I: 3})
+
+    run(every_second, int32(2), True, out)
+
+    assert out.asnumpy().tolist() == [0.0, 4.0, 8.0]
+    with pytest.raises(NotCompiledError, match="n=3"):
+        run(every_second, int32(3), True, out)

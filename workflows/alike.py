@@ -1,0 +1,60 @@
+"""Which outputs of an operator that is called directly are written on the same ranges.
+
+One walk writes all those; outputs that may differ are computed each on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from ..runtime.dimension import Dimension
+from ..runtime.structure import leaves_of
+from ..runtime.types import Type, leaves
+from .variants import leaf_name
+
+Groups: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+def all_alike(name: str, type_: Type) -> Groups:
+    """Return one group of all the leaves of an output, none where there is one leaf only."""
+    names = tuple(leaf_name(name, path) for path, _ in leaves(type_))
+    return (names,) if len(names) > 1 else ()
+
+
+def alike_whole(name: str, out: Any) -> Groups | None:
+    """Group outputs that are written whole; None if all are alike."""
+    found = list(leaves_of(out))
+    if len(found) == 1:
+        return None
+    ranges = {leaf_name(name, path): dict(getattr(leaf, "domain", ())) for path, leaf in found}
+    return _groups(ranges)
+
+
+def alike_on(name: str, out: Any, bounds: Mapping[str, int]) -> Groups | None:
+    """Group outputs whose `domain=` has these bounds, by their scalars; None if all are alike."""
+    ranges = {}
+    for path, leaf in leaves_of(out):
+        known = leaf_name(name, path)
+        ends = [f"domain.{known}.{dim.value}" for dim in leaf.dims]
+        ranges[known] = {
+            dim: (bounds[f"{end}.start"], bounds[f"{end}.stop"])
+            for dim, end in zip(leaf.dims, ends, strict=True)
+        }
+    return _groups(ranges)
+
+
+def _groups(ranges: Mapping[str, Mapping[Dimension, Any]]) -> Groups | None:
+    """Group leaves by their ranges, as far as they have the same dimensions."""
+    groups: list[tuple[list[str], dict[Dimension, Any]]] = []
+    for name, own in ranges.items():
+        for names, known in groups:
+            if all(known.get(dim, range_) == range_ for dim, range_ in own.items()):
+                names.append(name)
+                known.update(own)
+                break
+        else:
+            groups.append(([name], dict(own)))
+    if len(groups) == 1:
+        return None
+    return tuple(tuple(names) for names, _ in groups if len(names) > 1)
