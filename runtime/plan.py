@@ -110,7 +110,11 @@ class Access:
 
 @attrs.frozen
 class Plan:
-    """Everything the native core needs to call one compiled variant of a program."""
+    """Everything the native core needs to call one compiled variant of a program.
+
+    `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
+    to fit.
+    """
 
     program: str
     parameters: tuple[str, ...]
@@ -119,6 +123,7 @@ class Plan:
     accesses: tuple[Access, ...]
     workspace: Code = (Word("const"),)
     backend: str = "cpu"
+    alike: tuple[tuple[int, int, int, int], ...] = ()
     abi: int = ABI_VERSION
 
 
@@ -156,6 +161,10 @@ def _lines(plan: Plan) -> Iterator[str]:
         for pair in access.pointwise:
             written, read = (plan.arguments[index].name for index in pair)
             yield f"  pointwise  {written} may be {read}"
+    for first, axis, second, _ in plan.alike:
+        one, two = plan.arguments[first], plan.arguments[second]
+        along = one.dims[axis].value
+        yield f"{'fits where':<12} {one.name} and {two.name} have one range along {along}"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

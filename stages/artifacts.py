@@ -184,6 +184,7 @@ class Interface:
     `fields` are the leaves behind `ptrs` in order, the `tables` of the offset provider follow them;
     `scalars` are the leaves behind the scalar slots, `ints` what each integer is. `continues` are
     the places of statements that are a further part of the one before, and read what it reads.
+    `alike` are groups of leaves that must have the same ranges, as those of a `Variant`.
     """
 
     program: str
@@ -199,6 +200,7 @@ class Interface:
     backend: str
     tables: tuple[dataflow.Table, ...] = ()
     continues: tuple[int, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
 
     @property
     def text(self) -> str:

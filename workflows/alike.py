@@ -1,4 +1,4 @@
-"""Which outputs of an operator that is called directly are written on the same ranges.
+"""Which outputs of a statement, or of an operator that is called directly, have the same ranges.
 
 One walk writes all those; outputs that may differ are computed each on its own.
 """
@@ -20,6 +20,22 @@ def all_alike(name: str, type_: Type) -> Groups:
     """Return one group of all the leaves of an output, none where there is one leaf only."""
     names = tuple(leaf_name(name, path) for path, _ in leaves(type_))
     return (names,) if len(names) > 1 else ()
+
+
+def alike_outputs(outputs: Groups, given: Mapping[str, Any]) -> Groups:
+    """Group the outputs of each statement of a program by the ranges of the fields given."""
+    found: list[tuple[str, ...]] = []
+    for names in outputs:
+        domains = {name: _domain_of(name, given) for name in names}
+        groups = _groups({name: dict(domain) for name, domain in domains.items()})
+        found += (names,) if groups is None else groups
+    return tuple(dict.fromkeys(found))
+
+
+def _domain_of(name: str, given: Mapping[str, Any]) -> Any:
+    parameter, *path = name.split(".")
+    leaf = dict(leaves_of(given.get(parameter))).get(tuple(map(int, path)))
+    return getattr(leaf, "domain", ())
 
 
 def alike_whole(name: str, out: Any) -> Groups | None:

@@ -15,7 +15,7 @@ from ..runtime.settings import current
 from ..runtime.types import Type
 from ..stages.artifacts import Variant
 from ..stages.parse.summary import Summary
-from .alike import Groups, all_alike
+from .alike import Groups, alike_outputs, all_alike
 from .backend import Backend
 from .building import OUT, build, call_parameters, summary
 from .engine import Engine
@@ -79,7 +79,10 @@ class Variants:
         tables = tables_of(provider, self.summary.tables)
         static = self._static(args, kwargs) if self.static else ()
         found = variant_of(self.parameters, args, kwargs, tables, static)
-        return attrs.evolve(found, alike=self._alike())
+        if self.summary.signature.result is not None:
+            return attrs.evolve(found, alike=self._alike())
+        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
+        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, given))
 
     def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
@@ -139,8 +142,8 @@ class Variants:
 
     def _has_but_for_layout(self, variant: Variant) -> bool:
         known = (*self.table, *self._under_way)
-        return variant in known or attrs.evolve(variant, unit=()) in {
-            attrs.evolve(each, unit=()) for each in known
+        return variant in known or attrs.evolve(variant, unit=(), alike=()) in {
+            attrs.evolve(each, unit=(), alike=()) for each in known
         }
 
     def forget(self) -> None:
@@ -180,10 +183,10 @@ class Variants:
             self._under_way.pop(variant, None)
 
     def _alike(self) -> Groups:
-        """Return the outputs that are written on the same ranges; a program says so itself."""
+        """Return the outputs that are taken to be written on the same ranges."""
         result = self.summary.signature.result
         if result is None:
-            return ()
+            return self.summary.outputs
         return all_alike(OUT, result) if self.alike is None else self.alike
 
     def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:

@@ -110,12 +110,24 @@ Refusal Frame::flatten(PyObject* const* parameters, PyObject* provider) {
     return find_tables(provider);
 }
 
+// What is no field, or one of other dimensions, is refused later, by name.
+bool Frame::has_axis(int32_t argument, int32_t axis) const {
+    return is_field_view(leaves_[argument]) && field(argument).ndim > axis;
+}
+
 bool Frame::fits() const {
     for (int32_t i : plan_.units) {
         const Argument& argument = plan_.arguments[i];
-        if (!is_field_view(leaves_[i]) || field(i).ndim <= argument.unit) continue;
+        if (!has_axis(i, argument.unit)) continue;
         const Axis& axis = field(i).axes[argument.unit];
         if (axis.stride != int64_t{1} << field(i).shift && axis.stop - axis.start > 1) return false;
+    }
+    for (const Alike& pair : plan_.alike) {
+        if (!has_axis(pair.first, pair.first_axis)) continue;
+        if (!has_axis(pair.second, pair.second_axis)) continue;
+        const Axis& one = field(pair.first).axes[pair.first_axis];
+        const Axis& two = field(pair.second).axes[pair.second_axis];
+        if (one.start != two.start || one.stop != two.stop) return false;
     }
     for (int32_t i : plan_.tables) {
         const TableIndex* table = table_of(leaves_[i]);

@@ -30,6 +30,7 @@ class Frame {
     // Whether strides and tables are what the entry was compiled for; wrong types are left to
     // `check`.
     bool fits() const;
+    bool has_axis(int32_t argument, int32_t axis) const;
     // Everything else; after this the words are ready.
     Refusal check();
     // Leaves the interpreter, takes snapshots and calls.

@@ -273,6 +273,22 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
     }
 }
 
+void read_alike(CallPlan& plan, nb::handle given) {
+    const auto check = [&](int32_t argument, int32_t axis) {
+        const bool there = argument >= 0 && axis >= 0 &&
+                           argument < static_cast<int32_t>(plan.arguments.size()) &&
+                           axis < static_cast<int32_t>(plan.arguments[argument].dims.size());
+        if (!there) refuse("a range that must equal another belongs to no field");
+    };
+    for (nb::handle pair : given) {
+        const Alike alike{nb::cast<int32_t>(pair[0]), nb::cast<int32_t>(pair[1]),
+                          nb::cast<int32_t>(pair[2]), nb::cast<int32_t>(pair[3])};
+        check(alike.first, alike.first_axis);
+        check(alike.second, alike.second_axis);
+        plan.alike.push_back(alike);
+    }
+}
+
 // The same ranges appear in many statements; most calls have nothing but them to check.
 void collect_ranges(CallPlan& plan) {
     std::set<std::array<int64_t, 6>> seen;
@@ -316,6 +332,7 @@ CallPlan read_plan(PyObject* given) {
     Compiler compiler(plan);
     for (nb::handle code : source.attr("ints")) plan.ints.push_back(compiler.compile(code));
     read_accesses(plan, compiler, source.attr("accesses"));
+    read_alike(plan, source.attr("alike"));
     plan.workspace = compiler.compile(source.attr("workspace"));
     collect_ranges(plan);
     finish_fields(plan);

@@ -91,6 +91,14 @@ struct Access {
     bool continues;  // the statement of the access before
 };
 
+// Two ranges that must be equal for the plan to fit.
+struct Alike {
+    int32_t first;
+    int32_t first_axis;
+    int32_t second;
+    int32_t second_axis;
+};
+
 struct CallPlan {
     int32_t parameters = 0;
     bool flat = true;  // no argument lies inside a tuple
@@ -107,13 +115,14 @@ struct CallPlan {
     std::vector<Operand> ints;
     std::vector<Access> accesses;
     std::vector<Inside> inside;  // every range of every box, once
+    std::vector<Alike> alike;
     Operand workspace;
 
-    // How much the plan asks of layout and tables: where a plan that asks more fits, it is faster.
+    // How much the plan asks of layout, ranges and tables: where a plan that asks more fits, it is faster.
     size_t demands() const {
         size_t whole = 0;
         for (int32_t i : tables) whole += !arguments[i].skip;
-        return units.size() + whole;
+        return units.size() + whole + alike.size();
     }
 };
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from ...runtime.dimension import Dimension
 from ...runtime.plan import Access, Argument, Box, Plan
 from ..artifacts import Interface
 from ..ir.bounds import Ranges
@@ -32,7 +33,20 @@ def plan_of(interface: Interface) -> Plan:
         ),
         workspace=code_of(interface.workspace, symbols),
         backend=interface.backend,
+        alike=tuple(_alike(interface)),
     )
+
+
+def _alike(interface: Interface) -> Iterator[tuple[int, int, int, int]]:
+    """Pair each range of a group of leaves with the first of the same dimension."""
+    places = {leaf.name: place for place, leaf in enumerate(interface.leaves)}
+    for names in interface.alike:
+        first: dict[Dimension, tuple[int, int]] = {}
+        for place in (places[name] for name in names):
+            for axis, dim in enumerate(interface.leaves[place].dims):
+                known = first.setdefault(dim, (place, axis))
+                if known != (place, axis):
+                    yield (*known, place, axis)
 
 
 def _arguments(interface: Interface) -> tuple[Argument, ...]:

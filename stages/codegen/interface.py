@@ -17,7 +17,11 @@ from .integers import integers
 
 
 def describe(
-    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], backend: str
+    program: dataflow.Dataflow,
+    kernel: Kernel,
+    groups: Sequence[Group],
+    backend: str,
+    alike: tuple[tuple[str, ...], ...] = (),
 ) -> Interface:
     """Return the interface of a kernel: its statements are the groups of stores of one box.
 
@@ -47,6 +51,7 @@ def describe(
         backend=backend,
         tables=program.tables,
         continues=continues,
+        alike=alike,
     )
 
 

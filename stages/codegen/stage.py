@@ -76,5 +76,5 @@ class Codegen(Stage):
                 loops=show(kernel),
                 flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
-            "interface": describe(lowered.program, kernel, groups, "cpu"),
+            "interface": describe(lowered.program, kernel, groups, "cpu", variant.alike),
         }

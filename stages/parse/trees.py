@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 from ...runtime.definition import Definition
@@ -44,7 +44,20 @@ def summary_of(definition: Definition) -> Summary:
     parameters = tuple((each.name, each.type) for each in root.parameters)
     result = None if isinstance(root, syntax.Program) else root.result
     signature = OperatorType(definition.kind, parameters, result)
-    return Summary(signature, tree.reach.tables, tree.reach.unstructured)
+    outputs = tuple(_written_together(root)) if isinstance(root, syntax.Program) else ()
+    return Summary(signature, tree.reach.tables, tree.reach.unstructured, outputs)
+
+
+def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:
+    """Yield for each statement the leaves that it writes without a domain, if they are several."""
+    for statement in program.body:
+        names = [
+            ".".join([output.parameter, *map(str, output.path)])
+            for output in statement.outputs
+            if not output.domain
+        ]
+        if len(names) > 1:
+            yield tuple(names)
 
 
 def tree_of(definition: Definition) -> Tree:
