@@ -1,5 +1,3 @@
-"""Outputs of one statement that have the same ranges are written in one walk."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -7,72 +5,103 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
+from fieldforge.workflows.alike import alike_on, alike_whole
 
-I, K = ff.Dimension("I"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
-Column = Field[Dims[I, K], float64]
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 
-
-@ff.scan_operator(axis=K, forward=True, init=(0.0, 1.0))
-def sums(state: tuple[float64, float64], u: float64) -> tuple[float64, float64]:
-    return state[0] + u, state[1] * 0.5 + u
+Columns = Field[Dims[I, K], float64]
 
 
-@ff.field_operator
-def two(u: Column) -> tuple[Column, Column]:
-    a, b = sums(u)
-    return a + b, a - b
+@ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
+def total(state: float64, a: float64) -> float64:
+    return state + a
 
 
-@ff.program
-def both(u: Column, first: Column, second: Column):
-    two(u, out=(first, second))
+@ff.field_operator(backend=None)
+def sums(a: Columns) -> tuple[Columns, tuple[Columns, Columns]]:
+    found = total(a)
+    return found, (found(I + 1), found * a)
 
 
-def fields(rows: int, more: int = 0, fill: float = 0.0):
-    u = np.arange((rows + more) * 5.0).reshape(rows + more, 5)
-    return (
-        ff.as_field((I, K), u, allocator=ff.cpu),
-        ff.full({I: rows, K: 5}, fill, allocator=ff.cpu),
-        ff.full({I: rows + more, K: 5}, fill, allocator=ff.cpu),
-    )
+def outputs(*lengths: int):
+    first, second, third = (ff.zeros({I: 3, K: length}) for length in lengths)
+    return first, (second, third)
 
 
-@pytest.mark.needs_compiler
-def test_equal_outputs_share_a_walk_whatever_the_size_of_the_mesh():
-    program = both.with_backend(ff.cpu)
-    for rows in (4, 9):
-        u, first, second = fields(rows)
-        program(u, first, second)
-        np.testing.assert_array_equal(first.asnumpy()[:, 0], u.asnumpy()[:, 0] * 2 + 0.5)
-
-    assert len(program._sets[0].table) == 1
-    loops = program.trace()["codegen"].loops
-    assert loops.count("# walks %") == 1
+def fields(out):
+    return [out[0], *out[1]]
 
 
-@pytest.mark.needs_compiler
-def test_outputs_of_other_ranges_get_a_variant_of_their_own():
-    program = both.with_backend(ff.cpu)
-    results = []
-    for backend in (program, both.with_backend(ff.reference)):
-        for more in (0, 3, 0):
-            u, first, second = fields(4, more)
-            backend(u, first, second)
-            results.append((first.asnumpy(), second.asnumpy()))
-
-    half = len(results) // 2
-    for ours, theirs in zip(results[:half], results[half:], strict=True):
-        np.testing.assert_array_equal(ours[0], theirs[0])
-        np.testing.assert_array_equal(ours[1], theirs[1])
-    assert len(program._sets[0].table) == 2
+def numbers():
+    return ff.as_field([I, K], np.arange(20.0).reshape(4, 5) ** 2)
 
 
-@pytest.mark.needs_compiler
-def test_what_was_compiled_ahead_may_be_compiled_for_other_ranges():
-    program = both.with_backend(ff.cpu).with_compilation_options(enable_jit=False)
-    program.compile(offset_provider={})
-    u, first, second = fields(4, 3)
+def test_outputs_of_one_size_are_alike():
+    assert alike_whole("out", outputs(5, 5, 5)) is None
+    assert alike_whole("out", ff.zeros({I: 3})) is None
 
-    program(u, first, second)
 
-    np.testing.assert_array_equal(second.asnumpy()[:, 0], -0.5 * np.ones(7))
+def test_outputs_of_other_sizes_are_apart():
+    assert alike_whole("out", outputs(5, 4, 5)) == (("out.0", "out.1.1"),)
+    assert alike_whole("out", (ff.zeros({I: 3}), ff.zeros({I: 4}))) == ()
+
+
+def test_only_dimensions_that_both_have_are_compared():
+    assert alike_whole("out", (ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 2}))) is None
+    apart = alike_whole("out", (ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 4})))
+    assert apart == (("out.0", "out.1"),)
+
+
+def test_domains_are_compared_by_their_bounds():
+    out = (ff.zeros({I: 3}), ff.zeros({I: 9}))
+    same = {f"domain.out.{leaf}.I.{end}": 1 for leaf in (0, 1) for end in ("start", "stop")}
+
+    assert alike_on("out", out, same) is None
+    assert alike_on("out", out, {**same, "domain.out.1.I.stop": 2}) == ()
+
+
+def test_outputs_that_are_alike_are_built_with_one_walk():
+    text = sums.with_backend(ff.reference).trace(until="lower")["lower"].text
+
+    assert text.count(" = scan K") == 1
+    assert "start(out.1" not in text
+
+
+@pytest.mark.parametrize("lengths", [(5, 5, 5), (5, 4, 5), (3, 4, 5), (5, 5, 2)])
+@pytest.mark.parametrize(
+    "backend", [ff.reference, pytest.param(ff.cpu, marks=pytest.mark.needs_compiler)]
+)
+def test_every_output_is_written_whole(backend, lengths):
+    meant, given, again = (outputs(*lengths) for _ in range(3))
+    sums(numbers(), out=meant)
+
+    compiled = sums.with_backend(backend)
+    compiled(numbers(), out=given)
+    compiled(numbers(), out=outputs(5, 5, 5))  # another variant
+    compiled(numbers(), out=again)
+
+    for found in (given, again):
+        for one, other in zip(fields(found), fields(meant), strict=True):
+            np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {I: (1, 3), K: (1, 4)},
+        ({I: (1, 3), K: (1, 4)}, ({I: (1, 3), K: (1, 4)}, {I: (0, 2), K: (0, 3)})),
+        ({I: (0, 1), K: (1, 2)}, ({I: (1, 3), K: (1, 4)}, {I: (0, 2), K: (0, 3)})),
+    ],
+)
+@pytest.mark.parametrize(
+    "backend", [ff.reference, pytest.param(ff.cpu, marks=pytest.mark.needs_compiler)]
+)
+def test_every_output_is_written_on_its_domain(backend, domain):
+    meant, given = outputs(5, 5, 5), outputs(5, 5, 5)
+    sums(numbers(), out=meant, domain=domain)
+
+    sums.with_backend(backend)(numbers(), out=given, domain=domain)
+
+    for one, other in zip(fields(given), fields(meant), strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
