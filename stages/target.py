@@ -80,6 +80,11 @@ class Target:
         wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
         return (f"-march={self.isa}", *wide)
 
+    @property
+    def can_stream(self) -> bool:
+        """Whether stores past the caches are known for the instruction set."""
+        return self.isa.startswith("x86-64")
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back.
 

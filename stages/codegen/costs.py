@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..ir import dataflow
-from .places import Coords, is_still
+from .places import OWN, Coords, is_still
 from .points import Node
 
 ITEMSIZES: Final[Mapping[str, int]] = {
@@ -16,6 +16,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
 _DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 60}
 _CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
 _TRANSCENDENTAL: Final = 25
+_GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away
 _COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
 
@@ -51,6 +52,7 @@ def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float
                 places.setdefault(operand, set()).add(coords)
             costs[index] = _own(node.value) + sum(
                 _share(node.value, costs[operand], users[operand], at)
+                + _gathered(nodes[operand], at)
                 for operand, at in places.items()
             )
     return costs
@@ -60,6 +62,13 @@ def _own(value: dataflow.Value) -> float:
     if isinstance(value, dataflow.Map):
         return operations(value.op)
     return 1.0
+
+
+def _gathered(operand: Node, at: set[Coords]) -> float:
+    """Return what it costs to read fields where tables tell."""
+    if not isinstance(operand.value, dataflow.Input):
+        return 0.0
+    return _GATHER * sum(any(base > OWN for base, _ in coords) for coords in at)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from ...runtime.plan import ENTRY
 from ..ir.loops import Buffer, Cut, Kernel, Tiling
 from .cpp_memory import pointers, scalars, strides
-from .cpp_names import Names, stored_type
+from .cpp_names import Limits, Names, stored_type
 from .cpp_nest import write_nest
 from .cpp_operations import TYPES
+from .cpp_stream import stream_function
 from .integers import buffers_of, integers
 
 THREADS = """\
@@ -27,16 +28,16 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-def write_cpp(kernel: Kernel, parallel_from: int, vector_math: bool = False) -> str:
-    """Return the source of a kernel; loops over fewer points than `parallel_from` stay serial.
-
-    With `vector_math` some functions are those of glibc that take a vector.
-    """
-    names = Names(kernel, integers(kernel), parallel_from, vector_math)
+def write_cpp(kernel: Kernel, limits: Limits) -> str:
+    """Return the source of a kernel."""
+    names = Names(kernel, integers(kernel), limits)
     nests = list(_nests(names))
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
-    tools = [THREADS, ENDS] if kernel.tilings else []
+    streams = any(nest.streams for nest in kernel.nests)
+    tools = [ENDS] if kernel.tilings or streams else []
+    tools += [THREADS] if kernel.tilings else []
+    tools += [stream_function(limits.vector_bytes)] if streams else []
     head = [
         f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
         "                             void* arena, void*) {",
@@ -77,7 +78,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
         if cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"
-    points = max((names.points(nest) for nest in members), key=len)
+    points = max((names.is_large(nest) for nest in members), key=len)
     yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({points})"
     yield "  {"
     arrays = _tile_arrays(names, tiling)

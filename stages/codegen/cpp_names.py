@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from ..ir.bounds import Bound
 from ..ir.loops import Buffer, Kernel, Nest
 from ..ir.strides import Stride
+from .costs import ITEMSIZES
 from .cpp_operations import TYPES
 from .integers import split
+
+
+@attrs.frozen
+class Limits:
+    """From which size on a loop has threads and writes past the caches, and by which means."""
+
+    parallel_from: int
+    stream_from: int = 1 << 62
+    vector_bytes: int = 16
+    vector_math: bool = False
 
 
 class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        known: Sequence[Bound | Stride],
-        parallel_from: int,
-        vector_math: bool = False,
-    ) -> None:
+    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], limits: Limits) -> None:
         self.kernel = kernel
-        self.vector_math = vector_math
+        self.limits = limits
         self.places = {source: i for i, source in enumerate(known)}
-        self.parallel_from = parallel_from
         self.functions: dict[str, str] = {}
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
         fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
@@ -51,10 +57,17 @@ class Names:
             return f"{index} * {self.buffers[buffer.name]}s{axis}"
         return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
 
-    def points(self, nest: Nest) -> str:
+    def is_large(self, nest: Nest) -> str:
         """Return the test that a nest has points enough for several threads."""
-        counts = [f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box]
-        return f"{' * '.join(counts)} >= {self.parallel_from}"
+        return f"{self._points(nest)} >= {self.limits.parallel_from}"
+
+    def is_far(self, nest: Nest) -> str:
+        """Return the test that what a nest writes past the caches is more than they hold."""
+        size = sum(ITEMSIZES[self.by_name[name].dtype] for name in nest.streams)
+        return f"{self._points(nest)} * {size} >= {self.limits.stream_from}"
+
+    def _points(self, nest: Nest) -> str:
+        return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)
 
 
 def stored_type(buffer: Buffer) -> str:

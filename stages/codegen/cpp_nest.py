@@ -23,8 +23,7 @@ from ..ir.loops import (
 )
 from .cpp_names import Names, stored_type
 from .cpp_operations import TYPES, express, literal, vectorised
-
-SIMD = "#pragma omp simd"
+from .cpp_stream import SIMD, streamed
 
 
 def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]:
@@ -49,22 +48,31 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
         if level == 0 and loop.kind != "sequential" and tiling is None:
             yield _threads(names, nest, shared)
         if level < depth - 1:
-            yield f"{indent}{_loop(names, level, loop, loop.range, tiling)}"
+            yield f"{indent}{_loop(level, loop, _ends(names, loop, loop.range, tiling))}"
             yield from rows.at(level + 1)
             continue
         for part, range_ in enumerate(nest.parts or (loop.range,)):
+            ends = _ends(names, loop, range_, tiling)
+            inner = rows.at(depth, part)
+            if nest.streams:
+                yield from streamed(names, nest, level, ends, rows.addresses(), inner)
+                continue
             if loop.kind == "vector" and (level or part or tiling):
                 yield SIMD
-            yield f"{indent}{_loop(names, level, loop, range_, tiling)}"
-            yield from rows.at(depth, part)
+            yield f"{indent}{_loop(level, loop, ends)}"
+            yield from inner
             yield f"{indent}}}"
     yield "  " + "}" * (max(0, depth - 1) + bool(guard) + 1)
 
 
-def _loop(names: Names, level: int, loop: Loop, range_: Range, tiling: Tiling | None) -> str:
-    start, stop = names.bound(range_.start), names.bound(range_.stop)
+def _ends(names: Names, loop: Loop, range_: Range, tiling: Tiling | None) -> tuple[str, str]:
     if loop.margin is not None and tiling is not None:
-        start, stop = _in_tile(names, loop, range_, tiling)
+        return _in_tile(names, loop, range_, tiling)
+    return names.bound(range_.start), names.bound(range_.stop)
+
+
+def _loop(level: int, loop: Loop, ends: tuple[str, str]) -> str:
+    start, stop = ends
     if loop.backward:
         return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
     return f"for (s64 i{level} = {start}; i{level} < {stop}; ++i{level}) {{"
@@ -87,7 +95,7 @@ def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[s
 def _threads(names: Names, nest: Nest, shared: int) -> str:
     kind = "parallel for simd" if not shared else "parallel for"
     collapse = f" collapse({shared})" if shared > 1 else ""
-    return f"#pragma omp {kind}{collapse} schedule(static) if ({names.points(nest)})"
+    return f"#pragma omp {kind}{collapse} schedule(static) if ({names.is_large(nest)})"
 
 
 class _Rows:
@@ -174,7 +182,19 @@ class _Rows:
         pointer = self.names.buffers[access.buffer] if key is None else self.rows[key]
         return f"{pointer}[{' + '.join(terms) or '0'}]"
 
+    def addresses(self) -> dict[str, str]:
+        """Return the row of each field that is written past the caches."""
+        return {
+            access.buffer: self.rows[key]
+            for access in self.nest.body
+            if isinstance(access, Store) and access.buffer in self.nest.streams
+            if (key := self._key(access)) is not None
+        }
+
     def _line(self, number: int, row: Instruction) -> str:
+        if isinstance(row, Store) and row.buffer in self.nest.streams:
+            place = self.nest.streams.index(row.buffer)
+            return f"w{place}[i{len(self.dims) - 1}] = {self._operand(row.value)};"
         if isinstance(row, Store):
             return f"{self._place(row)} = {self._operand(row.value)};"
         if isinstance(row, Advance):
@@ -193,7 +213,7 @@ class _Rows:
             args = [self._operand(arg) for arg in row.args]
             dtypes = [self.nest.body[arg].dtype for arg in row.args]
             written = express(row.op, row.dtype, args, dtypes)
-            if self.names.vector_math:
+            if self.names.limits.vector_math:
                 written = vectorised(row.op, row.dtype, args, dtypes) or written
             self.names.functions.update(written.functions)
             return written.text

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
 from .cpp_memory import pointers, scalars
+from .cpp_names import Limits
 from .cpp_names import Names as CppNames
 from .cpp_operations import TYPES
 from .integers import buffers_of, integers
@@ -18,7 +19,7 @@ class Names:
 
     def __init__(self, kernel: Kernel, parallel_from: int) -> None:
         self.kernel = kernel
-        self.cpp = CppNames(kernel, integers(kernel), parallel_from)
+        self.cpp = CppNames(kernel, integers(kernel), Limits(parallel_from))
 
     def array(self, buffer: str) -> str:
         """Return the name of a field or of an array in the arena."""

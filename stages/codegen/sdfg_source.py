@@ -8,8 +8,8 @@ from typing import Final
 from ...runtime.errors import FieldforgeError
 from ...runtime.plan import ENTRY
 from ..ir.loops import Kernel, Nest
-from .cpp_nest import SIMD
 from .cpp_operations import TYPES
+from .cpp_stream import SIMD
 from .sdfg_graph import build_graph
 from .sdfg_names import SDFG_NAME, Names
 from .sdfg_passes import simplify
@@ -80,7 +80,7 @@ def _join(
             "",
             *(text for _, text in functions),
             "namespace {",
-            *_annotated(lines, names.kernel, names.cpp.parallel_from),
+            *_annotated(lines, names.kernel, names.cpp.limits.parallel_from),
             "}",
             "",
             *names.entry(ENTRY, opening, call),

@@ -29,6 +29,8 @@ class Codegen(Stage):
     Attributes:
         target: the machine that will run the code.
         parallel_from: loops over fewer points than this run on one thread.
+        stream_from: outputs of a nest that take so many bytes are written past the caches; as much
+            as the last-level cache of all cores holds if not given.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises `exp`,
@@ -46,6 +48,7 @@ class Codegen(Stage):
 
     target: Target = attrs.field(factory=Target.host)
     parallel_from: int = 16384
+    stream_from: int | None = None
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
@@ -56,17 +59,26 @@ class Codegen(Stage):
         from ..ir.verify_loops import verify
         from .arena import plan_arena
         from .cpp import write_cpp
+        from .cpp_names import Limits
         from .cpp_operations import DECLARATION
         from .interface import describe
         from .placement import Rules
         from .schedule import schedule
+        from .streaming import stream
         from .tiling import tile
 
         rules = Rules(self.target, self.arrays, self.inline)
         kernel, groups = schedule(lowered, variant, rules)
-        kernel = verify(plan_arena(tile(kernel, rules)))
+        kernel = verify(plan_arena(stream(tile(kernel, rules), rules)))
         vector_math = self.target.vector_math and self.numerics != "strict"
-        source = write_cpp(kernel, self.parallel_from, vector_math)
+        shared_cache = self.target.l3 * self.target.cores
+        limits = Limits(
+            self.parallel_from,
+            shared_cache if self.stream_from is None else self.stream_from,
+            self.target.vector_bytes,
+            vector_math,
+        )
+        source = write_cpp(kernel, limits)
         libraries = VECTOR_MATH if DECLARATION in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {

@@ -199,7 +199,8 @@ class Nest:
     """Loops around a body; `statement` is the group of stores that it works for.
 
     Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
-    first value of each state of a scan.
+    first value of each state of a scan. `streams` are the fields that are written past the caches
+    where a call writes more than they hold.
     """
 
     statement: int
@@ -210,6 +211,7 @@ class Nest:
     reads: tuple[Reading, ...] = ()
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
+    streams: tuple[str, ...] = ()
 
     @property
     def box(self) -> Ranges:

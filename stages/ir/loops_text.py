@@ -98,6 +98,8 @@ class _Printer:
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
+        if nest.streams:
+            yield f"  past the caches: {', '.join(nest.streams)}"
         yield from self._rows(nest, 0)
         for level, loop in enumerate(nest.loops, start=1):
             way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
