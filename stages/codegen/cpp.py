@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...runtime.plan import ENTRY
-from ..ir.loops import Buffer, Cut, Kernel, Tiling
+from ..ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from .cpp_memory import pointers, scalars, strides
 from .cpp_names import Limits, Names, stored_type
 from .cpp_nest import write_nest
@@ -96,10 +96,25 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
         yield f"    const s64 u{level} = earlier({end}, {names.bound(cut.range.stop)});"
     for array in arrays:
         yield _tile_array(names, array, tiling)
+    yield from _rows_in_turn(members, tiling)
     for index in range(tiling.first, tiling.last):
         yield f"  {{  // nest {index}"
         yield from write_nest(names, kernel.nests[index], tiling)
-    yield "  " + "}" * (len(tiling.cuts) + 3)
+    yield "  " + "}" * (len(tiling.cuts) + 3 + (tiling.rolled is not None))
+
+
+def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
+    """Begin the loop over the rows that nests take turns on: as early as the first one has to."""
+    if tiling.rolled is not None:
+        margins = [
+            loop.margin or (0, 0)
+            for nest in members
+            for loop in nest.loops
+            if loop.range.dim is tiling.rolled
+        ]
+        ahead = max(before + beyond for before, beyond in margins)
+        level = tiling.dims.index(tiling.rolled)
+        yield f"  for (s64 row = t{level} - {ahead}; row < u{level}; ++row) {{"
 
 
 def _size(level: int, cut: Cut) -> str:

@@ -84,7 +84,10 @@ def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[s
     before, beyond = loop.margin or (0, 0)
     start = f"t{cut} - {before}" if before else f"t{cut}"
     stop = f"u{cut} + {beyond}" if beyond else f"u{cut}"
-    if range_ == tiling.cuts[cut].range and not before and not beyond:
+    if range_.dim is tiling.rolled:
+        start, stop = f"later({start}, row + {beyond})", f"row + {beyond + 1}"
+    whole = range_ == tiling.cuts[cut].range and range_.dim is not tiling.rolled
+    if whole and not before and not beyond:
         return start, stop
     return (
         f"later({names.bound(range_.start)}, {start})",

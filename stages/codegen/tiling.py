@@ -2,7 +2,7 @@
 
 A run is cut along dimensions that all of its nests share among threads. What a nest hands to a
 later one at other points is computed again at the borders of tiles: such a nest has a margin
-(overlapped tiles). An array that only a run touches is then as large as a tile, one for each
+(overlapped tiles), and the nests take turns row by row. An array that only a run touches is then as large as a tile, one for each
 thread. Sweeps up and down columns are cut along the rows of columns side by side, too.
 """
 
@@ -217,7 +217,8 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     kept = _bytes(arrays, sizes)
     names = ", ".join(array.name for array in arrays)
     reason = f"{names}: about {-(-kept // 1024)} of {rules.target.l2 // 1024} KiB of cache"
-    return Tiling(run.first, run.last, cuts, reason)
+    rolled = next((dim for dim in sizes if run.margin(dim)), None)
+    return Tiling(run.first, run.last, cuts, reason, rolled)
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:

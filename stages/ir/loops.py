@@ -230,12 +230,17 @@ class Cut:
 
 @attrs.frozen
 class Tiling:
-    """The nests `first` .. `last` run one after another on each tile; threads share the tiles."""
+    """The nests `first` .. `last` run one after another on each tile; threads share the tiles.
+
+    Along `rolled`, if given, they take turns row by row: each is ahead of the last one by as much
+    as its margin reaches beyond the tile, so that rows are read soon after they were written.
+    """
 
     first: int
     last: int  # one past
     cuts: tuple[Cut, ...]
     reason: str
+    rolled: Dimension | None = None
 
     @property
     def dims(self) -> tuple[Dimension, ...]:

@@ -93,7 +93,8 @@ class _Printer:
             f"{self.range(cut.range)} by {'at most ' * cut.even}{cut.size}" for cut in tiling.cuts
         )
         members = f"nests {tiling.first} .. {tiling.last - 1}"
-        return f"tiles of {members}, parallel {cuts}  # {tiling.reason}"
+        rolled = f", rows of {tiling.rolled.value} in turn" if tiling.rolled else ""
+        return f"tiles of {members}, parallel {cuts}{rolled}  # {tiling.reason}"
 
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
