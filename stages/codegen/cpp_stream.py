@@ -58,13 +58,14 @@ def streamed(
         for name in nest.streams[1:]
     ]
     alike += ["false"] * (len(set(sizes)) > 1)
-    yield f"const bool far = {names.is_far(nest)};"
+    yield f"{{ const bool far = {names.is_far(nest)};"
     yield f"for (s64 b = {start}, e; b < {stop}; b = e) {{"
     yield f"  const s64 ahead = (-(s64)({first} + b) & {LINE - 1}) / {own};"
     yield f"  const s64 rest = {stop} - b;"
     yield f"  const bool whole = {' && '.join(['far', f'rest >= {line}', *alike])};"
     yield "  const bool past = whole && !ahead;"
-    yield f"  e = !whole ? {stop} : ahead ? b + ahead : b + earlier({most}, rest / {line} * {line});"
+    piece = f"earlier({most}, rest / {line} * {line})"
+    yield f"  e = !whole ? {stop} : b + (ahead ? ahead : {piece});"
     for place, (name, type_) in enumerate(zip(nest.streams, types, strict=True)):
         yield f"  alignas({LINE}) {type_} x{place}_[{most}];"
         yield f"  {type_}* const w{place} = past ? x{place}_ - b : {rows[name]};"
@@ -76,4 +77,4 @@ def streamed(
     for place, (name, size) in enumerate(zip(nest.streams, sizes, strict=True)):
         yield f"    stream({rows[name]} + b, x{place}_, (e - b) * {size});"
     yield "  }"
-    yield "}"
+    yield "}}"

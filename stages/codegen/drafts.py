@@ -114,7 +114,8 @@ class _Drafting:
         fills: list[tuple[int, _Fill]] = []
         results = {array.node: self._walk_of(array) for array in self.placement.arrays}
         plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
-        for node in sorted([*plain, *walked]):
+        last = {node: walk.fused for node, walk in walked.items()}  # it needs what the stores need
+        for node in sorted([*plain, *walked], key=lambda each: (last.get(each, False), each)):
             reads = self.placement.needs.get(node, {})
             below = [depths[results[each] or each] for each in reads if each in results]
             depths[node] = 1 + max(below, default=0)
@@ -174,9 +175,9 @@ class _Drafting:
         value = scan.value
         assert isinstance(value, dataflow.Scan)
         loops, beside = scan_loops(value, walk.box, self.units)
-        stores = [(self.names[array.node], self._leaf(array.node)) for array in arrays]
+        stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
         stores += [
-            (store.target, self._leaf(self.points.at(store.value)[0]))
+            (store.target, self.points.at(store.value))
             for store in (self.group.stores[number] for number in walk.stores)
         ]
         needs = self._needs([walk.node])
@@ -194,11 +195,6 @@ class _Drafting:
             nests.append(self._made(body, first, f"sets the states of {scan.name}"))
         body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
         return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
-
-    def _leaf(self, node: int) -> int:
-        value = self.points.nodes[node].value
-        assert isinstance(value, dataflow.Result)
-        return value.index
 
     def _array(self, array: Array) -> Buffer:
         value = self.points.nodes[array.node].value

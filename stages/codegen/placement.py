@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import attrs
@@ -61,11 +62,15 @@ class Array:
 
 @attrs.frozen
 class Walk:
-    """A scan, the box that it walks, and the numbers of the roots that it stores itself."""
+    """A scan, the box that it walks, and the numbers of the roots that it stores itself.
+
+    With `fused` the roots are computed from its results level by level, and are all there are.
+    """
 
     node: int
     box: Ranges
     stores: tuple[int, ...]
+    fused: bool = False
 
 
 @attrs.frozen
@@ -110,6 +115,7 @@ class _Placing:
 
     def __init__(self, points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> None:
         self.points = points
+        self.count = len(roots)
         self.box = box
         self.rules = rules
         self.needed = points.reachable(roots)
@@ -142,10 +148,12 @@ class _Placing:
                 self.results.setdefault(scan, []).append(index)
             elif isinstance(value, dataflow.Scan):
                 self._walk(index, value)
+        last = next((walk.node for walk in self.walks if walk.fused), STORES)
         needs: dict[int, dict[int, Need]] = {}
         for index, uses in self.uses.items():
             for nest, use in uses.items():
-                needs.setdefault(nest, {})[index] = use.need
+                own = needs.setdefault(last if nest == STORES else nest, {})
+                own[index] = joined(own.get(index), use.need)
         arrays = tuple(sorted(self.arrays, key=lambda array: array.node))
         return Placement(arrays, tuple(reversed(self.walks)), tuple(reversed(self.notes)), needs)
 
@@ -214,6 +222,10 @@ class _Placing:
             return
         box = scan_box(value, need)
         alike = {each.dim: each for each in box} == {each.dim: each for each in self.box}
+        if alike and self._is_fused(results):
+            self.walks.append(Walk(index, box, tuple(range(self.count)), fused=True))
+            self._open(index, box)
+            return
         stores: list[int] = []
         for result in sorted(results):
             if alike:
@@ -224,6 +236,23 @@ class _Placing:
                 name = self.points.nodes[result].name
                 self.arrays.append(Array(result, box, f"{name} is an array: the result of a scan"))
         self.walks.append(Walk(index, box, tuple(sorted(stores))))
+        self._open(index, box)
+
+    def _is_fused(self, results: Sequence[int]) -> bool:
+        """Tell whether all that is stored follows from one level of a scan, and nothing else does.
+
+        Then the stores need no nest of their own, and the results no arrays.
+        """
+        if any(walk.fused for walk in self.walks) or not set(self.roots) <= set(results):
+            return False
+        users = [self.uses[result] for result in results if self.uses[result]]
+        only = all(list(uses) == [STORES] for uses in users)
+        return (
+            bool(users) and only and all(map(is_still, chain(*(u[STORES].places for u in users))))
+        )
+
+    def _open(self, index: int, box: Ranges) -> None:
+        """Begin the nest of a scan: ask for its first states and arguments."""
         self.boxes[index] = box
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, index, need_of(box))

@@ -13,9 +13,10 @@ from ..ir import dataflow
 from ..ir.bounds import Ranges
 from ..ir.loops import Advance, Buffer, Constant, Instruction, Load, Loop, Row, State
 from .body import Body, BodyWriter
-from .discovery import Homes
+from .discovery import Home, Homes
 from .needs import Need
 from .order import THREADED, order_dims
+from .places import Point, still
 from .points import Points
 
 WHERE = "walks columns side by side"
@@ -75,7 +76,7 @@ def first_states(
 def scan_body(
     points: Points,
     scan: int,
-    stores: Sequence[tuple[str, int]],
+    stores: Sequence[tuple[str, Point]],
     states: Sequence[Buffer],
     loops: Sequence[Loop],
     homes: Homes,
@@ -83,12 +84,14 @@ def scan_body(
 ) -> tuple[Body, tuple[tuple[str, Row], ...]]:
     """Return the instructions of one level, and the first states unless `states` has arrays.
 
-    `stores` are buffers and the leaves of the state that they take.
+    `stores` are buffers and what they take: leaves of the state, or values made of them.
     """
     value, operands = _scan(points, scan), points.nodes[scan].operands
     count = len(value.init)
-    roots = operands[count:] if states else operands
-    writer = BodyWriter(points, roots, loops, homes, cut=False)
+    results = _results(points, scan)
+    known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
+    roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
+    writer = BodyWriter(points, roots, loops, known, cut=False)
     args = [writer.row(operand) for operand in operands[count:]]
     dtypes = _dtypes(points, scan)
     if states:
@@ -104,8 +107,11 @@ def scan_body(
         ]
     rows = _one_level(writer, value.body, old, args)
     new = [rows[ref] for ref in value.body.results]
-    for target, leaf in stores:
-        writer.store(target, new[leaf])
+    for node, leaf in results.items():
+        writer.places[0, (node, still(len(points.nodes[node].dims)))] = new[leaf]
+    written = [writer.row(root) for _, root in stores]
+    for (target, _), row in zip(stores, written, strict=True):
+        writer.store(target, row)
     for k, row in enumerate(new):
         if states:
             writer.store(states[k].name, row)
@@ -136,6 +142,15 @@ def _one_level(
 def _load(state: Buffer, level: int) -> Instruction:
     zeros = (0,) * len(state.dims)
     return Load(dtype=state.dtype, level=level, buffer=state.name, dims=state.dims, offsets=zeros)
+
+
+def _results(points: Points, scan: int) -> dict[int, int]:
+    """Return the nodes that are results of a scan, and the leaf of the state that each is."""
+    return {
+        index: node.value.index
+        for index, node in enumerate(points.nodes)
+        if isinstance(node.value, dataflow.Result) and node.operands[0][0] == scan
+    }
 
 
 def _scan(points: Points, scan: int) -> dataflow.Scan:

@@ -2,8 +2,9 @@
 
 A run is cut along dimensions that all of its nests share among threads. What a nest hands to a
 later one at other points is computed again at the borders of tiles: such a nest has a margin
-(overlapped tiles), and the nests take turns row by row. An array that only a run touches is then as large as a tile, one for each
-thread. Sweeps up and down columns are cut along the rows of columns side by side, too.
+(overlapped tiles), and the nests take turns row by row. An array that only a run touches is then as
+large as a tile, one for each thread. Sweeps up and down columns are cut along the rows of columns
+side by side, too.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _run_from(
                 for own, margin in zip(margins, found, strict=True):
                     own[dim] = margin
             ends.append(end)
-        if local and margins[0]:
+        if local and margins[0] and not stored <= local:
             return _made(first, members, margins, local)
         last = first + min(max(ends, default=0), len(members) - 1)
     return None
