@@ -19,7 +19,7 @@ def run(case: Any, backend: Any) -> Mapping[str, np.ndarray]:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # embedded execution says that it is slow
-        case.program.with_backend(backend)(
+        case.program.with_backend(backend and backend.with_options(numerics="strict"))(
             **{**case.arguments, **fresh}, offset_provider=case.tables
         )
     return {name: np.array(field.asnumpy()) for name, field in fresh.items()}

@@ -34,7 +34,9 @@ def test_every_variant_has_the_bits_of_numpy(module, name, dtype, order, monkeyp
     case = getattr(importlib.import_module(f"cases.{module}"), name)(dtype, TINY, order)
     expected = case.in_numpy()
 
-    case.program.with_backend(ff.cpu)(**case.arguments, offset_provider=case.tables)
+    case.program.with_backend(ff.cpu.with_options(numerics="strict"))(
+        **case.arguments, offset_provider=case.tables
+    )
 
     assert set(case.outputs) == set(expected)
     assert len(case.by_hand) >= 5

@@ -52,7 +52,7 @@ def run(request, dtype):
             each: ff.zeros({dim: SIZES[dim] for dim in dims}, dtype, allocator=ff.cpu)
             for each, dims in outputs.items()
         }
-        backend = request.param and getattr(ff, request.param)
+        backend = request.param and getattr(ff, request.param).with_options(numerics="strict")
         provider = MESH.connectivities()
         program.with_backend(backend)(**fields, **outs, offset_provider=provider)
         return {each: out.asnumpy() for each, out in outs.items()}

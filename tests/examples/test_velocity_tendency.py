@@ -72,7 +72,7 @@ def run(request, dtype):
         }
         scalars = {name: dtype.type(value) for name, value in SCALARS.items()}
         program = module.velocity_tendency.with_backend(
-            request.param and getattr(ff, request.param)
+            request.param and getattr(ff, request.param).with_options(numerics="strict")
         )
         program(**fields, **scalars, **outs, offset_provider=MESH.connectivities())
         return {name: out.asnumpy() for name, out in outs.items()}

@@ -1,0 +1,64 @@
+"""Tiles: nests that hand arrays to each other, found by generated programs."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, astype, broadcast, float32, float64, fmod, int32, uint32
+from fieldforge.experimental import concat_where
+from fieldforge.stages.ir.dataflow import Map
+from fieldforge.stages.target import Target
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+SMALL = attrs.evolve(Target.host(), l2=2048)
+
+
+@ff.field_operator
+def branches(
+    a0: Field[Dims[J], float32],
+    a1: Field[Dims[I], float64],
+    a2: float64,
+    a4: Field[Dims[I, J], float32],
+    a5: uint32,
+) -> tuple[Field[Dims[I, J], float32], Field[Dims[I], float64]]:
+    if a2 != 1.0:
+        return a4, broadcast(astype(a5, float64), (I,))
+    return concat_where(J > 1, fmod(float32(3.25) - a0, broadcast(float32(0.0), (I,))), a0), a1
+
+
+@ff.program
+def in_place(
+    f0: Field[Dims[I, J], float32],
+    f1: Field[Dims[I], float64],
+    f2: Field[Dims[J], float32],
+    s0: float64,
+    s1: uint32,
+    s3: int32,
+):
+    branches(f2, f1, s0, f0, s1, out=(f0, f1), domain=({I: (1, 3), J: (s3 + 1, 2)}, {I: (0, 3)}))
+
+
+def run(backend, s0):
+    f0 = ff.as_field({I: (1, 5), J: (-3, 4)}, np.arange(28.0, dtype=float32).reshape(4, 7))
+    f1 = ff.as_field({I: (-1, 3)}, np.arange(4.0))
+    f2 = ff.as_field({J: (0, 2)}, np.array([1.5, 2.5], dtype=float32))
+    program = in_place.with_backend(backend)
+    program(f0, f1, f2, s0, uint32(7), int32(-1))
+    return program, (f0.asnumpy(), f1.asnumpy())
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("s0", [1.0, 3.25])
+def test_nests_that_store_nothing_of_their_own_are_no_tiles(s0):
+    strict = ff.cpu.with_options(numerics="strict", target=SMALL)
+    program, meant = run(strict, s0)
+    values = program.trace()["lower"].artifact.program.values
+    maps = [f"%{row}" for row, value in enumerate(values) if isinstance(value, Map) and value.dims]
+
+    _, given = run(strict.with_options(arrays=tuple(maps)), s0)
+
+    for ours, theirs in zip(given, meant, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
