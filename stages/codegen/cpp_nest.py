@@ -75,7 +75,8 @@ def _loop(level: int, loop: Loop, ends: tuple[str, str]) -> str:
     start, stop = ends
     if loop.backward:
         return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
-    return f"for (s64 i{level} = {start}; i{level} < {stop}; ++i{level}) {{"
+    step = f"i{level} += {loop.step}" if loop.step > 1 else f"++i{level}"
+    return f"for (s64 i{level} = {start}; i{level} < {stop}; {step}) {{"
 
 
 def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[str, str]:
@@ -145,7 +146,7 @@ class _Rows:
         """Return row and offset of each axis."""
         count = len(self.names.by_name[access.buffer].dims)
         if not isinstance(access, Load):
-            return [(None, 0)] * count
+            return [(None, offset) for offset in access.offsets or (0,) * count]
         return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
 
     def _key(self, access: Load | Store) -> tuple[str, tuple[tuple[int | None, int], ...]] | None:

@@ -12,6 +12,7 @@ from ..ir.bounds import Ranges
 from ..ir.loops import Buffer, Loop, Nest
 from .body import Body, write_body
 from .discovery import Home, Homes
+from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
 from .placement import STORES, Array, Placement, Rules, Walk, place
@@ -102,7 +103,11 @@ class _Drafting:
             if number not in by_scans
         ]
         if stores:
-            nests.append(self._nest(stores, self.group.box, STORES, self.homes, "stores"))
+            nest = self._nest(stores, self.group.box, STORES, self.homes, "stores")
+            if self.rules.jam and not nests:
+                nests = jammed(self.points, nest, stores, self.homes, self._needs([STORES]))
+            else:
+                nests.append(nest)
         arrays = [self._array(array) for array in self.placement.arrays]
         return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
 

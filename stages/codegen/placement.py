@@ -49,6 +49,7 @@ class Rules:
     arrays: tuple[str, ...] = ()
     inline: tuple[str, ...] = ()
     units: tuple[tuple[str, Dimension], ...] = ()
+    jam: bool = False
 
 
 @attrs.frozen

@@ -32,10 +32,12 @@ class Rows:
             self.rows.append(instruction)
         return row
 
-    def store(self, target: str, row: Row, part: int = 0) -> None:
+    def store(self, target: str, row: Row, part: int = 0, offsets: tuple[int, ...] = ()) -> None:
         """Write a row to a buffer, inside all loops."""
         dtype, level = self.rows[row].dtype, len(self.loops)
-        self.rows.append(Store(dtype=dtype, level=level, part=part, buffer=target, value=row))
+        self.rows.append(
+            Store(dtype=dtype, level=level, part=part, buffer=target, value=row, offsets=offsets)
+        )
 
     def reduced(self, op: str, dtype: str, args: list[Row], count: int, part: int) -> Row:
         """Combine slots in order; a missing one changes nothing."""

@@ -29,13 +29,14 @@ class Codegen(Stage):
     Attributes:
         target: the machine that will run the code.
         parallel_from: loops over fewer points than this run on one thread.
-        stream_from: outputs of a nest that take so many bytes are written past the caches; as much
-            as the last-level cache of all cores holds if not given.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises `exp`,
             `log`, `pow`, `sin` and `cos` (within 4 ulp); 'fast' lets the compiler reorder sums and
             multiply by reciprocals.
+        stream_from: outputs of a nest that take so many bytes are written past the caches: as much
+            as the last-level cache of all cores holds if not given, never if 0.
+        jam: whether several rows of a stencil may be computed together.
 
     """
 
@@ -48,10 +49,11 @@ class Codegen(Stage):
 
     target: Target = attrs.field(factory=Target.host)
     parallel_from: int = 16384
-    stream_from: int | None = None
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
+    stream_from: int | None = None
+    jam: bool = True
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
@@ -67,9 +69,12 @@ class Codegen(Stage):
         from .streaming import stream
         from .tiling import tile
 
-        rules = Rules(self.target, self.arrays, self.inline)
+        rules = Rules(self.target, self.arrays, self.inline, jam=self.jam)
         kernel, groups = schedule(lowered, variant, rules)
-        kernel = verify(plan_arena(stream(tile(kernel, rules), rules)))
+        kernel = tile(kernel, rules)
+        if self.stream_from != 0:
+            kernel = stream(kernel, rules)
+        kernel = verify(plan_arena(kernel))
         vector_math = self.target.vector_math and self.numerics != "strict"
         shared_cache = self.target.l3 * self.target.cores
         limits = Limits(

@@ -58,12 +58,14 @@ class Loop:
 
     A `vector` loop that stands alone is shared by threads, too. A loop with a `margin` walks the
     part of its range that is in the tile, or at most so far before its start and beyond its end.
+    With a `step` the body works for so many indices.
     """
 
     kind: OneOf["parallel", "sequential", "vector"]
     range: Range
     backward: bool = False
     margin: tuple[int, int] | None = None
+    step: int = 1
 
 
 @attrs.frozen(kw_only=True)
@@ -170,10 +172,11 @@ class Advance(Instruction):
 
 @attrs.frozen(kw_only=True)
 class Store(Instruction):
-    """Write a row to a buffer at the current indices."""
+    """Write a row to a buffer at the current indices plus `offsets`, none where they are empty."""
 
     buffer: str
     value: Row
+    offsets: tuple[int, ...] = ()
 
     @property
     def operands(self) -> tuple[Row, ...]:

@@ -104,12 +104,13 @@ class _Printer:
         yield from self._rows(nest, 0)
         for level, loop in enumerate(nest.loops, start=1):
             way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
+            step = f" step {loop.step}" if loop.step > 1 else ""
             if level == depth and nest.states:
                 states = ", ".join(f"{dtype} = %{row}" for dtype, row in nest.states)
                 yield f"{'  ' * (level + 1)}states {states}"
             ranges = nest.parts if level == depth and nest.parts else (loop.range,)
             for part, range_ in enumerate(ranges):
-                yield f"{way} {self.range(range_)}{_show_margin(loop)}"
+                yield f"{way} {self.range(range_)}{step}{_show_margin(loop)}"
                 yield from self._rows(nest, level, part if level == depth else 0)
 
     def _rows(self, nest: Nest, level: int, part: int = 0) -> Iterator[str]:
@@ -136,8 +137,9 @@ class _Printer:
                 text = f"state {index}"
             case Advance(index=index, value=value):
                 return f"advance {index} = %{value}"
-            case Store(buffer=buffer, value=value):
-                return f"store {buffer} = %{value}"
+            case Store(buffer=buffer, value=value, offsets=offsets):
+                place = f"[{', '.join(map(str, offsets))}]" if any(offsets) else ""
+                return f"store {buffer}{place} = %{value}"
             case _:
                 raise TypeError(f"No text form for '{type(instruction).__name__}'.")
         return f"%{row} {instruction.dtype} = {text}"

@@ -67,6 +67,6 @@ def test_an_edit_with_meaning_compiles_again(tmp_path):
     disk = Disk(tmp_path / "cache")
     built(SOURCE, tmp_path / "stencil.py", disk)
 
-    again = built(SOURCE.replace("4.0 * u", "3.5 * u"), tmp_path / "stencil.py", disk)
+    again = built(SOURCE.replace("(4.0)", "(3.5)"), tmp_path / "stencil.py", disk)
 
     assert again == dict.fromkeys(STAGES, "ran") | {"bind": "found"}  # its arguments are the same

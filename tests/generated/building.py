@@ -82,7 +82,14 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) 
     arrays, inline = _placed(low, schedule.placement)
     if schedule.small_tiles:
         target = attrs.evolve(target, l2=SMALL_CACHE)
-    stage = Codegen(target, schedule.parallel_from, arrays, inline, numerics="strict")
+    stage = Codegen(
+        target,
+        schedule.parallel_from,
+        arrays,
+        inline,
+        numerics="strict",
+        stream_from=1 if schedule.small_tiles else None,
+    )
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
     return Written(outputs["generated"].source, plan)

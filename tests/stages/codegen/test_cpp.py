@@ -55,7 +55,7 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
     value = graph.map("mul", (graph.shift(u, J, -1), bottom))
     fields = [("u", REAL, dims), ("bottom", REAL, (K,)), ("out", REAL, dims)]
     lowered = make_program("one", graph, fields, [("out", whole("out", dims), value)])
-    stage = Codegen(target=TARGET, parallel_from=1000)
+    stage = Codegen(target=TARGET, parallel_from=1000, stream_from=0)
     source = stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].source
     assert source.partition("  {  // nest 0\n")[2] == (
         "  if (n5 < n6 && n7 < n8 && n9 < n10) {\n"

@@ -1,0 +1,74 @@
+"""Products and sums become fused multiply-adds: printed IR in, printed IR out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, float64
+from fieldforge.runtime.operations import apply
+from fieldforge.stages.ir.dataflow_text import show
+from fieldforge.stages.lower.contract import contract
+from fieldforge.stages.lower.graph import Graph
+
+from ..codegen.programs import REAL, I, make_program, whole
+
+
+def rows(op: str, first: bool, shared: bool = False) -> list[str]:
+    graph = Graph()
+    a, b, c = (graph.input(name, (I,), REAL) for name in "abc")
+    product = graph.map("mul", (a, b))
+    value = graph.map(op, (product, c) if first else (c, product))
+    if shared:
+        value = graph.map("maximum", (value, product))
+    fields = [(name, REAL, (I,)) for name in ("a", "b", "c", "out")]
+    lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), value)])
+    text = show(type(lowered)(contract(lowered.program)))
+    return [
+        line.split("%", 1)[1]
+        for line in text.splitlines()
+        if " = fma " in line or " = neg " in line
+    ]
+
+
+def test_a_product_and_a_sum_are_rounded_once():
+    assert rows("add", first=True) == ["3 = fma %0 %1 %2 : [I] float64"]
+    assert rows("add", first=False) == ["3 = fma %0 %1 %2 : [I] float64"]
+
+
+def test_what_is_subtracted_changes_its_sign_first():
+    assert rows("sub", first=True) == ["3 = neg %2 : [I] float64", "4 = fma %0 %1 %3 : [I] float64"]
+    assert rows("sub", first=False) == [
+        "3 = neg %0 : [I] float64",
+        "4 = fma %3 %1 %2 : [I] float64",
+    ]
+
+
+def test_a_product_that_is_used_again_is_kept():
+    assert rows("add", first=True, shared=True) == []
+
+
+def test_a_fused_multiply_add_is_rounded_once():
+    a, b, c = np.float64(1 + 2**-30), np.float64(1 - 2**-30), np.float64(-1.0)
+    assert apply("fma", a, b, c) == -(2.0**-60)
+    single = [np.float32(each) for each in (1 + 2**-13, 1 - 2**-13, -1.0)]
+    assert apply("fma", *single) == np.float32(-(2.0**-26))
+
+
+@ff.field_operator
+def blend(a: Field[Dims[I], float64], b: Field[Dims[I], float64]) -> Field[Dims[I], float64]:
+    return a * b + (a - b * b)
+
+
+@pytest.mark.needs_compiler
+def test_interpreted_and_compiled_programs_fuse_alike():
+    a, b = (np.random.default_rng(seed).random(500) for seed in (1, 2))
+    results = {}
+    for name in ("reference", "cpu"):
+        out = ff.zeros({I: 500})
+        blend.with_backend(getattr(ff, name))(ff.as_field((I,), a), ff.as_field((I,), b), out=out)
+        results[name] = out.asnumpy()
+
+    np.testing.assert_array_equal(results["cpu"], results["reference"])
+    assert (results["cpu"] != a * b + (a - b * b)).any()
