@@ -39,7 +39,7 @@ class Effort:
 
     rounds: int = 15
     value: float = 0.03
-    share: float = 6.0
+    share: float = 1.5
 
 
 def timed(call: Callable[[], object]) -> TimeCalls:

@@ -18,7 +18,15 @@ from .order import loops_over, order_dims
 from .placement import STORES, Array, Placement, Rules, Walk, place
 from .places import Point, still
 from .points import Points
-from .scans import first_states, scan_body, scan_loops, state_arrays
+from .scans import (
+    Held,
+    first_levels,
+    first_states,
+    held_states,
+    scan_body,
+    scan_loops,
+    with_first_level,
+)
 
 
 @attrs.frozen
@@ -186,28 +194,50 @@ class _Drafting:
             for store in (self.group.stores[number] for number in walk.stores)
         ]
         needs = self._needs([walk.node])
-        states: tuple[Buffer, ...] = ()
+        states: tuple[Held, ...] = ()
         nests = []
         why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
         if beside:
             number = self.number * 1000 + len(self.states)
-            states = state_arrays(self.points, walk.node, number, walk.box, loops)
-            self.states += states
-            box = states[0].box
-            over, _ = order_of(box, self.rules)
-            first = loops_over(box, over)
-            body = first_states(self.points, walk.node, states, first, self.homes, needs)
-            nests.append(self._made(body, first, f"sets the states of {scan.name}"))
+            results = {self._leaf(array.node): self._array(array) for array in arrays}
+            states = held_states(self.points, walk.node, number, walk.box, loops, results)
+            own = {k: held.array for k, held in enumerate(states) if k not in results}
+            self.states += own.values()
+            levels = first_levels(walk.box, value)
+            nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]
         body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
         return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
+
+    def _first(
+        self, walk: Walk, arrays: Mapping[int, Buffer], levels: Ranges, needs: Mapping[int, Need]
+    ) -> Nest:
+        """Return the nest that sets the first values of some leaves of a state."""
+        (dims, *_) = (array.dims for array in arrays.values())
+        box = tuple(range_ for range_ in levels if range_.dim in dims)
+        loops = loops_over(box, order_of(box, self.rules)[0])
+        body = first_states(self.points, walk.node, arrays, loops, self.homes, needs)
+        name = self.points.nodes[walk.node].name
+        return self._made(body, loops, f"sets the states of {name}")
+
+    def _leaf(self, node: int) -> int:
+        value = self.points.nodes[node].value
+        assert isinstance(value, dataflow.Result)
+        return value.index
 
     def _array(self, array: Array) -> Buffer:
         value = self.points.nodes[array.node].value
         order, _ = order_of(array.box, self.rules)
         name = self.names[array.node]
-        return Buffer(
+        made = Buffer(
             name, "arena", value.dtype, value.dims, order[-1], array.box, order, reason=array.reason
         )
+        walk = self._walk_of(array)
+        if walk is not None:
+            scan = self.points.nodes[walk].value
+            assert isinstance(scan, dataflow.Scan)
+            if scan_loops(scan, array.box, self.units)[1]:
+                return with_first_level(made, scan)
+        return made
 
 
 def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:

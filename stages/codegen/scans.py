@@ -1,16 +1,20 @@
 """Write the nest of a scan: a sequential loop over levels, the state carried from one to the next.
 
 Where the levels are the innermost loop the state is in registers. Where columns lie side by side
-in memory they are the innermost loop, and the state is an array over them, which stays in cache.
+in memory they are the innermost loop, and the state is an array over them, which stays in cache. A
+leaf of the state whose levels are kept in an array anyway needs no other: the array has one more
+level, from which the scan begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import attrs
+
 from ...runtime.dimension import Dimension
 from ..ir import dataflow
-from ..ir.bounds import Ranges
+from ..ir.bounds import Range, Ranges, add
 from ..ir.loops import Advance, Buffer, Constant, Instruction, Load, Loop, Row, State
 from .body import Body, BodyWriter
 from .discovery import Home, Homes
@@ -41,7 +45,61 @@ def scan_loops(
     return tuple(loops), beside
 
 
-def state_arrays(
+@attrs.frozen
+class Held:
+    """Where a leaf of the state is held: the array, and how far from the level at hand."""
+
+    array: Buffer
+    offsets: tuple[int, ...]
+
+
+def held_states(
+    points: Points,
+    scan: int,
+    number: int,
+    box: Ranges,
+    loops: Sequence[Loop],
+    results: Mapping[int, Buffer],
+) -> tuple[Held, ...]:
+    """Return where each leaf is held: in the array of that result, or in one over the columns."""
+    value = _scan(points, scan)
+    back = -1 if value.forward else 1
+    return tuple(
+        Held(results[k], tuple(back * (dim is value.axis) for dim in results[k].dims))
+        if k in results
+        else Held(array, (0,) * len(array.dims))
+        for k, array in enumerate(_state_arrays(points, scan, number, box, loops))
+    )
+
+
+def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
+    """Return the array of a result with the level before the first one that is walked."""
+    return attrs.evolve(
+        array,
+        box=tuple(
+            range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=True)
+            for range_ in array.box
+        ),
+    )
+
+
+def first_levels(box: Ranges, scan: dataflow.Scan) -> Ranges:
+    """Return the level before the first one that is walked, over all columns."""
+    return tuple(
+        range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=False)
+        for range_ in box
+    )
+
+
+def _before(levels: Range, forward: bool, around: bool) -> Range:
+    """Return the level before the first, or all levels and that one."""
+    if forward:
+        first = add(levels.start, -1)
+        return Range(levels.dim, first, levels.stop if around else levels.start)
+    return Range(levels.dim, levels.start if around else levels.stop, add(levels.stop, 1))
+
+
+def _state_arrays(
     points: Points, scan: int, number: int, box: Ranges, loops: Sequence[Loop]
 ) -> tuple[Buffer, ...]:
     """Return arrays over the columns, one for each state."""
@@ -59,17 +117,17 @@ def state_arrays(
 def first_states(
     points: Points,
     scan: int,
-    states: Sequence[Buffer],
+    arrays: Mapping[int, Buffer],
     loops: Sequence[Loop],
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> Body:
-    """Return instructions that fill the arrays of the states."""
-    roots = points.nodes[scan].operands[: len(states)]
+    """Return instructions that give arrays the first values of some leaves of the state."""
+    roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
     writer = BodyWriter(points, roots, loops, homes, cut=False)
     rows = [writer.row(root) for root in roots]
-    for state, row in zip(states, rows, strict=True):
-        writer.store(state.name, row)
+    for array, row in zip(arrays.values(), rows, strict=True):
+        writer.store(array.name, row)
     return Body(tuple(writer.rows), writer.reads(needs))
 
 
@@ -77,7 +135,7 @@ def scan_body(
     points: Points,
     scan: int,
     stores: Sequence[tuple[str, Point]],
-    states: Sequence[Buffer],
+    states: Sequence[Held],
     loops: Sequence[Loop],
     homes: Homes,
     needs: Mapping[int, Need],
@@ -113,9 +171,9 @@ def scan_body(
     for (target, _), row in zip(stores, written, strict=True):
         writer.store(target, row)
     for k, row in enumerate(new):
-        if states:
-            writer.store(states[k].name, row)
-        else:
+        if states and not any(states[k].offsets):
+            writer.store(states[k].array.name, row)
+        elif not states:
             advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
             writer.rows.append(advance)
     return Body(tuple(writer.rows), writer.reads(needs)), first
@@ -139,9 +197,9 @@ def _one_level(
     return rows
 
 
-def _load(state: Buffer, level: int) -> Instruction:
-    zeros = (0,) * len(state.dims)
-    return Load(dtype=state.dtype, level=level, buffer=state.name, dims=state.dims, offsets=zeros)
+def _load(held: Held, level: int) -> Instruction:
+    array, offsets = held.array, held.offsets
+    return Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets)
 
 
 def _results(points: Points, scan: int) -> dict[int, int]:
