@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.dimension import DimensionKind
 from ..ir import dataflow
 from ..ir.bounds import Const, Range, add, floor_divide, multiply, subtract
 from ..ir.loops import Compute, Instruction, Load, Loop, Nest
@@ -37,14 +37,17 @@ def jammed(
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> list[Nest]:
-    """Return the nest, or one for groups of rows and one for the rest."""
+    """Return the nest, or one for groups of rows and one for the rest.
+
+    The dimensions of what is stored are those of the nest's guard, in that order.
+    """
     if not _is_stencil(points, nest, needs):
         return [nest]
     rows = nest.loops[-2].range
     whole = multiply(floor_divide(subtract(rows.stop, rows.start), Const(ROWS)), ROWS)
     middle = add(rows.start, whole)
     steps = _over(nest.loops, Range(rows.dim, rows.start, middle), ROWS)
-    body = _together(points, stores, steps, homes, rows.dim)
+    body = _together(points, stores, steps, homes, nest)
     if _length(body, steps) > min(LONGEST, WORTH * ROWS * _length(nest.body, steps)):
         return [nest]
     reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
@@ -76,9 +79,10 @@ def _together(
     stores: Sequence[tuple[str, Point]],
     loops: Sequence[Loop],
     homes: Homes,
-    dim: Dimension,
+    nest: Nest,
 ) -> tuple[Instruction, ...]:
     """Write the body for all rows of a step; what they share is written once."""
+    dim = nest.loops[-2].range.dim
     placed = [
         (target, points.placed(root, {dim: (OWN, row)}), row)
         for row in range(ROWS)
@@ -86,9 +90,9 @@ def _together(
     ]
     writer = BodyWriter(points, [root for _, root, _ in placed], loops, homes)
     values = [writer.row(root) for _, root, _ in placed]
-    for (target, root, row), value in zip(placed, values, strict=True):
-        dims = points.nodes[root[0]].dims
-        writer.store(target, value, offsets=tuple(row if each is dim else 0 for each in dims))
+    for (target, _, row), value in zip(placed, values, strict=True):
+        offsets = tuple(row * (range_.dim is dim) for range_ in nest.guard)
+        writer.store(target, value, offsets=offsets)
     return tuple(writer.rows)
 
 
