@@ -78,8 +78,8 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
         if cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"
-    points = max((names.is_large(nest) for nest in members), key=len)
-    yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({points})"
+    largest = names.is_large(max(members, key=lambda nest: len(nest.loops)))
+    yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({largest})"
     yield "  {"
     arrays = _tile_arrays(names, tiling)
     for slot in dict.fromkeys(array.slot for array in arrays):

@@ -55,7 +55,7 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
             ends = _ends(names, loop, range_, tiling)
             inner = rows.at(depth, part)
             if nest.streams:
-                yield from streamed(names, nest, level, ends, rows.addresses(), inner)
+                yield from streamed(names, nest, level, ends, rows.addresses(), inner, indent)
                 continue
             if loop.kind == "vector" and (level or part or tiling):
                 yield SIMD

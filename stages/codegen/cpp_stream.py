@@ -43,6 +43,7 @@ def streamed(
     ends: tuple[str, str],
     rows: Mapping[str, str],
     body: Iterable[str],
+    indent: str,
 ) -> Iterator[str]:
     """Write the innermost loop of a nest piece by piece, `rows` being where its stores go.
 
@@ -58,23 +59,23 @@ def streamed(
         for name in nest.streams[1:]
     ]
     alike += ["false"] * (len(set(sizes)) > 1)
-    yield f"{{ const bool far = {names.is_far(nest)};"
-    yield f"for (s64 b = {start}, e; b < {stop}; b = e) {{"
-    yield f"  const s64 ahead = (-(s64)({first} + b) & {LINE - 1}) / {own};"
-    yield f"  const s64 rest = {stop} - b;"
-    yield f"  const bool whole = {' && '.join(['far', f'rest >= {line}', *alike])};"
-    yield "  const bool past = whole && !ahead;"
+    yield f"{indent}{{ const bool far = {names.is_far(nest)};"
+    yield f"{indent}for (s64 b = {start}, e; b < {stop}; b = e) {{"
+    yield f"{indent}  const s64 ahead = (-(s64)({first} + b) & {LINE - 1}) / {own};"
+    yield f"{indent}  const s64 rest = {stop} - b;"
+    yield f"{indent}  const bool whole = {' && '.join(['far', f'rest >= {line}', *alike])};"
+    yield f"{indent}  const bool past = whole && !ahead;"
     piece = f"earlier({most}, rest / {line} * {line})"
-    yield f"  e = !whole ? {stop} : b + (ahead ? ahead : {piece});"
+    yield f"{indent}  e = !whole ? {stop} : b + (ahead ? ahead : {piece});"
     for place, (name, type_) in enumerate(zip(nest.streams, types, strict=True)):
-        yield f"  alignas({LINE}) {type_} x{place}_[{most}];"
-        yield f"  {type_}* const w{place} = past ? x{place}_ - b : {rows[name]};"
+        yield f"{indent}  alignas({LINE}) {type_} x{place}_[{most}];"
+        yield f"{indent}  {type_}* const w{place} = past ? x{place}_ - b : {rows[name]};"
     yield SIMD
-    yield f"  for (s64 i{level} = b; i{level} < e; ++i{level}) {{"
+    yield f"{indent}  for (s64 i{level} = b; i{level} < e; ++i{level}) {{"
     yield from body
-    yield "  }"
-    yield "  if (past) {"
+    yield f"{indent}  }}"
+    yield f"{indent}  if (past) {{"
     for place, (name, size) in enumerate(zip(nest.streams, sizes, strict=True)):
-        yield f"    stream({rows[name]} + b, x{place}_, (e - b) * {size});"
-    yield "  }"
-    yield "}}"
+        yield f"{indent}    stream({rows[name]} + b, x{place}_, (e - b) * {size});"
+    yield f"{indent}  }}"
+    yield f"{indent}}}}}"
