@@ -58,7 +58,7 @@ def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[s
         roofs.append(_roofs())
     except (KeyboardInterrupt, SystemExit):  # pyperf turns the one into the other
         console.print("Interrupted: what was measured so far is kept.")
-    return _higher(roofs)
+    return higher(roofs)
 
 
 def _rows(make: MakeCase, dtype: str, wish: Wish, say: Say) -> Iterator[Row]:
@@ -122,7 +122,7 @@ def _roofs() -> dict[str, Any]:
     return {str(count): roof.measure(count) for count in THREADS}
 
 
-def _higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
+def higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
     """Take the best of what was seen before and after: a busy moment only lowers a roof."""
     best = roofs[0]
     for other in roofs[1:]:
