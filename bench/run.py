@@ -81,7 +81,7 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
         roofs = programs.measure(programs.Wish(cases, scale, effort), keep, console)
     except KeyError as unknown:
         raise click.BadParameter(str(unknown.args[0]), param_hint="--cases") from None
-    kept.describe(roofs=programs.higher([kept.document.get("roofs", roofs), roofs]))
+    kept.describe(roofs=programs.higher([kept.document["roofs"] or roofs, roofs]))
     if not kept.rows:
         return
     plot.draw(kept.document, folder / "programs.png")
