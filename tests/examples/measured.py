@@ -43,3 +43,14 @@ def assert_close(
         np.testing.assert_allclose(
             found[name], array, rtol=tolerance, atol=tolerance * scale, err_msg=name
         )
+
+
+def assert_all_agree(case: Any, dtype: str) -> None:
+    """Hold embedded and compiled execution and each kernel against NumPy, bit for bit."""
+    expected = case.in_numpy()
+
+    assert all(array.dtype == dtype and np.ptp(array) > 0.0 for array in expected.values())
+    assert_same(run(case, None), expected)
+    assert_same(run(case, ff.cpu), expected)
+    for by_hand in case.by_hand.values():
+        assert_same(by_hand(), expected)
