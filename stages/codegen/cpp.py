@@ -10,7 +10,7 @@ from .cpp_memory import pointers, scalars, strides
 from .cpp_names import Limits, Names, stored_type
 from .cpp_nest import write_nest
 from .cpp_operations import TYPES
-from .cpp_stream import stream_function
+from .cpp_strips import stream_function
 from .integers import buffers_of, integers
 
 THREADS = """\
@@ -35,7 +35,7 @@ def write_cpp(kernel: Kernel, limits: Limits) -> str:
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
     streams = any(nest.streams for nest in kernel.nests)
-    tools = [ENDS] if kernel.tilings or streams else []
+    tools = [ENDS]
     tools += [THREADS] if kernel.tilings else []
     tools += [stream_function(limits.vector_bytes)] if streams else []
     head = [

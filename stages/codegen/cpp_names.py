@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from ..ir.bounds import Bound
-from ..ir.loops import Buffer, Kernel, Nest
+from ..ir.loops import Buffer, Kernel, Load, Nest, Store
 from ..ir.strides import Stride
 from .costs import ITEMSIZES
 from .cpp_operations import TYPES
@@ -62,8 +62,16 @@ class Names:
         return f"{self._points(nest)} >= {self.limits.parallel_from}"
 
     def is_far(self, nest: Nest) -> str:
-        """Return the test that what a nest writes past the caches is more than they hold."""
-        size = sum(ITEMSIZES[self.by_name[name].dtype] for name in nest.streams)
+        """Return the test that the fields a nest touches are more than the caches hold."""
+        touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+        whole = [
+            buffer
+            for buffer in self.kernel.buffers
+            if buffer.name in touched
+            and buffer.memory == "field"
+            and all(loop.range.dim in buffer.dims for loop in nest.loops)
+        ]
+        size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
         return f"{self._points(nest)} * {size} >= {self.limits.stream_from}"
 
     def _points(self, nest: Nest) -> str:

@@ -27,7 +27,7 @@ ROWS: Final = 4
 WORTH: Final = 0.85
 LONGEST: Final = 400
 # With fewer operations for each load a body waits for memory.
-BUSY: Final = 2
+BUSY: Final = 1
 
 
 def jammed(

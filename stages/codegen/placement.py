@@ -50,6 +50,7 @@ class Rules:
     inline: tuple[str, ...] = ()
     units: tuple[tuple[str, Dimension], ...] = ()
     jam: bool = False
+    prefetch: bool = False
 
 
 @attrs.frozen

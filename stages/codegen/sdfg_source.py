@@ -9,7 +9,7 @@ from ...runtime.errors import FieldforgeError
 from ...runtime.plan import ENTRY
 from ..ir.loops import Kernel, Nest
 from .cpp_operations import TYPES
-from .cpp_stream import SIMD
+from .cpp_strips import SIMD
 from .sdfg_graph import build_graph
 from .sdfg_names import SDFG_NAME, Names
 from .sdfg_passes import simplify

@@ -37,6 +37,7 @@ class Codegen(Stage):
         stream_from: outputs of a nest that take so many bytes are written past the caches: as much
             as the last-level cache of all cores holds if not given, never if 0.
         jam: whether several rows of a stencil may be computed together.
+        prefetch: whether rows are asked for before the loops come to them.
 
     """
 
@@ -54,6 +55,7 @@ class Codegen(Stage):
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     stream_from: int | None = None
     jam: bool = True
+    prefetch: bool = True
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
@@ -65,18 +67,19 @@ class Codegen(Stage):
         from .cpp_operations import DECLARATION
         from .interface import describe
         from .placement import Rules
+        from .prefetching import prefetch
         from .schedule import schedule
         from .streaming import stream
         from .tiling import tile
 
-        rules = Rules(self.target, self.arrays, self.inline, jam=self.jam)
+        rules = Rules(self.target, self.arrays, self.inline, jam=self.jam, prefetch=self.prefetch)
         kernel, groups = schedule(lowered, variant, rules)
         # where a call gives domains, those were compared, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         kernel = tile(kernel, rules)
         if self.stream_from != 0:
             kernel = stream(kernel, rules)
-        kernel = verify(plan_arena(kernel))
+        kernel = verify(plan_arena(prefetch(kernel, rules)))
         vector_math = self.target.vector_math and self.numerics != "strict"
         shared_cache = self.target.l3 * self.target.cores
         limits = Limits(

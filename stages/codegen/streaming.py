@@ -1,7 +1,7 @@
 """Choose the outputs that are written past the caches.
 
 A store into a line that is not in cache reads the line first: an output that nothing reads again
-costs a third of the traffic for nothing. Such rows are put together in a buffer and written by
+costs a third of the traffic for nothing. Such rows are written by
 non-temporal stores, in calls that write more than the last-level cache holds.
 """
 
@@ -31,8 +31,8 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
 
 def _marked(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
     """Mark the fields that a nest stores along whole rows."""
-    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector" or nest.loops[-2].step > 1:
-        return nest  # several rows at a time are bound by arithmetic
+    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
+        return nest
     inner = nest.loops[-1].range.dim
     stored = (row.buffer for row in nest.body if isinstance(row, Store))
     names = tuple(name for name in dict.fromkeys(stored) if fields.get(name) is inner)

@@ -203,7 +203,8 @@ class Nest:
 
     Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
     first value of each state of a scan. `streams` are the fields that are written past the caches
-    where a call writes more than they hold.
+    where a call writes more than they hold. The rows of the loads `asked` are asked for when the
+    loop around the innermost one has `ahead` steps to go before it reads them.
     """
 
     statement: int
@@ -215,6 +216,8 @@ class Nest:
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
     streams: tuple[str, ...] = ()
+    ahead: int = 0
+    asked: tuple[Row, ...] = ()
 
     @property
     def box(self) -> Ranges:

@@ -101,6 +101,9 @@ class _Printer:
         depth = len(nest.loops)
         if nest.streams:
             yield f"  past the caches: {', '.join(nest.streams)}"
+        if nest.asked:
+            rows = ", ".join(f"%{row}" for row in nest.asked)
+            yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
         yield from self._rows(nest, 0)
         for level, loop in enumerate(nest.loops, start=1):
             way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"

@@ -55,7 +55,7 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
     value = graph.map("mul", (graph.shift(u, J, -1), bottom))
     fields = [("u", REAL, dims), ("bottom", REAL, (K,)), ("out", REAL, dims)]
     lowered = make_program("one", graph, fields, [("out", whole("out", dims), value)])
-    stage = Codegen(target=TARGET, parallel_from=1000, stream_from=0)
+    stage = Codegen(target=TARGET, parallel_from=1000, stream_from=0, prefetch=False)
     source = stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].source
     assert source.partition("  {  // nest 0\n")[2] == (
         "  if (n5 < n6 && n7 < n8 && n9 < n10) {\n"
@@ -64,13 +64,29 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "    for (s64 i0 = n9; i0 < n10; ++i0) {\n"
         "      for (s64 i1 = n7; i1 < n8; ++i1) {\n"
         "        const f64 v1 = p1[i0 * n2];\n"
-        "        f64* const r0 = p0 + (i1 - 1) * n0 + i0 * n1;\n"
-        "        f64* const r1 = p2 + i1 * n3 + i0 * n4;\n"
+        '        f64* r0 = p0 + (i1 - 1) * n0 + i0 * n1; asm("" : "+r"(r0));\n'
+        '        f64* r1 = p2 + i1 * n3 + i0 * n4; asm("" : "+r"(r1));\n'
+        "        {\n"
+        "          s64 b = n5, e = earlier(n6, b + 4);\n"
+        "          for (; b < n6; b = e, e = earlier(n6, b + 4)) {\n"
+        "            if (e - b == 4) {\n"
         "#pragma omp simd\n"
-        "        for (s64 i2 = n5; i2 < n6; ++i2) {\n"
-        "          const f64 v0 = r0[i2];\n"
-        "          const f64 v2 = v0 * v1;\n"
-        "          r1[i2] = v2;\n"
+        "              for (s64 l = 0; l < 4; ++l) {\n"
+        "                const s64 i2 = b + l;\n"
+        "                const f64 v0 = r0[i2];\n"
+        "                const f64 v2 = v0 * v1;\n"
+        "                r1[i2] = v2;\n"
+        "              }\n"
+        "            } else {\n"
+        "#pragma omp simd\n"
+        "              for (s64 l = 0; l < 4; ++l) if (l < e - b) {\n"
+        "                const s64 i2 = b + l;\n"
+        "                const f64 v0 = r0[i2];\n"
+        "                const f64 v2 = v0 * v1;\n"
+        "                r1[i2] = v2;\n"
+        "              }\n"
+        "            }\n"
+        "          }\n"
         "        }\n"
         "  }}}}\n"
         "  return 0;\n"
