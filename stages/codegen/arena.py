@@ -16,7 +16,8 @@ ALIGNMENT = 64
 def plan_arena(kernel: Kernel) -> Kernel:
     """Give every array of the kernel a slot; the workspace is the sum of the slots.
 
-    A slot of tile arrays is there once for each thread.
+    A slot of tile arrays is there once for each thread; these slots come last, and those of one
+    thread lie together: what caches fetch beyond the end of a row is not what another one writes.
     """
     lives = lives_of(kernel.nests)
     slots: list[_Slot] = []
@@ -28,8 +29,13 @@ def plan_arena(kernel: Kernel) -> Kernel:
             buffers.append(attrs.evolve(buffer, slot=place))
         else:
             buffers.append(buffer)
+    order = sorted(range(len(slots)), key=lambda place: slots[place].of_tiles)
+    buffers = [
+        attrs.evolve(each, slot=order.index(each.slot)) if each.slot >= 0 else each
+        for each in buffers
+    ]
     copies = {True: kernel.threads, False: 1}
-    sizes = tuple(multiply(slot.size, copies[slot.of_tiles]) for slot in slots)
+    sizes = tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
     workspace: Bound = Const(0)
     for size in sizes:
         workspace = add(workspace, size)

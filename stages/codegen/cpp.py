@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...runtime.plan import ENTRY
 from ..ir.loops import Buffer, Cut, Kernel, Nest, Tiling
-from .cpp_memory import pointers, scalars, strides
+from .cpp_memory import own_slots, pointers, scalars, strides
 from .cpp_names import Limits, Names, stored_type
 from .cpp_nest import write_nest
 from .cpp_operations import TYPES
@@ -82,9 +82,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({largest})"
     yield "  {"
     arrays = _tile_arrays(names, tiling)
-    for slot in dict.fromkeys(array.slot for array in arrays):
-        size = f"({names.bound(kernel.slots[slot])} / {kernel.threads})"
-        yield f"  char* const own{slot} = slot{slot} + omp_get_thread_num() * {size};"
+    yield from own_slots(names)
     for array in arrays:
         yield from strides(names, array)
     collapse = f" collapse({len(tiling.cuts)})" if len(tiling.cuts) > 1 else ""

@@ -64,6 +64,21 @@ class BodyText:
             if here and not isinstance(row, NAMELESS):
                 yield indent + self._line(number, row, kept or {})
 
+    def usual(self, indent: str) -> Iterator[str]:
+        """Write anew what stands around the innermost loop, with the usual values of conditions."""
+        values = dict(self.nest.usual)
+        changed = set(values)
+        for number, row in enumerate(self.nest.body):
+            if number in values:
+                yield f"{indent}const b8 {self._name(number)} = {str(values[number]).lower()};"
+            elif row.level < len(self.dims) and not changed.isdisjoint(row.operands):
+                changed.add(number)
+                yield indent + self._line(number, row, {})
+
+    def is_usual(self) -> str:
+        """Return the test that all conditions have their usual values."""
+        return " && ".join(f"{'' if value else '!'}v{row}" for row, value in self.nest.usual)
+
     def states(self, indent: str) -> Iterator[str]:
         """Define the states of a scan before its loop."""
         for k, (dtype, row) in enumerate(self.nest.states):

@@ -48,6 +48,19 @@ def pointers(names: Names) -> Iterator[str]:
             yield f"  {type_}* const {name} = ({type_}*)slot{buffer.slot}{origin};"
 
 
+def own_slots(names: Names) -> Iterator[str]:
+    """Name the slots of the arrays that one thread has for its tiles."""
+    kernel = names.kernel
+    places = sorted({buffer.slot for buffer in kernel.buffers if buffer.memory == "tile"})
+    sizes = {place: f"{names.bound(kernel.slots[place])} / {kernel.threads}" for place in places}
+    if places:
+        of_one = " + ".join(sizes.values())
+        offset = f"slot{places[0]} + omp_get_thread_num() * ({of_one})"
+    for place, size in sizes.items():
+        yield f"  char* const own{place} = {offset};"
+        offset = f"own{place} + {size}"
+
+
 def strides(names: Names, buffer: Buffer) -> Iterator[str]:
     """Define the strides of an array, rows of the innermost dimension first."""
     name = names.buffers[buffer.name]

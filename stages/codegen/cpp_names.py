@@ -62,8 +62,12 @@ class Names:
         return f"{self._points(nest)} >= {self.limits.parallel_from}"
 
     def is_far(self, nest: Nest) -> str:
-        """Return the test that the fields a nest touches are more than the caches hold."""
-        touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+        """Return the test that the fields that a call touches are more than the caches hold.
+
+        They are taken for as large as what the nest walks.
+        """
+        bodies = (row for each in self.kernel.nests for row in each.body)
+        touched = {row.buffer for row in bodies if isinstance(row, Load | Store)}
         whole = [
             buffer
             for buffer in self.kernel.buffers

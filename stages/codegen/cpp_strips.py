@@ -76,7 +76,14 @@ class Strips:
         yield from self._asked()
         yield from self._kept()
         kept = {row: array for row, (array, _) in self.stored.items()}
+        if self.nest.usual:
+            yield f"{indent}      if ({self.body.is_usual()}) {{"
+            yield from self.body.usual(f"{indent}        ")
+            yield from self._strip(part, kept, "{")
+            yield f"{indent}      }} else {{"
         yield from self._strip(part, kept, "{")
+        if self.nest.usual:
+            yield f"{indent}      }}"
         yield from self._written()
         yield f"{indent}    }} else {{"
         yield from self._strip(part, {}, "if (l < e - b) {")

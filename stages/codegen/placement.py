@@ -51,6 +51,7 @@ class Rules:
     units: tuple[tuple[str, Dimension], ...] = ()
     jam: bool = False
     prefetch: bool = False
+    unswitch: bool = False
 
 
 @attrs.frozen

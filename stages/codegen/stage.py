@@ -34,10 +34,11 @@ class Codegen(Stage):
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises `exp`,
             `log`, `pow`, `sin` and `cos` (within 4 ulp); 'fast' lets the compiler reorder sums and
             multiply by reciprocals.
-        stream_from: outputs of a nest that take so many bytes are written past the caches: as much
-            as the last-level cache of all cores holds if not given, never if 0.
+        stream_from: calls that touch so many bytes write past the caches what they do not read:
+            as much as the last-level cache of all cores holds if not given, never if 0.
         jam: whether several rows of a stencil may be computed together.
         prefetch: whether rows are asked for before the loops come to them.
+        unswitch: whether usual levels have a loop without the conditions of other ones.
 
     """
 
@@ -56,6 +57,7 @@ class Codegen(Stage):
     stream_from: int | None = None
     jam: bool = True
     prefetch: bool = True
+    unswitch: bool = True
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
@@ -71,15 +73,23 @@ class Codegen(Stage):
         from .schedule import schedule
         from .streaming import stream
         from .tiling import tile
+        from .unswitching import unswitch
 
-        rules = Rules(self.target, self.arrays, self.inline, jam=self.jam, prefetch=self.prefetch)
+        rules = Rules(
+            self.target,
+            self.arrays,
+            self.inline,
+            jam=self.jam,
+            prefetch=self.prefetch,
+            unswitch=self.unswitch,
+        )
         kernel, groups = schedule(lowered, variant, rules)
         # where a call gives domains, those were compared, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         kernel = tile(kernel, rules)
         if self.stream_from != 0:
             kernel = stream(kernel, rules)
-        kernel = verify(plan_arena(prefetch(kernel, rules)))
+        kernel = verify(plan_arena(unswitch(prefetch(kernel, rules), rules)))
         vector_math = self.target.vector_math and self.numerics != "strict"
         shared_cache = self.target.l3 * self.target.cores
         limits = Limits(

@@ -2,7 +2,7 @@
 
 A store into a line that is not in cache reads the line first: an output that nothing reads again
 costs a third of the traffic for nothing. Such rows are written by
-non-temporal stores, in calls that write more than the last-level cache holds.
+non-temporal stores, in calls that touch more than the last-level cache holds.
 """
 
 from __future__ import annotations

@@ -204,7 +204,8 @@ class Nest:
     Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
     first value of each state of a scan. `streams` are the fields that are written past the caches
     where a call writes more than they hold. The rows of the loads `asked` are asked for when the
-    loop around the innermost one has `ahead` steps to go before it reads them.
+    loop around the innermost one has `ahead` steps to go before it reads them. Innermost loops are
+    written a second time for where each of the conditions `usual` has the value given.
     """
 
     statement: int
@@ -218,6 +219,7 @@ class Nest:
     streams: tuple[str, ...] = ()
     ahead: int = 0
     asked: tuple[Row, ...] = ()
+    usual: tuple[tuple[Row, bool], ...] = ()
 
     @property
     def box(self) -> Ranges:

@@ -104,6 +104,9 @@ class _Printer:
         if nest.asked:
             rows = ", ".join(f"%{row}" for row in nest.asked)
             yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
+        if nest.usual:
+            values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
+            yield f"  loops of their own where {values}"
         yield from self._rows(nest, 0)
         for level, loop in enumerate(nest.loops, start=1):
             way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"
