@@ -85,7 +85,11 @@ class BodyText:
             yield f"{indent}{TYPES[dtype][0]} s{k} = {self._operand(row)};"
 
     def pointers(self, indent: str) -> Iterator[str]:
-        """Define the rows: all indices but the innermost are added up outside its loop."""
+        """Define the rows: all indices but the innermost are added up outside its loop.
+
+        Compilers would rather hold the parts of an address that a table tells, and add them up for
+        each strip: an empty instruction keeps the sum in one place.
+        """
         if self.later:
             for number in self._indices():
                 yield indent + self._line(number, self.nest.body[number], {})
@@ -97,7 +101,9 @@ class BodyText:
                 if dim is not self.dims[-1] and (index := self._index(dim, *places[axis])) != "0"
             ]
             address = " + ".join([self.names.buffers[name], *terms])
-            yield f"{indent}{stored_type(buffer)}* {row} = {address};{_summed(row)}"
+            is_told = any(place is not None for place, _ in places)
+            held = f' asm("" : "+r"({row}));' if is_told else ""
+            yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
 
     def stored(self) -> dict[str, str]:
         """Return each row that is written past the caches, and its buffer."""
@@ -220,8 +226,3 @@ class BodyText:
     def _moves(self, number: Row) -> bool:
         """Tell whether a row changes with the loop around the innermost one."""
         return self.nest.body[number].level == len(self.dims) - 1
-
-
-def _summed(row: str) -> str:
-    """Keep a sum in one place: compilers would rather hold its parts and add them up each time."""
-    return f' asm("" : "+r"({row}));'

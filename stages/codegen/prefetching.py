@@ -16,7 +16,7 @@ from ..ir.loops import Kernel, Load, Nest, Row
 from .placement import Rules
 
 # How many steps of the loop around lie between asking and reading: columns are short.
-NEXT: Final = 1
+NEXT: Final = 2
 COLUMNS: Final = 8
 
 
@@ -45,7 +45,7 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
         if offset is None or (rest, offset + step) not in read:
             asked.setdefault((rest, offset), row)
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
-    ahead = COLUMNS if is_column else NEXT
+    ahead = COLUMNS if is_column else max(1, NEXT // around.step)
     return attrs.evolve(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
 
 
