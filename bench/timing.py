@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 import pyperf
+from peer.undisturbed import undisturbed
 
 
 class GaveUpError(Exception):
@@ -47,10 +48,11 @@ def timed(call: Callable[[], object]) -> TimeCalls:
 
     def time_calls(loops: int) -> float:
         call()
-        begin = pyperf.perf_counter()
-        for _ in range(loops):
-            call()
-        return pyperf.perf_counter() - begin
+        with undisturbed():
+            begin = pyperf.perf_counter()
+            for _ in range(loops):
+                call()
+            return pyperf.perf_counter() - begin
 
     return time_calls
 

@@ -64,8 +64,8 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "    for (s64 i0 = n9; i0 < n10; ++i0) {\n"
         "      for (s64 i1 = n7; i1 < n8; ++i1) {\n"
         "        const f64 v1 = p1[i0 * n2];\n"
-        '        f64* r0 = p0 + (i1 - 1) * n0 + i0 * n1; asm("" : "+r"(r0));\n'
-        '        f64* r1 = p2 + i1 * n3 + i0 * n4; asm("" : "+r"(r1));\n'
+        "        f64* r0 = p0 + (i1 - 1) * n0 + i0 * n1;\n"
+        "        f64* r1 = p2 + i1 * n3 + i0 * n4;\n"
         "        {\n"
         "          s64 b = n5, e = earlier(n6, b + 4);\n"
         "          for (; b < n6; b = e, e = earlier(n6, b + 4)) {\n"

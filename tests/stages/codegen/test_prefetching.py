@@ -55,13 +55,13 @@ def asked(loops: str) -> list[tuple[str, ...]]:
 def test_of_a_stencil_the_foremost_rows_are_asked_for() -> None:
     backend = ff.cpu.with_options(jam=False)
     loops = diffuse.with_backend(backend).trace(until="codegen")["codegen"].loops
-    assert asked(loops) == [("1 of J", "coeff[0, 0, 0]", "u[0, 2, 0]")]
+    assert asked(loops) == [("2 of J", "coeff[0, 0, 0]", "u[0, 2, 0]")]
 
 
 def test_a_sweep_asks_for_the_next_level_in_its_direction() -> None:
     trace = sweep.with_backend(ff.cpu).trace(until="codegen")["codegen"]
-    assert ("1 of K", "u[0, 0, 0]") in asked(trace.loops)
-    assert re.search(r"const s64 j\d = later\(n\d+, i\d - 1\);", trace.text)
+    assert ("2 of K", "u[0, 0, 0]") in asked(trace.loops)
+    assert re.search(r"const s64 j\d = later\(n\d+, i\d - 2\);", trace.text)
 
 
 @pytest.mark.needs_compiler
