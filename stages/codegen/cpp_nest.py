@@ -22,7 +22,7 @@ from ..ir.loops import (
     Tiling,
 )
 from .cpp_names import Names, stored_type
-from .cpp_operations import TYPES, express, literal, vectorised
+from .cpp_operations import TYPES, express, literal, vectorised, written_out
 from .cpp_stream import SIMD, streamed
 
 
@@ -219,6 +219,8 @@ class _Rows:
             written = express(row.op, row.dtype, args, dtypes)
             if self.names.limits.vector_math:
                 written = vectorised(row.op, row.dtype, args, dtypes) or written
+            if self.names.limits.own_math:
+                written = written_out(row.op, row.dtype, args, dtypes) or written
             self.names.functions.update(written.functions)
             return written.text
         raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")

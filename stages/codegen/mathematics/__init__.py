@@ -1,0 +1,48 @@
+"""Transcendental functions as C++ without branches or tables, for loops that compilers vectorise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from . import exponential as e
+from . import tools
+
+_TEXTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "tools": (tools.TOOLS, ()),
+    "precise": (tools.PRECISE, ("tools",)),
+    "exp_f64": (e.EXP_F64, ("tools",)),
+    "exp_f32": (e.EXP_F32, ("tools",)),
+    "log_f64": (e.LOG_F64, ("tools",)),
+    "log_f32": (e.LOG_F32, ("tools",)),
+    "power_cases": (e.POWER_CASES, ("tools",)),
+    "pow_f64": (e.POW_F64, ("precise", "exp_f64", "power_cases")),
+    "pow_f32": (e.POW_F32, ("power_cases",)),
+}
+NAMES: Final = tuple(name for name in _TEXTS if name.endswith(("_f32", "_f64")))
+_PLACES: Final = {name: place for place, name in enumerate(_TEXTS)}
+
+
+def is_written(name: str) -> bool:
+    """Tell whether there is a function of that name.
+
+    >>> is_written("exp_f64"), is_written("gamma_f64")
+    (True, False)
+    """
+    return name in _TEXTS
+
+
+def function(name: str) -> tuple[tuple[str, str], ...]:
+    """Return a function and those that it calls, by names that sort in the order of definition.
+
+    >>> [name for name, _ in function("pow_f32")]
+    ['00 tools', '06 power_cases', '08 pow_f32']
+    """
+    found = {name}
+    waiting: Sequence[str] = (name,)
+    while waiting:
+        waiting = tuple(need for each in waiting for need in _TEXTS[each][1] if need not in found)
+        found.update(waiting)
+    return tuple(
+        (f"{_PLACES[each]:02} {each}", _TEXTS[each][0]) for each in sorted(found, key=_PLACES.get)  # type: ignore[arg-type]
+    )
