@@ -22,8 +22,8 @@ EACH f64 exp_rest(f64 r, f64 r2) {  // of which e^r = 1 + r + r^2 rest
   return fused(fused(e, r4, fused(d, r2, c)), r4, fused(b, r2, a));
 }
 EACH f64 scaled(f64 a, f64 shifted) {  // by 2 to an integer in two steps: it may lie beyond the exponents
-  const u64 n = bits(shifted), half = n >> 1;
-  return held(a * number(half << 52)) * number((n - half) << 52);
+  const u32 n = u32(bits(shifted)), half = n >> 1;
+  return held(a * number(u64(half << 20) << 32)) * number(u64((n - half) << 20) << 32);
 }
 EACH f64 exp_f64(f64 a) {
   const f64 shifted = held(fused(a, 0x1.71547652b82fep+0, 0x1.80000000007fep+52));
@@ -36,8 +36,8 @@ EACH f64 exp_f64(f64 a) {
 
 EXP_F32: Final = """\
 EACH f32 scaled(f32 a, f32 shifted) {
-  const u32 n = bits(shifted), half = n >> 1;
-  return held(a * number(half << 23)) * number((n - half) << 23);
+  const u16 n = u16(bits(shifted)), half = u16(n >> 1);
+  return held(a * number(u32(u16(half << 7)) << 16)) * number(u32(u16((n - half) << 7)) << 16);
 }
 EACH f32 exp_f32(f32 a) {
   const f32 shifted = held(fused(a, 0x1.715476p+0f, 0x1.8001fcp+23f)), n = shifted - 0x1.8001fcp+23f;
