@@ -51,9 +51,9 @@ EACH f32 exp_f32(f32 a) {
 
 LOG_F64: Final = """\
 EACH f64 log_f64(f64 a) {
-  const bool small = a < 0x1p-1022;
-  const u64 ia = bits(small ? a * 0x1p+54 : a), ik = ia + 0x00095f619980c433;
-  const f64 k = number(ik >> 52 | 0x4330000000000000) - (small ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52);
+  const f64 unit = a < 0x1p-1022 ? 0x1p+54 : 1.0, bias = a < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
+  const u64 ia = bits(a * unit), ik = ia + 0x00095f619980c433;
+  const f64 k = number(ik >> 52 | 0x4330000000000000) - bias;
   const f64 f = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000) - 1.0;
   const f64 s = f / (2.0 + f), z = s * s, z2 = z * z, h = 0.5 * f * f;
   const f64 b = fused(0x1.c71c52060f474p-3, z, 0x1.24924941f4f0cp-2);
@@ -61,15 +61,16 @@ EACH f64 log_f64(f64 a) {
   const f64 d = fused(fused(0x1.2f0633aca8089p-3, z2, c), z2, b);
   const f64 p = fused(d, z2, fused(0x1.999999997fd78p-2, z, 0x1.5555555555592p-1)) * z;
   const f64 rest = held(held(h - fused(s, h + p, k * 0x1.ef35793c7673p-45)) - f);
-  const f64 y = fused(k, 0x1.62e42fefa38p-1, -rest);
-  return a > 0.0 && a < __builtin_inf() ? y : a < 0.0 ? __builtin_nan("") : a == 0.0 ? -__builtin_inf() : a;
+  const f64 y = a < __builtin_inf() ? fused(k, 0x1.62e42fefa38p-1, -rest) : a;
+  const f64 n = a == 0.0 ? -__builtin_inf() : __builtin_nan("");
+  return a > 0.0 ? y : n;
 }"""
 
 LOG_F32: Final = """\
 EACH f32 log_f32(f32 a) {
-  const bool small = a < 0x1p-126f;
-  const u32 ia = bits(small ? a * 0x1p+25f : a), ik = ia + 0x004afb0d;
-  const f32 k = f32(s32(ik >> 23) - (small ? 152 : 127));
+  const f32 unit = a < 0x1p-126f ? 0x1p+25f : 1.0f, bias = a < 0x1p-126f ? 152.0f : 127.0f;
+  const u32 ia = bits(a * unit), ik = ia + 0x004afb0d;
+  const f32 k = f32(s32(ik >> 23)) - bias;
   const f32 f = number(ia - (ik & 0xff800000) + 0x3f800000) - 1.0f, f2 = f * f, f4 = f2 * f2;
   const f32 b = fused(-0x1.ffffeep-3f, f, 0x1.555546p-2f);
   const f32 c = fused(-0x1.5562e4p-3f, f, 0x1.99a546p-3f);
@@ -77,8 +78,9 @@ EACH f32 log_f32(f32 a) {
   const f32 e = fused(-0x1.e2e9cp-4f, f, 0x1.e650a4p-4f);
   const f32 p = fused(fused(fused(0x1.1b42c8p-4f, f2, e), f2, d), f4, fused(c, f2, b)) * f;
   const f32 rest = fused(p, f2, fused(-0.5f, f2, k * 0x1.7f7d1cp-20f));
-  const f32 y = fused(k, 0x1.62e4p-1f, held(f + rest));
-  return a > 0.0f && a < __builtin_inff() ? y : a < 0.0f ? __builtin_nanf("") : a == 0.0f ? -__builtin_inff() : a;
+  const f32 y = a < __builtin_inff() ? fused(k, 0x1.62e4p-1f, held(f + rest)) : a;
+  const f32 n = a == 0.0f ? -__builtin_inff() : __builtin_nanf("");
+  return a > 0.0f ? y : n;
 }"""
 
 # C99, annex F.9.4.4, for a base and an exponent of which `r` is the power of the sizes.
@@ -97,8 +99,9 @@ POW_F64: Final = """\
 EACH f64 pow_f64(f64 a, f64 b) {
   const f64 size = __builtin_fabs(a);
   const bool small = size < 0x1p-1022;
-  const u64 ia = bits(small ? size * 0x1p+54 : size), ik = ia + 0x00095f619980c433;
-  const f64 k = number(ik >> 52 | 0x4330000000000000) - (small ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52);
+  const f64 unit = small ? 0x1p+54 : 1.0, bias = small ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
+  const u64 ia = bits(size * unit), ik = ia + 0x00095f619980c433;
+  const f64 k = number(ik >> 52 | 0x4330000000000000) - bias;
   const f64 m = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000), f = m - 1.0;
   const f64 th = held(m + 1.0), tl = m - held(th - 1.0), per = 1.0 / th;
   const f64 sh = f * per, sl = (precise(-sh, th, f) - sh * tl) * per;
