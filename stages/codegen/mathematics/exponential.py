@@ -86,12 +86,16 @@ EACH f32 log_f32(f32 a) {
 # C99, annex F.9.4.4, for a base and an exponent of which `r` is the power of the sizes.
 POWER_CASES: Final = """\
 EACH f64 power_cases(f64 a, f64 b, f64 r) {
-  const f64 e = __builtin_fabs(b), t = held(e + 0x1p+52);
-  const bool whole = e >= 0x1p+52 || t - 0x1p+52 == e;
-  const u64 unit = e < 0x1p+52 ? bits(t) : e < 0x1p+53 ? bits(e) : 0;
-  const f64 s = number(bits(r) ^ ((whole ? unit : 0) << 63 & bits(a)));
-  const f64 y = a < 0.0 && a > -__builtin_inf() && !whole ? __builtin_nan("") : s;
-  return b == 0.0 || a == 1.0 || (a == -1.0 && e == __builtin_inf()) ? 1.0 : y;
+  const f64 size = __builtin_fabs(b), e = size > 0x1p+52 ? 0x1p+52 : size;
+  const f64 less = size > 0x1p+53 ? 0x1p+53 : size, half = 0.5 * less;
+  const f64 part = held(e + 0x1p+52) - 0x1p+52 - e;  // 0 if b is an integer
+  const f64 odd = held(half + 0x1p+52) - 0x1p+52 - half;  // and this if it is an even one
+  const u64 flips = odd != 0.0 ? 0x8000000000000000 : 0, flip = part == 0.0 ? flips : 0;
+  const f64 s = number(bits(r) | (bits(a) & flip)), none = part == 0.0 ? s : __builtin_nan("");
+  const f64 below = a < 0.0 ? none : s, y = a == -__builtin_inf() ? s : below;
+  const f64 turn = size == __builtin_inf() ? 1.0 : y, one = a == -1.0 ? turn : y;
+  const f64 same = a == 1.0 ? 1.0 : one;
+  return b == 0.0 ? 1.0 : same;
 }"""
 
 # The logarithm to 2^-65 in two numbers, s = (m - 1) / (m + 1) and all that is more than its 11th part too.
@@ -117,15 +121,14 @@ EACH f64 pow_f64(f64 a, f64 b) {
   const f64 mh = held(2.0 * sh + xh), ml = (xh - held(mh - 2.0 * sh)) + fused(2.0, sl, xl);
   const f64 kh = k * 0x1.62e42fefa38p-1, yh = held(kh + mh);
   const f64 yl = (mh - held(yh - kh)) + fused(k, 0x1.ef35793c7673p-45, ml);
-  const f64 lh = size == 0.0 ? -__builtin_inf() : size < __builtin_inf() ? yh : size;
-  const f64 most = b > 0x1p+100 ? 0x1p+100 : b, c = most < -0x1p+100 ? -0x1p+100 : most;
-  const f64 ph = c * lh, pl = fused(c, yl, precise(c, yh, -ph));
-  const f64 low = ph < -800.0 ? -800.0 : ph, x = low > 800.0 ? 800.0 : low;
-  const f64 shifted = held(fused(x, 0x1.71547652b82fep+0, 0x1.80000000007fep+52));
+  const f64 some = size < __builtin_inf() ? yh : size, lh = size == 0.0 ? -__builtin_inf() : some;
+  const f64 ph = b * lh, pl = fused(b, yl, precise(b, yh, -ph));
+  const f64 shifted = held(fused(ph, 0x1.71547652b82fep+0, 0x1.80000000007fep+52));
   const f64 n = shifted - 0x1.80000000007fep+52;
-  const f64 rh = fused(n, -0x1.62e42fefa38p-1, x), rl = fused(n, -0x1.ef35793c7673p-45, ph == x ? pl : 0.0);
+  const f64 rh = fused(n, -0x1.62e42fefa38p-1, ph), rl = fused(n, -0x1.ef35793c7673p-45, pl);
   const f64 r = held(rh + rl), r2 = r * r, e = r + fused(exp_rest(r, r2), r2, held(rh - r) + rl);
-  return power_cases(a, b, scaled(held(1.0 + held(e)), shifted));
+  const f64 x = scaled(held(1.0 + held(e)), shifted), y = ph > 710.0 ? __builtin_inf() : x;
+  return power_cases(a, b, ph < -746.0 ? 0.0 : y);
 }"""
 
 # In float64: a product of a logarithm with 45 bits and a power of two with 34 are right in float32.
@@ -140,13 +143,13 @@ EACH f32 pow_f32(f32 a, f32 b) {
   const f64 l1 = fused(0x1.a61a2feb5230bp-2, z, 0x1.2776c291b8d47p-1);
   const f64 l2 = fused(0x1.21b33edc32041p-2, z, 0x1.47952a4eeb0c5p-2);
   const f64 y = fused(s, fused(fused(l2, z2, l1), z2, l0), k);
-  const f64 p = c * (size == 0.0 ? -__builtin_inf() : size < __builtin_inf() ? y : size);
-  const f64 low = p < -300.0 ? -300.0 : p, x = low > 300.0 ? 300.0 : low;
-  const f64 shifted = held(x + 0x1.8p+52), r = x - held(shifted - 0x1.8p+52), r2 = r * r;
+  const f64 some = size < __builtin_inf() ? y : size, p = c * (size == 0.0 ? -__builtin_inf() : some);
+  const f64 shifted = held(p + 0x1.80000000003ffp+52), r = p - held(shifted - 0x1.80000000003ffp+52), r2 = r * r;
   const f64 e0 = fused(0x1.62e42fef6ccf9p-1, r, 0x1.ffffffffa70c6p-1);
   const f64 e1 = fused(0x1.c6b08e06f991fp-5, r, 0x1.ebfbe0aa0b7f9p-3);
   const f64 e2 = fused(0x1.5d8715aa5b42dp-10, r, 0x1.3b29d8b5f51d7p-7);
   const f64 e3 = fused(0x1.00f7b681fe252p-16, r, 0x1.446c7d566ffc0p-13);
   const f64 e = fused(fused(e3, r2, e2), r2 * r2, fused(e1, r2, e0));
-  return f32(power_cases(f64(a), c, e * number((bits(shifted) + 1023) << 52)));
+  const f64 x = e * number(bits(shifted) << 52), most = p > 300.0 ? __builtin_inf() : x;
+  return f32(power_cases(f64(a), c, p < -300.0 ? 0.0 : most));
 }"""
