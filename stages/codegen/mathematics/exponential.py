@@ -53,7 +53,7 @@ LOG_F64: Final = """\
 EACH f64 log_f64(f64 a) {
   const f64 unit = a < 0x1p-1022 ? 0x1p+54 : 1.0, bias = a < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
   const u64 ia = bits(a * unit), ik = ia + 0x00095f619980c433;
-  const f64 k = number(ik >> 52 | 0x4330000000000000) - bias;
+  const f64 k = number(u64(u32(ik >> 52)) | 0x4330000000000000) - bias;
   const f64 f = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000) - 1.0;
   const f64 s = f / (2.0 + f), z = s * s, z2 = z * z, h = 0.5 * f * f;
   const f64 b = fused(0x1.c71c52060f474p-3, z, 0x1.24924941f4f0cp-2);
@@ -70,7 +70,7 @@ LOG_F32: Final = """\
 EACH f32 log_f32(f32 a) {
   const f32 unit = a < 0x1p-126f ? 0x1p+25f : 1.0f, bias = a < 0x1p-126f ? 152.0f : 127.0f;
   const u32 ia = bits(a * unit), ik = ia + 0x004afb0d;
-  const f32 k = f32(s32(ik >> 23)) - bias;
+  const f32 k = f32(s32(u16(ik >> 23))) - bias;
   const f32 f = number(ia - (ik & 0xff800000) + 0x3f800000) - 1.0f, f2 = f * f, f4 = f2 * f2;
   const f32 b = fused(-0x1.ffffeep-3f, f, 0x1.555546p-2f);
   const f32 c = fused(-0x1.5562e4p-3f, f, 0x1.99a546p-3f);
