@@ -106,6 +106,23 @@ FITS: Final = {
     # log2 m = s P(z), and 2^r = P(r)
     "pow f32, log2": Fit(lambda z: _atanh(z) / mpmath.log(2), lambda z: mpf(1) / 3, mpf(0), S2, 5),
     "pow f32, exp2": Fit(lambda r: mpf(2) ** r, lambda r: mpf(1), mpf(-1) / 2, mpf(1) / 2, 7),
+    # atan u = u + u z P(z), asin u likewise, z = u^2
+    "arctan f64": Fit(
+        _series(lambda z: mpmath.hyp2f1(mpf(1) / 2, 1, mpf(3) / 2, -z), 1),
+        lambda z: z,
+        mpf(0),
+        (ROOT - 1) ** 2 * mpf("1.0001"),
+        10,
+    ),
+    "arcsin f64": Fit(
+        _series(lambda z: mpmath.hyp2f1(mpf(1) / 2, mpf(1) / 2, mpf(3) / 2, z), 1),
+        lambda z: z,
+        mpf(0),
+        mpf(1) / 4,
+        12,
+    ),
+    # the cube root of a number from 1/2 to 4, where it begins
+    "cbrt f64": Fit(mpmath.cbrt, lambda m: 1 / mpmath.cbrt(m), mpf("0.5"), mpf(4), 5),
 }
 
 

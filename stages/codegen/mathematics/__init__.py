@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from . import exponential as e
+from . import hyperbolic as h
+from . import inverse as i
 from . import tools
+
+_ROUNDED: Final = ("sinh", "cosh", "tanh", "arctan", "arcsin", "arccos", "cbrt")
+
+
+def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return a function of float32 that is the one of float64, rounded: right but for one in 2^28."""
+    return f"EACH f32 {name}_f32(f32 a) {{ return f32({name}_f64(f64(a))); }}", (f"{name}_f64",)
+
 
 _TEXTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "tools": (tools.TOOLS, ()),
@@ -18,6 +28,16 @@ _TEXTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "power_cases": (e.POWER_CASES, ("tools",)),
     "pow_f64": (e.POW_F64, ("precise", "exp_f64", "power_cases")),
     "pow_f32": (e.POW_F32, ("power_cases",)),
+    "expm1": (h.EXPM1, ("exp_f64",)),
+    "sinh_f64": (h.SINH_F64, ("expm1",)),
+    "cosh_f64": (h.COSH_F64, ("expm1",)),
+    "tanh_f64": (h.TANH_F64, ("expm1", "precise")),
+    "arc_rest": (i.ARC_SERIES, ("tools",)),
+    "arctan_f64": (i.ARCTAN_F64, ("precise",)),
+    "arcsin_f64": (i.ARCSIN_F64, ("precise", "arc_rest")),
+    "arccos_f64": (i.ARCCOS_F64, ("precise", "arc_rest")),
+    "cbrt_f64": (i.CBRT_F64, ("precise",)),
+    **{f"{name}_f32": _in_float64(name) for name in _ROUNDED},
 }
 NAMES: Final = tuple(name for name in _TEXTS if name.endswith(("_f32", "_f64")))
 _PLACES: Final = {name: place for place, name in enumerate(_TEXTS)}
