@@ -25,8 +25,8 @@ EACH f32 held(f32 a) { asm("" : "+m"(a)); return a; }
 EACH f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 EACH f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 #else
-EACH f64 fused(f64 a, f64 b, f64 c) { return a * b + c; }
-EACH f32 fused(f32 a, f32 b, f32 c) { return a * b + c; }
+EACH f64 fused(f64 a, f64 b, f64 c) { return held(held(a * b) + c); }
+EACH f32 fused(f32 a, f32 b, f32 c) { return held(held(a * b) + c); }
 #endif
 EACH u64 bits(f64 a) { u64 b; __builtin_memcpy(&b, &a, 8); return b; }
 EACH u32 bits(f32 a) { u32 b; __builtin_memcpy(&b, &a, 4); return b; }
@@ -39,10 +39,12 @@ PRECISE: Final = """\
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 EACH f64 precise(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 #else
-EACH f64 precise(f64 a, f64 b, f64 c) {
-  const f64 p = held(a * b), u = held(a * 0x1.0000002p+27), v = held(b * 0x1.0000002p+27);
-  const f64 ah = held(u - held(u - a)), al = held(a - ah);
+EACH f64 precise(f64 a, f64 b, f64 c) {  // `a` may be so large that its split is not a number
+  const f64 unit = __builtin_fabs(a) > 0x1p+900 ? 0x1p-100 : 1.0, back = __builtin_fabs(a) > 0x1p+900 ? 0x1p+100 : 1.0;
+  const f64 x = a * unit, p = held(x * b), u = held(x * 0x1.0000002p+27), v = held(b * 0x1.0000002p+27);
+  const f64 xh = held(u - held(u - x)), xl = held(x - xh);
   const f64 bh = held(v - held(v - b)), bl = held(b - bh);
-  return held(p + c) + (held(held(held(ah * bh - p) + ah * bl) + al * bh) + al * bl);
+  const f64 lost = held(held(held(held(xh * bh) - p) + held(xh * bl)) + held(xl * bh)) + held(xl * bl);
+  return held(held(p + held(c * unit)) + held(lost)) * back;
 }
 #endif"""
