@@ -21,7 +21,7 @@ import numpy as np
 
 from fieldforge.stages.codegen import mathematics
 from fieldforge.stages.codegen.cpp_operations import LIBRARY, TYPES, VECTORISED
-from fieldforge.stages.codegen.stage import FAST, FLAGS, VECTOR_MATH
+from fieldforge.stages.codegen.stage import FLAGS, VECTOR_MATH
 from fieldforge.stages.target import Target
 
 KERNEL: Final = Path(__file__).parent / "kernels" / "mathematics.cpp"
@@ -65,9 +65,7 @@ class Function:
         return most, tuple(each[worst.value] for each in arguments)
 
 
-def compiled(
-    name: str, isa: str = "native", flags: Sequence[str] = (), compiler: str = "c++"
-) -> Function:
+def compiled(name: str, isa: str = "native", compiler: str = "c++") -> Function:
     """Compile a function of generated code with the flags of generated code."""
     op, _, type_ = name.rpartition("_")
     double, scalar = type_ == "f64", LIBRARY.get(op, op)
@@ -90,15 +88,14 @@ def compiled(
         takes = ", ".join([type_] * len(pair.split(", ")))
         declared.insert(
             0,
-            "#pragma omp declare simd notinbranch\n"
-            f'extern "C" {type_} {vector}({takes}) noexcept;',
+            f'#pragma omp declare simd notinbranch\nextern "C" {type_} {vector}({takes}) noexcept;',
         )
     source = "\n".join([*types, *texts, *declared, KERNEL.read_text()])
     target = Target.host(isa)
     with tempfile.TemporaryDirectory() as scratch:
         path, library = Path(scratch, f"{name}.cpp"), Path(scratch, f"{name}.so")
         path.write_text(source)
-        command = [compiler, *FLAGS, *target.flags, *flags, str(path), "-o", str(library)]
+        command = [compiler, *FLAGS, *target.flags, str(path), "-o", str(library)]
         subprocess.run([*command, *VECTOR_MATH, "-lquadmath", "-lm"], check=True)
         loaded = ctypes.CDLL(str(library))
     loaded.largest.restype = loaded.time_of.restype = ctypes.c_double
@@ -115,7 +112,9 @@ def drawn(function: Function, count: int, seed: int = 0) -> Iterator[tuple[np.nd
     unsigned = np.dtype(f"u{dtype.itemsize}")
 
     def anything(size: int) -> np.ndarray:
-        return numbers.integers(0, np.iinfo(unsigned).max, size, unsigned, endpoint=True).view(dtype)
+        return numbers.integers(0, np.iinfo(unsigned).max, size, unsigned, endpoint=True).view(
+            dtype
+        )
 
     def usual(size: int) -> np.ndarray:
         spread = 2.0 ** numbers.uniform(-12, 10.5, size)
@@ -197,14 +196,12 @@ def main() -> None:
     ask.add_argument("--count", type=int, default=1_000_000, help="arguments of each kind")
     ask.add_argument("--all", action="store_true", help="every number of float32")
     ask.add_argument("--isa", default="native", help="as in x86-64-v3")
-    ask.add_argument("--fast", action="store_true", help="with the flags of numerics='fast'")
     ask.add_argument("--compiler", default="c++")
     asked = ask.parse_args()
     print("| function | largest error, ulp | at | ns | libmvec | libm |")
     print("| --- " * 6 + "|")
     for name in asked.names or mathematics.NAMES:
-        flags = FAST if asked.fast else ()
-        function = compiled(name, asked.isa, flags, asked.compiler)
+        function = compiled(name, asked.isa, asked.compiler)
         most, at = errors(function, asked.count, asked.all)
         taken = times(function)
         vector = taken["vector"] if name.rpartition("_")[0] in VECTORISED else np.nan

@@ -33,8 +33,8 @@ class Codegen(Stage):
         inline: values that are computed where they are used, likewise.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises functions
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
-        mathematics: where `numerics` is not 'strict', 'own' takes the functions of `mathematics/`, whose
-            bits no library decides; 'library' those of the C library alone.
+        mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
+            'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: outputs of a nest that take so many bytes are written past the caches: as much
             as the last-level cache of all cores holds if not given, never if 0.
         jam: whether several rows of a stencil may be computed together.
@@ -80,13 +80,15 @@ class Codegen(Stage):
             kernel = stream(kernel, rules)
         kernel = verify(plan_arena(kernel))
         vector_math = self.target.vector_math and self.numerics != "strict"
+        # the functions rely on sums in the order written, and on a fast multiply-add
+        own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
         shared_cache = self.target.l3 * self.target.cores
         limits = Limits(
             self.parallel_from,
             shared_cache if self.stream_from is None else self.stream_from,
             self.target.vector_bytes,
             vector_math,
-            self.mathematics == "own" and self.numerics != "strict",
+            own_math,
         )
         source = write_cpp(kernel, limits)
         libraries = VECTOR_MATH if DECLARATION in source else ()

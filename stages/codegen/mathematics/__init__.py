@@ -20,23 +20,22 @@ def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
 
 _TEXTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "tools": (tools.TOOLS, ()),
-    "precise": (tools.PRECISE, ("tools",)),
     "exp_f64": (e.EXP_F64, ("tools",)),
     "exp_f32": (e.EXP_F32, ("tools",)),
     "log_f64": (e.LOG_F64, ("tools",)),
     "log_f32": (e.LOG_F32, ("tools",)),
     "power_cases": (e.POWER_CASES, ("tools",)),
-    "pow_f64": (e.POW_F64, ("precise", "exp_f64", "power_cases")),
+    "pow_f64": (e.POW_F64, ("exp_f64", "power_cases")),
     "pow_f32": (e.POW_F32, ("power_cases",)),
     "expm1": (h.EXPM1, ("exp_f64",)),
     "sinh_f64": (h.SINH_F64, ("expm1",)),
     "cosh_f64": (h.COSH_F64, ("expm1",)),
-    "tanh_f64": (h.TANH_F64, ("expm1", "precise")),
+    "tanh_f64": (h.TANH_F64, ("expm1",)),
     "arc_rest": (i.ARC_SERIES, ("tools",)),
-    "arctan_f64": (i.ARCTAN_F64, ("precise",)),
-    "arcsin_f64": (i.ARCSIN_F64, ("precise", "arc_rest")),
-    "arccos_f64": (i.ARCCOS_F64, ("precise", "arc_rest")),
-    "cbrt_f64": (i.CBRT_F64, ("precise",)),
+    "arctan_f64": (i.ARCTAN_F64, ("tools",)),
+    "arcsin_f64": (i.ARCSIN_F64, ("arc_rest",)),
+    "arccos_f64": (i.ARCCOS_F64, ("arc_rest",)),
+    "cbrt_f64": (i.CBRT_F64, ("tools",)),
     **{f"{name}_f32": _in_float64(name) for name in _ROUNDED},
 }
 NAMES: Final = tuple(name for name in _TEXTS if name.endswith(("_f32", "_f64")))
@@ -64,5 +63,6 @@ def function(name: str) -> tuple[tuple[str, str], ...]:
         waiting = tuple(need for each in waiting for need in _TEXTS[each][1] if need not in found)
         found.update(waiting)
     return tuple(
-        (f"{_PLACES[each]:02} {each}", _TEXTS[each][0]) for each in sorted(found, key=_PLACES.get)  # type: ignore[arg-type]
+        (f"{_PLACES[each]:02} {each}", _TEXTS[each][0])
+        for each in sorted(found, key=_PLACES.get)  # type: ignore[arg-type]
     )
