@@ -1,8 +1,9 @@
-"""Compute the polynomials of `stages/codegen/mathematics`: python bench/coefficients.py [name ...].
+"""The polynomials of `stages/codegen/mathematics`: python bench/coefficients.py [name ...].
 
-Each is the polynomial of its degree with the smallest largest error, found by Remez' exchange (Muller et al.,
-"Handbook of Floating-Point Arithmetic", 2nd edition, section 10.3) in 60 digits. `scale` is what an error of the
-polynomial becomes in the result, so that the error printed is that of the function, as a power of two.
+Each is the polynomial of its degree with the smallest largest error, found by Remez' exchange
+(Muller et al., "Handbook of Floating-Point Arithmetic", 2nd edition, section 10.3) in 60 digits.
+`scale` is what an error of the polynomial becomes in the result: the error that is printed, as a
+power of two, is one of the function. Needs mpmath, which comes with sympy.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Fit:
 
 
 def remez(fit: Fit, turns: int = 30, grid: int = 1200) -> tuple[list[Real], Real]:
-    """Return coefficients, lowest first, and the largest error on a grid that is dense at the ends."""
+    """Return coefficients, lowest first, and the largest error, on a grid dense at the ends."""
     middle, half = (fit.low + fit.high) / 2, (fit.high - fit.low) / 2
     places = [middle - half * mpmath.cos(mpmath.pi * n / (grid - 1)) for n in range(grid)]
     places = [x for x in places if fit.scale(x) != 0]
@@ -90,6 +91,14 @@ def _series(f: Callable[[Real], Real], known: int) -> Callable[[Real], Real]:
     return rest
 
 
+def _one(_: Real) -> Real:
+    return mpf(1)
+
+
+def _third(_: Real) -> Real:
+    return mpf(1) / 3
+
+
 S2: Final = ((ROOT - 1) / (ROOT + 1)) ** 2 * mpf("1.0001")
 FITS: Final = {
     # e^r = 1 + r + r^2 P(r)
@@ -104,8 +113,8 @@ FITS: Final = {
     # log m = 2 s + 2/3 s^3 + s z^2 P(z)
     "pow f64": Fit(_series(_atanh, 2), lambda z: z**2 / 2, mpf(0), S2, 7),
     # log2 m = s P(z), and 2^r = P(r)
-    "pow f32, log2": Fit(lambda z: _atanh(z) / mpmath.log(2), lambda z: mpf(1) / 3, mpf(0), S2, 5),
-    "pow f32, exp2": Fit(lambda r: mpf(2) ** r, lambda r: mpf(1), mpf(-1) / 2, mpf(1) / 2, 7),
+    "pow f32, log2": Fit(lambda z: _atanh(z) / mpmath.log(2), _third, mpf(0), S2, 5),
+    "pow f32, exp2": Fit(lambda r: mpf(2) ** r, _one, mpf(-1) / 2, mpf(1) / 2, 7),
     # atan u = u + u z P(z), asin u likewise, z = u^2
     "arctan f64": Fit(
         _series(lambda z: mpmath.hyp2f1(mpf(1) / 2, 1, mpf(3) / 2, -z), 1),

@@ -1,8 +1,8 @@
-"""Largest errors and times of the functions of generated code: python bench/mathematics.py [name ...] [--all] [--isa ...].
+"""Errors and times of the functions of generated code: python bench/mathematics.py [name ...].
 
-Errors are in units in the last place against libquadmath (float64) or the double functions of the C library (float32).
-`--all` takes every number of float32. Times are nanoseconds a value of arrays that stay in the first cache, beside the
-functions for vectors of the C library (libmvec), where it has one, and its scalar ones.
+Errors are units in the last place, against libquadmath for float64 and the double functions of the
+C library for float32, of which `--all` takes every number. Times are nanoseconds a value of arrays
+in the first cache, beside the functions for vectors of the C library (libmvec) and its scalar ones.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import argparse
 import ctypes
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ import attrs
 import numpy as np
 
 from fieldforge.stages.codegen import mathematics
-from fieldforge.stages.codegen.cpp_operations import LIBRARY, TYPES, VECTORISED
+from fieldforge.stages.codegen.cpp_operations import DECLARATION, LIBRARY, TYPES, VECTORISED
 from fieldforge.stages.codegen.stage import FLAGS, VECTOR_MATH
 from fieldforge.stages.target import Target
 
@@ -66,40 +65,49 @@ class Function:
 
 
 def compiled(name: str, isa: str = "native", compiler: str = "c++") -> Function:
-    """Compile a function of generated code with the flags of generated code."""
-    op, _, type_ = name.rpartition("_")
-    double, scalar = type_ == "f64", LIBRARY.get(op, op)
-    suffix, wide = ("", "q") if double else ("f", "")
-    pair = "a, b" if op == "pow" else "a"
-    vector = scalar + suffix if op in VECTORISED else f"__builtin_{scalar}{suffix}"
-    types = [f"typedef {meaning} {each};" for each, meaning in TYPES.values()]
-    texts = [text for _, text in mathematics.function(name)]
-    declared = [
-        f'extern "C" __float128 {scalar}q(__float128{", __float128" * (op == "pow")});' * double,
-        f"#define REAL {type_}",
-        f"#define BITS u{type_[1:]}",
-        f"#define WIDE {'__float128' if double else 'double'}",
-        f"#define OWN(a, b) {name}({pair})",
-        f"#define LIBM(a, b) __builtin_{scalar}{suffix}({pair})",
-        f"#define VECTOR(a, b) {vector}({pair})",
-        f"#define TRUE(a, b) {scalar}{wide}({', '.join(f'WIDE({each})' for each in pair.split(', '))})",
-    ]
-    if op in VECTORISED:
-        takes = ", ".join([type_] * len(pair.split(", ")))
-        declared.insert(
-            0,
-            f'#pragma omp declare simd notinbranch\nextern "C" {type_} {vector}({takes}) noexcept;',
-        )
-    source = "\n".join([*types, *texts, *declared, KERNEL.read_text()])
+    """Compile a function with the flags of generated code."""
     target = Target.host(isa)
     with tempfile.TemporaryDirectory() as scratch:
         path, library = Path(scratch, f"{name}.cpp"), Path(scratch, f"{name}.so")
-        path.write_text(source)
+        path.write_text(_source(name))
         command = [compiler, *FLAGS, *target.flags, str(path), "-o", str(library)]
         subprocess.run([*command, *VECTOR_MATH, "-lquadmath", "-lm"], check=True)
         loaded = ctypes.CDLL(str(library))
     loaded.largest.restype = loaded.time_of.restype = ctypes.c_double
     return Function(name, loaded)
+
+
+def _source(name: str) -> str:
+    """Return the kernel with the function and those that it is held against."""
+    op, _, real = name.rpartition("_")
+    scalar, operands = LIBRARY.get(op, op), ["a", "b"] if op == "pow" else ["a"]
+    single, double = scalar + "f" * (real == "f32"), real == "f64"
+    vector = single if op in VECTORISED else f"__builtin_{single}"
+    exact, wide = (f"{scalar}q", "__float128") if double else (scalar, "double")
+    pair, converted = ", ".join(operands), ", ".join(f"WIDE({each})" for each in operands)
+    lines = definitions(name)
+    if op in VECTORISED:
+        takes = ", ".join([real] * len(operands))
+        lines += [DECLARATION, f'extern "C" {real} {vector}({takes}) noexcept;']
+    if double:
+        lines.append(f'extern "C" {wide} {exact}({", ".join([wide] * len(operands))});')
+    lines += [
+        f"#define REAL {real}",
+        f"#define BITS u{real[1:]}",
+        f"#define WIDE {wide}",
+        f"#define OWN(a, b) {name}({pair})",
+        f"#define LIBM(a, b) __builtin_{single}({pair})",
+        f"#define VECTOR(a, b) {vector}({pair})",
+        f"#define TRUE(a, b) {exact}({converted})",
+        KERNEL.read_text(),
+    ]
+    return "\n".join(lines)
+
+
+def definitions(name: str) -> list[str]:
+    """Return a function, what it calls, and the types that these use."""
+    types = [f"typedef {meaning} {each};" for each, meaning in TYPES.values()]
+    return [*types, *(text for _, text in mathematics.function(name))]
 
 
 # --- arguments ----------------------------------------------------------------------------------

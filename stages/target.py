@@ -82,7 +82,7 @@ class Target:
 
     @property
     def has_fma(self) -> bool:
-        """Whether the instruction set has a fused multiply-add; a function of the C library if not."""
+        """Whether the instruction set has a fused multiply-add."""
         return self.isa not in ("x86-64", "x86-64-v2")
 
     @property

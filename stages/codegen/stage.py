@@ -31,7 +31,7 @@ class Codegen(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
-        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises functions
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
         mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.

@@ -1,4 +1,4 @@
-"""Transcendental functions as C++ without branches or tables, for loops that compilers vectorise."""
+"""Transcendental functions as C++ without branches or tables, for loops that are vectorised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDED: Final = ("sinh", "cosh", "tanh", "arctan", "arcsin", "arccos", "cbrt")
 
 
 def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return a function of float32 that is the one of float64, rounded: right but for one in 2^28."""
+    """Return a function of float32 that is the one of float64, rounded."""
     return f"EACH f32 {name}_f32(f32 a) {{ return f32({name}_f64(f64(a))); }}", (f"{name}_f64",)
 
 

@@ -1,10 +1,14 @@
 """Exponential, logarithm and power.
 
-x = n ln 2 + r is Cody and Waite's reduction (1980, "Software Manual for the Elementary Functions"):
-ln 2 in two numbers, the first so short that its product with n is exact. Adding 1.5 * 2^52 rounds to an
-integer and leaves it in the low bits, for which AVX2 has no conversion. The logarithm is the series of
-(m - 1) / (m + 1), as Tang (1990, "Table-driven implementation of the logarithm function in IEEE floating-point arithmetic")
-has it without his table. `bench/coefficients.py` computes the polynomials; they are summed in pairs after Estrin.
+x = n ln 2 + r is the reduction of Cody and Waite (1980, "Software Manual for the Elementary
+Functions"): ln 2 in two numbers, the first so short that its product with n is exact. Adding
+1.5 * 2^52 rounds to an integer and leaves it in the low bits: AVX2 has no conversion of 64 bits.
+The logarithm is the series of (m - 1) / (m + 1), as Tang has it (1990, "Table-driven implementation
+of the logarithm function in IEEE floating-point arithmetic"), without his table. Polynomials are
+those of `bench/coefficients.py`, summed in pairs after Estrin.
+
+Exponents are moved in integers of half the width, so that compilers take two registers of numbers
+at a time: the chain of one hides behind that of the other.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ EACH f64 exp_rest(f64 r, f64 r2) {  // of which e^r = 1 + r + r^2 rest
   const f64 e = fused(0x1.af857c2f3a743p-26, r, 0x1.28b0491bc5d45p-22);
   return fused(fused(e, r4, fused(d, r2, c)), r4, fused(b, r2, a));
 }
-EACH f64 scaled(f64 a, f64 shifted) {  // by 2 to an integer in two steps: it may lie beyond the exponents
+EACH f64 scaled(f64 a, f64 shifted) {  // by 2^n in two steps: n may lie beyond the exponents
   const u32 n = u32(bits(shifted)), half = n >> 1;
   return a * number(u64(half << 20) << 32) * number(u64((n - half) << 20) << 32);
 }
@@ -51,7 +55,8 @@ EACH f32 exp_f32(f32 a) {
 
 LOG_F64: Final = """\
 EACH f64 log_f64(f64 a) {
-  const f64 unit = a < 0x1p-1022 ? 0x1p+54 : 1.0, bias = a < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
+  const f64 unit = a < 0x1p-1022 ? 0x1p+54 : 1.0;
+  const f64 bias = a < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
   const u64 ia = bits(a * unit), ik = ia + 0x00095f619980c433;
   const f64 k = number(u64(u32(ik >> 52)) | 0x4330000000000000) - bias;
   const f64 f = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000) - 1.0;
@@ -98,12 +103,13 @@ EACH f64 power_cases(f64 a, f64 b, f64 r) {
   return b == 0.0 ? 1.0 : same;
 }"""
 
-# The logarithm to 2^-65 in two numbers, s = (m - 1) / (m + 1) and all that is more than its 11th part too.
+# The logarithm is two numbers, right to 2^-65: so are s and the terms of the series up to s^3.
 POW_F64: Final = """\
 EACH f64 pow_f64(f64 a, f64 b) {
   const f64 size = __builtin_fabs(a);
   const bool small = size < 0x1p-1022;
-  const f64 unit = small ? 0x1p+54 : 1.0, bias = small ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
+  const f64 unit = small ? 0x1p+54 : 1.0;
+  const f64 bias = small ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
   const u64 ia = bits(size * unit), ik = ia + 0x00095f619980c433;
   const f64 k = number(ik >> 52 | 0x4330000000000000) - bias;
   const f64 m = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000), f = m - 1.0;
@@ -115,7 +121,8 @@ EACH f64 pow_f64(f64 a, f64 b) {
   const f64 p2 = fused(0x1.1120b63e16ba7p-3, zh, 0x1.3b1362b1eda44p-3);
   const f64 p3 = fused(0x1.eb11ebfb887e0p-4, zh, 0x1.de33581c8d58dp-4);
   const f64 u = fused(fused(p3, z2, p2), z2 * z2, fused(p1, z2, p0)) * zh;
-  const f64 vh = 0x1.5555555555555p-1 + u, vl = (u - (vh - 0x1.5555555555555p-1)) + 0x1.5555555555555p-55;
+  const f64 vh = 0x1.5555555555555p-1 + u;
+  const f64 vl = (u - (vh - 0x1.5555555555555p-1)) + 0x1.5555555555555p-55;
   const f64 wh = zh * vh, wl = fused(zh, vl, fused(zl, vh, fused(zh, vh, -wh)));
   const f64 xh = sh * wh, xl = fused(sh, wl, fused(sl, wh, fused(sh, wh, -xh)));
   const f64 mh = 2.0 * sh + xh, ml = (xh - (mh - 2.0 * sh)) + fused(2.0, sl, xl);
@@ -143,8 +150,10 @@ EACH f32 pow_f32(f32 a, f32 b) {
   const f64 l1 = fused(0x1.a61a2feb5230bp-2, z, 0x1.2776c291b8d47p-1);
   const f64 l2 = fused(0x1.21b33edc32041p-2, z, 0x1.47952a4eeb0c5p-2);
   const f64 y = fused(s, fused(fused(l2, z2, l1), z2, l0), k);
-  const f64 some = size < __builtin_inf() ? y : size, p = c * (size == 0.0 ? -__builtin_inf() : some);
-  const f64 shifted = p + 0x1.80000000003ffp+52, r = p - (shifted - 0x1.80000000003ffp+52), r2 = r * r;
+  const f64 some = size < __builtin_inf() ? y : size;
+  const f64 p = c * (size == 0.0 ? -__builtin_inf() : some);
+  const f64 shifted = p + 0x1.80000000003ffp+52, r = p - (shifted - 0x1.80000000003ffp+52);
+  const f64 r2 = r * r;
   const f64 e0 = fused(0x1.62e42fef6ccf9p-1, r, 0x1.ffffffffa70c6p-1);
   const f64 e1 = fused(0x1.c6b08e06f991fp-5, r, 0x1.ebfbe0aa0b7f9p-3);
   const f64 e2 = fused(0x1.5d8715aa5b42dp-10, r, 0x1.3b29d8b5f51d7p-7);

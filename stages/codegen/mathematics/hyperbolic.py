@@ -1,12 +1,15 @@
-"""Hyperbolic functions, from e^x - 1 in two numbers: nothing cancels near 0 (Muller et al., chapter 11)."""
+"""Hyperbolic functions, from e^x - 1 in two numbers so that nothing cancels near 0.
+
+Muller et al., "Handbook of Floating-Point Arithmetic", chapter 11.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-# `scale` is 1 or 1/4: sinh x is a number where e^x is none. The exponent of `unit` has 2 less to begin with.
+# `scale` is 1 or 1/4: sinh x is a number where e^x is none.
 EXPM1: Final = """\
-EACH f64 expm1_of(f64 a, f64 scale, f64& low) {  // (e^a - 1) * scale, a >= 0, is what is returned and `low`
+EACH f64 expm1_of(f64 a, f64 scale, f64& low) {  // the result and `low` are (e^a - 1) scale
   const f64 shifted = fused(a, 0x1.71547652b82fep+0, 0x1.80000000003fdp+52);
   const f64 n = shifted - 0x1.80000000003fdp+52;
   const f64 rh = fused(n, -0x1.62e42fefa38p-1, a), rl = n * -0x1.ef35793c7673p-45;

@@ -1,9 +1,10 @@
 """Arc tangent, arc sine, arc cosine and the cube root.
 
-atan x is a polynomial of x, of (x - 1) / (x + 1) or of -1 / x, whichever is smallest, after Cody and Waite (1980); the
-quotient has a second number for what its rounding lost. asin x is a polynomial up to 0.5 and
-pi / 2 - 2 asin sqrt((1 - x) / 2) beyond. The cube root begins with a polynomial, then takes a step of Halley's method and one of
-Newton's whose residual is exact (Muller et al., "Handbook of Floating-Point Arithmetic", chapter 4).
+atan x is a polynomial of x, of (x - 1) / (x + 1) or of -1 / x, whichever is smallest, after Cody
+and Waite (1980); the quotient has a second number for what its rounding lost. asin x is a
+polynomial up to 0.5 and pi / 2 - 2 asin sqrt((1 - x) / 2) beyond. The cube root begins with a
+polynomial, then takes a step of Halley's method and one of Newton's whose residual is exact
+(Muller et al., "Handbook of Floating-Point Arithmetic", chapter 4).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Final
 ARCTAN_F64: Final = """\
 EACH f64 arctan_f64(f64 a) {
   const f64 x = __builtin_fabs(a);
-  const f64 over = x > 0x1.3504f333f9de6p+1 ? -1.0 : x - 1.0, under = x > 0x1.3504f333f9de6p+1 ? x : x + 1.0;
+  const f64 over = x > 0x1.3504f333f9de6p+1 ? -1.0 : x - 1.0;
+  const f64 under = x > 0x1.3504f333f9de6p+1 ? x : x + 1.0;
   const f64 first = x > 0x1.3504f333f9de6p+1 ? 0x1.921fb54442d18p+0 : 0x1.921fb54442d18p-1;
   const f64 more = x > 0x1.3504f333f9de6p+1 ? 0x1.1a62633145c07p-54 : 0x1.1a62633145c07p-55;
   const bool small = x < 0x1.a827999fcef32p-2;
@@ -88,9 +90,11 @@ EACH f64 arccos_f64(f64 a) {
 CBRT_F64: Final = """\
 EACH f64 cbrt_f64(f64 a) {
   const f64 size = __builtin_fabs(a);
-  const f64 unit = size < 0x1p-1022 ? 0x1p+54 : 1.0, bias = size < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
+  const f64 unit = size < 0x1p-1022 ? 0x1p+54 : 1.0;
+  const f64 bias = size < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
   const f64 x = size * unit, k = number(bits(x) >> 52 | 0x4330000000000000) - bias;
-  const f64 third = fused(k, 0x1.5555555555555p-2, 0x1.80000000003ffp+52), n = third - 0x1.80000000003ffp+52;
+  const f64 third = fused(k, 0x1.5555555555555p-2, 0x1.80000000003ffp+52);
+  const f64 n = third - 0x1.80000000003ffp+52;
   const f64 left = fused(n, -3.0, k);  // -1, 0 or 1
   const f64 m = number((bits(x) & 0x000fffffffffffff) | (bits(left + 0x1.80000000003ffp+52) << 52));
   const f64 m2 = m * m, m4 = m2 * m2;
