@@ -24,7 +24,7 @@ from fieldforge.stages.codegen.stage import FLAGS, VECTOR_MATH
 from fieldforge.stages.target import Target
 
 KERNEL: Final = Path(__file__).parent / "kernels" / "mathematics.cpp"
-CHUNK: Final = 1 << 20
+CHUNK: Final = 1 << 24
 DTYPES: Final = {"f32": np.dtype("float32"), "f64": np.dtype("float64")}
 
 

@@ -10,7 +10,10 @@ from . import hyperbolic as h
 from . import inverse as i
 from . import tools
 
-_ROUNDED: Final = ("sinh", "cosh", "tanh", "arctan", "arcsin", "arccos", "cbrt")
+_ROUNDED: Final = (
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
+    "arctan", "arcsin", "arccos", "cbrt",
+)  # fmt: skip
 
 
 def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
@@ -31,6 +34,10 @@ _TEXTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "sinh_f64": (h.SINH_F64, ("expm1",)),
     "cosh_f64": (h.COSH_F64, ("expm1",)),
     "tanh_f64": (h.TANH_F64, ("expm1",)),
+    "log1p": (h.LOG1P, ("log_f64",)),
+    "arcsinh_f64": (h.ARCSINH_F64, ("log1p",)),
+    "arccosh_f64": (h.ARCCOSH_F64, ("log1p",)),
+    "arctanh_f64": (h.ARCTANH_F64, ("log1p",)),
     "arc_rest": (i.ARC_SERIES, ("tools",)),
     "arctan_f64": (i.ARCTAN_F64, ("tools",)),
     "arcsin_f64": (i.ARCSIN_F64, ("arc_rest",)),

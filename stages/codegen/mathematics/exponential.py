@@ -54,17 +54,21 @@ EACH f32 exp_f32(f32 a) {
 }"""
 
 LOG_F64: Final = """\
+EACH f64 log_rest(f64 z) {  // of which log(1 + f) = 2 s + s z rest
+  const f64 z2 = z * z;
+  const f64 b = fused(0x1.c71c52060f474p-3, z, 0x1.24924941f4f0cp-2);
+  const f64 c = fused(0x1.39a1a7119f29ep-3, z, 0x1.74663fa0e78d3p-3);
+  const f64 d = fused(fused(0x1.2f0633aca8089p-3, z2, c), z2, b);
+  return fused(d, z2, fused(0x1.999999997fd78p-2, z, 0x1.5555555555592p-1));
+}
 EACH f64 log_f64(f64 a) {
   const f64 unit = a < 0x1p-1022 ? 0x1p+54 : 1.0;
   const f64 bias = a < 0x1p-1022 ? 0x1.0000000000435p+52 : 0x1.00000000003ffp+52;
   const u64 ia = bits(a * unit), ik = ia + 0x00095f619980c433;
   const f64 k = number(u64(u32(ik >> 52)) | 0x4330000000000000) - bias;
   const f64 f = number(ia - (ik & 0xfff0000000000000) + 0x3ff0000000000000) - 1.0;
-  const f64 s = f / (2.0 + f), z = s * s, z2 = z * z, h = 0.5 * f * f;
-  const f64 b = fused(0x1.c71c52060f474p-3, z, 0x1.24924941f4f0cp-2);
-  const f64 c = fused(0x1.39a1a7119f29ep-3, z, 0x1.74663fa0e78d3p-3);
-  const f64 d = fused(fused(0x1.2f0633aca8089p-3, z2, c), z2, b);
-  const f64 p = fused(d, z2, fused(0x1.999999997fd78p-2, z, 0x1.5555555555592p-1)) * z;
+  const f64 s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+  const f64 p = log_rest(z) * z;
   const f64 rest = (h - fused(s, h + p, k * 0x1.ef35793c7673p-45)) - f;
   const f64 y = a < __builtin_inf() ? fused(k, 0x1.62e42fefa38p-1, -rest) : a;
   const f64 n = a == 0.0 ? -__builtin_inf() : __builtin_nan("");

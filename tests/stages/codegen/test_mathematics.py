@@ -20,15 +20,17 @@ from fieldforge.stages.target import Target
 
 from .programs import REAL, TARGET, I, all_unit, make_program, whole
 
-# units in the last place; longer runs (`make ulps`) find no more
-LARGEST = {"sinh_f64": 1.8, **dict.fromkeys(("log_f64", "log_f32", "arctan_f64"), 0.85)}
+# units in the last place; longer runs (`make ulps`) find little more
+LARGEST = {"log_f64": 0.9, "log_f32": 0.9, "arctan_f64": 0.9}
 LARGEST |= dict.fromkeys(("arcsin_f64", "arccos_f64", "cbrt_f64"), 0.7)
+LARGEST |= dict.fromkeys(("sinh_f64", "arcsinh_f64", "arctanh_f64"), 1.8)
+LARGEST |= {"arccosh_f64": 2.2}
 ROUNDED = 0.51  # what is computed in float64 and then rounded to float32
 
 
 def largest(name: str) -> float:
     rounded = name.endswith("f32") and name not in ("exp_f32", "log_f32")
-    return ROUNDED if rounded else LARGEST.get(name, 1.05)
+    return ROUNDED if rounded else LARGEST.get(name, 1.2)
 
 
 def of_one_operation(*ops: str, dtype: str = REAL) -> Lowered:
@@ -150,7 +152,7 @@ def test_the_library_is_called_where_functions_of_our_own_would_not_do(
 def test_functions_without_a_text_of_their_own_stay_with_the_library() -> None:
     source = source_of(of_one_operation("exp", "sin", "gamma"))
     assert "exp_f64(v" in source
-    assert "__builtin_sin(" in source
+    assert "__builtin_sin(" in source  # a target without libmvec
     assert "__builtin_tgamma(" in source
 
 
