@@ -52,8 +52,9 @@ model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare;
 bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
 	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
 
-ulps: $(STAMP)  ## largest errors and times of the functions in generated code: all of float32, 10 minutes
-	$(BIN)/python bench/mathematics.py --all --count 2000000
+ulps: EVERY ?= 1
+ulps: $(STAMP)  ## errors and times of the functions in generated code, all of float32: make ulps [EVERY=61]
+	$(BIN)/python bench/mathematics.py --every $(EVERY) --count 1000000
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

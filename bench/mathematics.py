@@ -1,7 +1,7 @@
 """Errors and times of the functions of generated code: python bench/mathematics.py [name ...].
 
 Errors are units in the last place, against libquadmath for float64 and the double functions of the
-C library for float32, of which `--all` takes every number. Times are nanoseconds a value of arrays
+C library for float32, of which `--every 1` takes all. Times are nanoseconds a value of arrays
 in the first cache, beside the functions for vectors of the C library (libmvec) and its scalar ones.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import itertools
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -166,21 +167,25 @@ def special(dtype: np.dtype[Any], every: int = 1) -> np.ndarray:
     return np.concatenate([sizes, -sizes, [np.nan]]).astype(dtype)
 
 
-def every(dtype: np.dtype[Any]) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield every number of float32."""
-    for first in range(0, 1 << 32, CHUNK):
-        yield (np.arange(first, first + CHUNK, dtype=np.uint32).view(dtype),)
+def every(step: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield one of each `step` numbers of float32."""
+    for first in range(0, 1 << 32, CHUNK * step):
+        last = min(first + CHUNK * step, 1 << 32)
+        yield (np.arange(first, last, step, dtype=np.uint32).view(np.float32),)
 
 
 # --- results ------------------------------------------------------------------------------------
 
 
 def errors(
-    function: Function, count: int, complete: bool = False, which: str = "own"
+    function: Function, count: int, step: int = 0, which: str = "own"
 ) -> tuple[float, tuple[Any, ...]]:
-    """Return the largest error of a function and its arguments."""
-    complete = complete and function.operands == 1 and function.dtype.itemsize == 4
-    sets = every(function.dtype) if complete else drawn(function, count)
+    """Return the largest error of a function and its arguments.
+
+    These are drawn; for a function of one float32 also every `step`th number, if that is not 0.
+    """
+    swept = step and function.operands == 1 and function.dtype.itemsize == 4
+    sets = itertools.chain(drawn(function, count), every(step) if swept else ())
     return max((function.error(*each, which=which) for each in sets), key=lambda found: found[0])
 
 
@@ -202,7 +207,7 @@ def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("names", nargs="*", help="as in exp_f64; all if none is given")
     ask.add_argument("--count", type=int, default=1_000_000, help="arguments of each kind")
-    ask.add_argument("--all", action="store_true", help="every number of float32")
+    ask.add_argument("--every", type=int, default=0, help="of so many float32 one; 1 takes all")
     ask.add_argument("--isa", default="native", help="as in x86-64-v3")
     ask.add_argument("--compiler", default="c++")
     asked = ask.parse_args()
@@ -210,7 +215,7 @@ def main() -> None:
     print("| --- " * 6 + "|")
     for name in asked.names or mathematics.NAMES:
         function = compiled(name, asked.isa, asked.compiler)
-        most, at = errors(function, asked.count, asked.all)
+        most, at = errors(function, asked.count, asked.every)
         taken = times(function)
         vector = taken["vector"] if name.rpartition("_")[0] in VECTORISED else np.nan
         place = ", ".join(float(each).hex() for each in at)

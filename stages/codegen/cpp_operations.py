@@ -96,11 +96,21 @@ def vectorised(
 def written_out(
     op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
 ) -> Expression | None:
-    """Return `op` by a function of our own, None if there is none."""
+    """Return `op` by a function of our own, None if there is none.
+
+    >>> written_out("pow", "float64", ["v1", "s32(3)"], ["float64", "int32"]).text
+    'v1 * v1 * v1'
+    """
     name = f"{op}_{TYPES[dtype][0]}"
-    if not is_written(name) or not _is_of_floats(dtype, dtypes):
+    if not is_written(name) or dtypes[0] != dtype:
         return None
-    return Expression(f"{name}({', '.join(args)})", function(name))
+    if op == "pow" and (factors := _SMALL_POWERS.get(args[1])):
+        return Expression(" * ".join([args[0]] * factors))
+    operands = [
+        arg if each == dtype else f"{TYPES[dtype][0]}({arg})"
+        for arg, each in zip(args, dtypes, strict=True)
+    ]
+    return Expression(f"{name}({', '.join(operands)})", function(name))
 
 
 def literal(text: str, dtype: str) -> str:
@@ -270,3 +280,11 @@ def _power(base: str, exponent: str, result: str) -> list[str]:
         "  if (rest & 1) product *= square;",
         f"return {result}(product);",
     ]
+
+
+# a product of up to three is as near as a power is
+_SMALL_POWERS: Final = {
+    literal(f"{power}{rest}", dtype): power
+    for power in (1, 2, 3)
+    for dtype, rest in (("float32", ".0"), ("float64", ".0"), ("int32", ""), ("int64", ""))
+}

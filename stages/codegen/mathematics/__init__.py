@@ -71,5 +71,5 @@ def function(name: str) -> tuple[tuple[str, str], ...]:
         found.update(waiting)
     return tuple(
         (f"{_PLACES[each]:02} {each}", _TEXTS[each][0])
-        for each in sorted(found, key=_PLACES.get)  # type: ignore[arg-type]
+        for each in sorted(found, key=_PLACES.__getitem__)
     )

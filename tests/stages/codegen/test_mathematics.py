@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from fieldforge.runtime.errors import OptionError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen import mathematics
 from fieldforge.stages.codegen.stage import FLAGS, Codegen
+from fieldforge.stages.ir import dataflow
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.target import Target
 
-from .programs import REAL, TARGET, I, all_unit, make_program, whole
+from .programs import REAL, TARGET, Field, I, all_unit, make_program, whole
 
 # units in the last place; longer runs (`make ulps`) find little more
 LARGEST = {"log_f64": 0.9, "log_f32": 0.9, "arctan_f64": 0.9}
@@ -154,6 +156,26 @@ def test_functions_without_a_text_of_their_own_stay_with_the_library() -> None:
     assert "exp_f64(v" in source
     assert "__builtin_sin(" in source  # a target without libmvec
     assert "__builtin_tgamma(" in source
+
+
+@pytest.mark.parametrize("exponent", [("float64", "2.0"), ("int32", "2")])
+def test_a_square_is_a_product(exponent: tuple[str, str]) -> None:
+    source = source_of(power_of(lambda graph: graph.literal(*exponent)))
+    assert "v0 * v0" in source
+    assert "pow" not in source
+
+
+def test_an_integer_exponent_is_converted() -> None:
+    lowered = power_of(lambda graph: graph.input("n", (I,), "int32"), ("n", "int32", (I,)))
+    assert "pow_f64(v0, f64(v1))" in source_of(lowered)
+
+
+def power_of(exponent: Callable[[Graph], int], *more: Field) -> Lowered:
+    graph = Graph()
+    args = (graph.input("a", (I,), REAL), exponent(graph))
+    row = graph.add(dataflow.Map(op="pow", args=args, dims=(I,), dtype=REAL))
+    fields = [("a", REAL, (I,)), *more, ("out", REAL, (I,))]
+    return make_program("one", graph, fields, [("out", whole("out", (I,)), row)])
 
 
 def test_the_option_is_part_of_the_key() -> None:
