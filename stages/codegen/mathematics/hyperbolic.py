@@ -28,7 +28,7 @@ EACH f64 sinh_f64(f64 a) {
   f64 l;
   const f64 h = expm1_of(x, 0.25, l), v = 1.0 / fused(4.0, h, 1.0);
   const f64 y = 2.0 * (h + fused(h, v, fused(l * v, v, l)));
-  const f64 most = x > 711.0 ? __builtin_inf() : y, all = x < 0x1p-28 ? x : most;
+  const f64 most = x > 710.5 ? __builtin_inf() : y, all = x < 0x1p-28 ? x : most;
   return number(bits(all) | (bits(a) & 0x8000000000000000));
 }"""
 
@@ -39,7 +39,7 @@ EACH f64 cosh_f64(f64 a) {
   const f64 h = expm1_of(x, 0.25, l), e = h + 0.25, part = e - h;
   const f64 low = ((h - (e - part)) + (0.25 - part)) + l;
   const f64 y = 2.0 * (e + (0.0625 / e + low));
-  return x > 711.0 ? __builtin_inf() : y;
+  return x > 710.5 ? __builtin_inf() : y;
 }"""
 
 TANH_F64: Final = """\
