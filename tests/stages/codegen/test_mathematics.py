@@ -26,7 +26,7 @@ from .programs import REAL, TARGET, Field, I, all_unit, make_program, whole
 LARGEST = {"log_f64": 0.9, "log_f32": 0.9, "arctan_f64": 0.9}
 LARGEST |= dict.fromkeys(("arcsin_f64", "arccos_f64", "cbrt_f64"), 0.7)
 LARGEST |= dict.fromkeys(("sinh_f64", "arcsinh_f64", "arctanh_f64"), 1.8)
-LARGEST |= {"arccosh_f64": 2.2}
+LARGEST |= {"arccosh_f64": 2.4, "arctanh_f64": 2.1, "tanh_f64": 1.4}
 ROUNDED = 0.51  # what is computed in float64 and then rounded to float32
 
 
