@@ -62,7 +62,7 @@ def function(name: str) -> tuple[tuple[str, str], ...]:
     """Return a function and those that it calls, by names that sort in the order of definition.
 
     >>> [name for name, _ in function("pow_f32")]
-    ['00 tools', '06 power_cases', '08 pow_f32']
+    ['00 tools', '05 power_cases', '07 pow_f32']
     """
     found = {name}
     waiting: Sequence[str] = (name,)
