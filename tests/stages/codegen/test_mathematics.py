@@ -117,6 +117,16 @@ def test_loops_of_functions_are_vectorised(name: str, isa: str, tmp_path: Path) 
     assert re.search(r"loop vectorized using \d+ byte vectors", report)
 
 
+@pytest.mark.needs_compiler
+def test_flags_that_reorder_sums_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "loop.cpp"
+    path.write_text("\n".join(definitions("exp_f64")))
+    command = ["c++", "-fsyntax-only", "-ffast-math", str(path)]
+    report = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert report.returncode != 0
+    assert "choose mathematics='library'" in report.stderr
+
+
 def test_only_the_functions_that_are_used_are_written() -> None:
     source = source_of(of_one_operation("exp"))
     assert "exp_f64(v" in source
