@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench format clean
+.PHONY: help demo test check fuzz model bench ulps format clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -51,6 +51,10 @@ model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare;
 
 bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
 	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
+
+ulps: EVERY ?= 1
+ulps: $(STAMP)  ## errors and times of the functions in generated code, all of float32: make ulps [EVERY=61]
+	$(BIN)/python bench/mathematics.py --every $(EVERY) --count 1000000
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -14,11 +14,24 @@ from .base import Stage
 NUMERICS: Final = ("strict", "contract", "fast")
 
 
+# whose transcendental functions generated C++ has where numerics is not strict
+MATHEMATICS: Final = ("own", "library")
+
+
 def check_numerics(stage: Stage, _: attrs.Attribute[str], value: str) -> None:
     """Refuse another value of the option."""
-    if value not in NUMERICS:
+    _check(stage, "numerics", value, NUMERICS)
+
+
+def check_mathematics(stage: Stage, _: attrs.Attribute[str], value: str) -> None:
+    """Refuse another value of the option."""
+    _check(stage, "mathematics", value, MATHEMATICS)
+
+
+def _check(stage: Stage, option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
         raise OptionError(
-            f"Option 'numerics' of stage '{stage.name}' cannot be '{value}'.",
+            f"Option '{option}' of stage '{stage.name}' cannot be '{value}'.",
             name=value,
-            known=NUMERICS,
+            known=known,
         )

@@ -81,6 +81,11 @@ class Target:
         return (f"-march={self.isa}", *wide)
 
     @property
+    def has_fma(self) -> bool:
+        """Whether the instruction set has a fused multiply-add."""
+        return self.isa not in ("x86-64", "x86-64-v2")
+
+    @property
     def can_stream(self) -> bool:
         """Whether stores past the caches are known for the instruction set."""
         return self.isa.startswith("x86-64")

@@ -13,7 +13,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
-_DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 60}
+_DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 110}
 _CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
 _TRANSCENDENTAL: Final = 25
 _GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away

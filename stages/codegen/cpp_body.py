@@ -21,7 +21,7 @@ from ..ir.loops import (
     Store,
 )
 from .cpp_names import Names, stored_type
-from .cpp_operations import TYPES, express, literal, vectorised
+from .cpp_operations import TYPES, express, literal, vectorised, written_out
 
 # Of each axis the row of its index, or None for where the loops stand, and an offset.
 Places: TypeAlias = tuple[tuple[int | None, int], ...]
@@ -203,6 +203,8 @@ class BodyText:
             written = express(row.op, row.dtype, args, dtypes)
             if self.names.limits.vector_math:
                 written = vectorised(row.op, row.dtype, args, dtypes) or written
+            if self.names.limits.own_math:
+                written = written_out(row.op, row.dtype, args, dtypes) or written
             self.names.functions.update(written.functions)
             return written.text
         raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")

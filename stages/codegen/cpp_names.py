@@ -22,6 +22,7 @@ class Limits:
     stream_from: int = 1 << 62
     vector_bytes: int = 16
     vector_math: bool = False
+    own_math: bool = False
 
 
 class Names:

@@ -9,6 +9,8 @@ from typing import Final
 import attrs
 import numpy as np
 
+from .mathematics import function, is_written
+
 # Names of the types in generated code, and what they are without any header.
 TYPES: Final = {
     "bool": ("b8", "bool"),
@@ -27,13 +29,13 @@ _SYMBOLS: Final = {
     "add": "+", "sub": "-", "mul": "*", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
     "ge": ">=", "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
-_LIBRARY: Final = {
+LIBRARY: Final = {
     "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt",
     "gamma": "tgamma", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 }  # fmt: skip
-_VECTORISED: Final = ("exp", "log", "pow", "sin", "cos")
+VECTORISED: Final = ("exp", "log", "pow", "sin", "cos")
 DECLARATION: Final = "#pragma omp declare simd notinbranch"
 
 
@@ -64,8 +66,8 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
         if _is_float(dtype):
             first = f"({first}) | ({args[0]} != {args[0]})"
         return Expression(f"({first}) ? {args[0]} : {args[1]}")
-    if op in _LIBRARY:
-        return Expression(f"{_builtin(_LIBRARY[op], source)}({args[0]})")
+    if op in LIBRARY:
+        return Expression(f"{_builtin(LIBRARY[op], source)}({args[0]})")
     if op == "fma":
         return Expression(f"{_builtin('fma', source)}({', '.join(args)})")
     if op == "div" and _is_float(dtype):
@@ -82,13 +84,33 @@ def vectorised(
     op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
 ) -> Expression | None:
     """Return `op` by a function of which glibc has a variant for vectors, None if it has none."""
-    if op not in _VECTORISED or any(each != dtype for each in dtypes) or not _is_float(dtype):
+    if op not in VECTORISED or not _is_of_floats(dtype, dtypes):
         return None
     name = op + ("f" if dtype == "float32" else "")
     real = TYPES[dtype][0]
     takes = ", ".join([real] * len(args))
     text = f'{DECLARATION}\nextern "C" {real} {name}({takes}) noexcept;'
     return Expression(f"{name}({', '.join(args)})", ((name, text),))
+
+
+def written_out(
+    op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
+) -> Expression | None:
+    """Return `op` by a function of our own, None if there is none.
+
+    >>> written_out("pow", "float64", ["v1", "s32(3)"], ["float64", "int32"]).text
+    'v1 * v1 * v1'
+    """
+    name = f"{op}_{TYPES[dtype][0]}"
+    if not is_written(name) or dtypes[0] != dtype:
+        return None
+    if op == "pow" and (factors := _SMALL_POWERS.get(args[1])):
+        return Expression(" * ".join([args[0]] * factors))
+    operands = [
+        arg if each == dtype else f"{TYPES[dtype][0]}({arg})"
+        for arg, each in zip(args, dtypes, strict=True)
+    ]
+    return Expression(f"{name}({', '.join(operands)})", function(name))
 
 
 def literal(text: str, dtype: str) -> str:
@@ -123,6 +145,10 @@ def _hexadecimal(number: float) -> str:
 
 def _is_float(dtype: str) -> bool:
     return dtype.startswith("float")
+
+
+def _is_of_floats(dtype: str, dtypes: Sequence[str]) -> bool:
+    return _is_float(dtype) and all(each == dtype for each in dtypes)
 
 
 def _is_unsigned(dtype: str) -> bool:
@@ -254,3 +280,11 @@ def _power(base: str, exponent: str, result: str) -> list[str]:
         "  if (rest & 1) product *= square;",
         f"return {result}(product);",
     ]
+
+
+# a product of up to three is as near as a power is
+_SMALL_POWERS: Final = {
+    literal(f"{power}{rest}", dtype): power
+    for power in (1, 2, 3)
+    for dtype, rest in (("float32", ".0"), ("float64", ".0"), ("int32", ""), ("int64", ""))
+}

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..ir.loops import Load, Nest, Store
-from .costs import ITEMSIZES
+from ..ir.loops import Compute, Load, Nest, Store
+from .costs import ITEMSIZES, operations
 from .cpp_body import BodyText
 from .cpp_names import Names, stored_type
 
@@ -19,6 +19,7 @@ SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SMALLEST: Final = 4  # bytes of an element; smaller ones go along
+_LONG: Final = 25  # additions that take as long as a function
 
 
 def stream_function(vector_bytes: int) -> str:
@@ -145,7 +146,10 @@ class Strips:
 
 
 def _lanes(names: Names, nest: Nest) -> int:
-    """Return how many points a strip has: a register of the smallest numbers."""
+    """Return how many points a strip has: a register of the smallest numbers.
+
+    Functions are long chains of operations: those of a second register hide behind the first one's.
+    """
     touched = [row.buffer for row in nest.body if isinstance(row, Load | Store)]
     dims = {nest.loops[-1].range.dim}
     sizes = [
@@ -153,4 +157,5 @@ def _lanes(names: Names, nest: Nest) -> int:
         for name in touched
         if dims.intersection(names.by_name[name].dims)
     ]
-    return max(1, names.limits.vector_bytes // min(sizes, default=8))
+    chains = any(isinstance(row, Compute) and operations(row.op) >= _LONG for row in nest.body)
+    return max(1, (1 + chains) * names.limits.vector_bytes // min(sizes, default=8))

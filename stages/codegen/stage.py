@@ -9,7 +9,7 @@ import attrs
 
 from ..artifacts import Generated, Interface, Lowered, Variant
 from ..base import Artifact, Stage
-from ..numerics import check_numerics
+from ..numerics import check_mathematics, check_numerics
 from ..target import Target
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
@@ -31,9 +31,10 @@ class Codegen(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
-        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises `exp`,
-            `log`, `pow`, `sin` and `cos` (within 4 ulp); 'fast' lets the compiler reorder sums and
-            multiply by reciprocals.
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
+            (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
+        mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
+            'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: calls that touch so many bytes write past the caches what they do not read:
             as much as the last-level cache of all cores holds if not given, never if 0.
         jam: whether several rows of a stencil may be computed together.
@@ -54,6 +55,7 @@ class Codegen(Stage):
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
     stream_from: int | None = None
     jam: bool = True
     prefetch: bool = True
@@ -91,12 +93,15 @@ class Codegen(Stage):
             kernel = stream(kernel, rules)
         kernel = verify(plan_arena(unswitch(prefetch(kernel, rules), rules)))
         vector_math = self.target.vector_math and self.numerics != "strict"
+        # the functions rely on sums in the order written, and on a fast multiply-add
+        own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
         shared_cache = self.target.l3 * self.target.cores
         limits = Limits(
             self.parallel_from,
             shared_cache if self.stream_from is None else self.stream_from,
             self.target.vector_bytes,
             vector_math,
+            own_math,
         )
         source = write_cpp(kernel, limits)
         libraries = VECTOR_MATH if DECLARATION in source else ()
