@@ -14,11 +14,11 @@ from ..ir.loops import Compute, Load, Nest, Store
 from .costs import ITEMSIZES, operations
 from .cpp_body import BodyText
 from .cpp_names import Names, stored_type
+from .streaming import SMALLEST
 
 SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
-_SMALLEST: Final = 4  # bytes of an element; smaller ones go along
 _LONG: Final = 25  # additions that take as long as a function
 
 
@@ -153,7 +153,7 @@ def _lanes(names: Names, nest: Nest) -> int:
     touched = [row.buffer for row in nest.body if isinstance(row, Load | Store)]
     dims = {nest.loops[-1].range.dim}
     sizes = [
-        max(_SMALLEST, ITEMSIZES[names.by_name[name].dtype])
+        max(SMALLEST, ITEMSIZES[names.by_name[name].dtype])
         for name in touched
         if dims.intersection(names.by_name[name].dims)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ...runtime.dimension import Dimension
 from ..ir.bounds import Ranges, difference
 from ..ir.loops import Load, Nest, Store
 
@@ -15,10 +16,13 @@ def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
     """
     written = {row.buffer for row in nest.body if isinstance(row, Store)}
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
-    risky = {load.buffer for load in loads(nest) if load.buffer in written and not load.is_here}
+    elsewhere = (load.buffer for load in loads(nest) if not is_own(nest, load))
+    risky = {name for name in elsewhere if name in written}
     for other in later if written else ():
         for reading in other.reads:
-            if reading.buffer in written and not are_disjoint(reading.box, nest.box):
+            own = all(is_own(other, load) for load in loads(other) if load.buffer == reading.buffer)
+            box = other.box if own else reading.box
+            if reading.buffer in written and not are_disjoint(box, nest.box):
                 risky.add(reading.buffer)
     return frozenset(risky)
 
@@ -55,7 +59,7 @@ def _reads_elsewhere(nest: Nest, name: str) -> bool:
     """Tell whether a nest reads a field at other points than its own, or those of other tiles."""
     own = [load for load in loads(nest) if load.buffer == name]
     margins = any(loop.margin not in (None, (0, 0)) for loop in nest.loops)
-    return bool(own) and (margins or any(not load.is_here for load in own))
+    return bool(own) and (margins or not all(is_own(nest, load) for load in own))
 
 
 def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
@@ -66,6 +70,21 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
             return False
         stored = stored or _stores(nest, targets)
     return True
+
+
+def is_own(nest: Nest, load: Load) -> bool:
+    """Tell whether a load reads a point that its nest writes in the same step of its loops."""
+    if any(row is not None for row in load.rows):
+        return False
+    dims = tuple(range_.dim for range_ in nest.guard)
+    stored = [
+        _moves(dims, row.offsets) for row in nest.body if isinstance(row, Store) and row.offsets
+    ]
+    return _moves(load.dims, load.offsets) in [{}, *stored]
+
+
+def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension, int]:
+    return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
 
 
 def loads(nest: Nest) -> Iterator[Load]:

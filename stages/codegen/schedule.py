@@ -102,8 +102,10 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
     nests: list[Nest] = []
     copies: list[Nest] = []
     arrays: list[Buffer] = []
-    for index, nest in enumerate(planned):
-        risky = fields_to_stage(nest, planned[index + 1 :])
+    risks = [fields_to_stage(nest, planned[at + 1 :]) for at, nest in enumerate(planned)]
+    for nest in planned:
+        pairs = zip(planned, risks, strict=True)
+        risky = {name for each, names in pairs if _is_part(each, nest) for name in names}
         body: list[Instruction] = []
         for row in nest.body:
             if isinstance(row, Store) and row.buffer in risky:
@@ -116,6 +118,11 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
                 body.append(row)
         nests.append(attrs.evolve(nest, body=tuple(body)) if risky else nest)
     return [*nests, *copies], arrays
+
+
+def _is_part(nest: Nest, other: Nest) -> bool:
+    """Tell whether nests do parts of one work: groups of rows, and those that are left."""
+    return (nest.statement, nest.guard) == (other.statement, other.guard)
 
 
 def _copy_array(name: str, store: Store, nest: Nest, rules: Rules) -> Buffer:

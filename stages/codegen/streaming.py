@@ -8,12 +8,17 @@ non-temporal stores, in calls that touch more than the last-level cache holds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
 from ...runtime.dimension import Dimension
 from ..ir.loops import Kernel, Load, Nest, Store
+from .costs import ITEMSIZES
 from .placement import Rules
+
+# Bytes of an element: a strip has as many points as a register has of these.
+SMALLEST: Final = 4
 
 
 def stream(kernel: Kernel, rules: Rules) -> Kernel:
@@ -24,7 +29,9 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
     fields = {
         buffer.name: buffer.unit
         for buffer in kernel.buffers
-        if buffer.memory == "field" and buffer.name not in read
+        if buffer.memory == "field"
+        and buffer.name not in read
+        and ITEMSIZES[buffer.dtype] >= SMALLEST
     }
     return attrs.evolve(kernel, nests=tuple(_marked(nest, fields) for nest in kernel.nests))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, broadcast, float64
+from fieldforge import Dims, Field, broadcast, float64, maximum
 
 from .executions import agree
 
@@ -48,3 +48,32 @@ def test_a_value_of_fewer_dimensions_is_stored_in_each_row(program):
         }
 
     agree(program, arguments, STRICT)
+
+
+@ff.field_operator
+def raised(a: Field[Dims[I, J], float64], b: Field[Dims[I], float64]) -> Field[Dims[I, J], float64]:
+    least = maximum(b, 0.5)
+    return a * least + least * least - a * least * least
+
+
+@ff.program
+def in_place(a: Field[Dims[I, J], float64], b: Field[Dims[I], float64]):
+    raised(a, b, out=a)
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("rows", [1, 4, 5, 11])
+def test_rows_together_and_those_left_are_written_in_place(rows):
+    numbers = np.random.default_rng(rows)
+    given = numbers.random((6, rows)), numbers.random(6)
+    results = []
+    for backend in (None, STRICT):
+        a = ff.as_field((I, J), given[0], allocator=ff.cpu)
+        program = in_place.with_backend(backend)
+        program(a, ff.as_field((I,), given[1], allocator=ff.cpu))
+        results.append(a.asnumpy())
+
+    np.testing.assert_array_equal(*results)
+    loops = program.trace()["codegen"].loops
+    assert "4 rows of" in loops
+    assert "arena" not in loops

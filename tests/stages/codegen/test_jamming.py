@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, float32, float64, where
+from fieldforge import Dims, Field, astype, float32, float64, uint8, where
 from fieldforge.examples.diffusion import I, J, K, diffuse
 
 pytestmark = pytest.mark.needs_compiler
@@ -83,6 +83,37 @@ def test_rows_of_any_length_are_written_past_the_caches(columns):
     np.testing.assert_array_equal(out.asnumpy(), data[:, :, 1:] * np.float32(2.0))
     assert "past the caches: out" in program.trace()["codegen"].loops
     assert "stream(" in program.trace()["codegen"].text
+
+
+@ff.field_operator
+def told_apart(
+    u: Field[Dims[I, J, K], float32],
+) -> tuple[Field[Dims[I, J, K], float64], Field[Dims[I, J, K], bool], Field[Dims[I, J, K], uint8]]:
+    return astype(u, float64) * 2.0, u > float32(0.5), astype(u * float32(9.0), uint8)
+
+
+@ff.program
+def of_all_sizes(
+    u: Field[Dims[I, J, K], float32],
+    real: Field[Dims[I, J, K], float64],
+    flag: Field[Dims[I, J, K], bool],
+    small: Field[Dims[I, J, K], uint8],
+):
+    told_apart(u, out=(real, flag, small))
+
+
+@pytest.mark.parametrize("columns", [7, 16, 33, 300])
+def test_elements_smaller_than_a_register_has_lanes_for_are_stored_beside_streams(columns):
+    data = np.random.default_rng(columns).random((columns, 5, 4)).astype(np.float32)
+    u = ff.as_field((I, J, K), data, allocator=ff.cpu)
+    box = {I: columns, J: 5, K: 4}
+    out = [ff.zeros(box, dtype, allocator=ff.cpu) for dtype in (float64, bool, uint8)]
+
+    of_all_sizes.with_backend(backend(stream_from=1))(u, *out)
+
+    np.testing.assert_array_equal(out[0].asnumpy(), data.astype(np.float64) * 2.0)
+    np.testing.assert_array_equal(out[1].asnumpy(), data > 0.5)
+    np.testing.assert_array_equal(out[2].asnumpy(), (data * np.float32(9.0)).astype(np.uint8))
 
 
 def test_outputs_that_are_read_again_stay_in_cache():
