@@ -33,11 +33,20 @@ class Calls:
     """Calls that go through Python: to a native program for each choice of static values.
 
     A backend that gives Python functions is called without a native program. `first` is
-    the program for calls without static values, where there is one already.
+    the program for calls without static values, where there is one already. `guard` lets any
+    other native program watch the names that the function sees.
     """
 
-    def __init__(self, name: str, variants: Variants, first: _core.Program | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        variants: Variants,
+        first: _core.Program | None,
+        guard: Callable[[_core.Program], None],
+    ) -> None:
         self._name = name
+        self._first = first
+        self._guard = guard
         self.variants = variants
         self._native = is_native(variants.backend)
         self._programs: dict[Static, _core.Program] = {} if first is None else {(): first}
@@ -64,11 +73,19 @@ class Calls:
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
-        for static in [static for static in self._programs if static]:
-            del self._programs[static]
-        for program in self._programs.values():
+        for program in tuple(self._programs.values()):
             program.forget()
         self._quick.clear()
+
+    def native(self, values: Mapping[str, Any]) -> _core.Program | None:
+        """Return the program for calls with these values, None if the static ones are missing."""
+        names = self.variants.static
+        if not names:
+            return self._programs.get(()) or self._made(())
+        if not all(name in values for name in names):
+            return None
+        static = self.variants.static_of(values)
+        return self._programs.get(static) or self._made(static) if static else None
 
     def _program(
         self,
@@ -104,7 +121,10 @@ class Calls:
     def _add(self, variant: Variant, entry: Any) -> None:
         """Hand a new entry to the program that it belongs to."""
         if self._native:
-            (self._programs.get(variant.static) or self._made(variant.static)).add(entry)
+            program = self._programs.get(variant.static) or self._made(variant.static)
+            program.add(entry)
+            if program is not self._first:
+                self._guard(program)
 
     def _python(
         self,

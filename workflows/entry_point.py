@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from ..runtime import _core
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
+from ..runtime.limits import Limited, as_workspace, checked_count
 from ..stages.artifacts import Variant
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
@@ -101,6 +103,33 @@ class EntryPoint:
     def with_compilation_options(self, **options: Any) -> Self:
         """Replace compilation options by name."""
         return self._changed(options=changed_options(self._made.options, options))
+
+    def with_threads(self, count: int) -> Limited:
+        """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""
+        return Limited(self, checked_count(count))
+
+    def with_workspace(self, buffer: Any) -> Limited:
+        """Keep temporaries in memory of the caller; see `workspace_size`. Variants are shared."""
+        return Limited(self, 0, as_workspace(buffer))
+
+    def workspace_size(
+        self, *args: Any, offset_provider: Mapping[str, Any] | None = None, **sizes: Any
+    ) -> int:
+        """Return the bytes of temporaries of a call: nothing is compiled, no field is needed.
+
+        Sizes are given by dimension (`I=256`, or `I=(-1, 257)`), which counts for all fields,
+        or as arguments of a call: scalars, fields, and domains for fields. It is that of fields as
+        our constructors make them; copies of arguments that overlap are not counted.
+        """
+        from .workspace_size import workspace_size
+
+        provider = self._made.options.connectivities if offset_provider is None else offset_provider
+        if self.backend is None:
+            return 0
+        definition, variants = self._current(), self._sets[0]
+        given = dict(zip(variants.parameters, args, strict=False)) | dict(self._made.bound) | sizes
+        variant = variants.default(provider, variants.static_of(given) if variants.static else ())
+        return workspace_size(definition, self.backend, variant, given, provider)
 
     def trace(
         self,
@@ -249,6 +278,10 @@ class EntryPoint:
         if self._watch is None:
             self._watch = together(each._made.watch for each in _reached(self))
         return self._watch
+
+    def _guard(self, program: _core.Program) -> None:
+        """Let a native program notice when a name was bound anew."""
+        program.watch(self._watched().triples(), self._renew)
 
     def _forget(self) -> None:
         """Drop what was built of the function as it was before."""

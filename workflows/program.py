@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Self
 from weakref import WeakSet
 
 from ..runtime import _core, embedded, observation
 from ..runtime.compiled import reject
-from ..runtime.errors import ArgumentError
+from ..runtime.errors import ArgumentError, nearest
+from .bound_program import BoundProgram
 from .calls import Calls, is_native
 from .entry_point import EntryPoint, Made, parameter_names
+from .recording import note
 from .static_arguments import check_names
 from .variant_table import Variants
 
@@ -45,7 +48,8 @@ class Program(EntryPoint, _core.Program):
         held.append(self)
         self._sets = (variants,)
         self._wear(made)
-        self._calls = Calls(self.__name__, variants, self if is_native(made.backend) else None)
+        first = self if is_native(made.backend) else None
+        self._calls = Calls(self.__name__, variants, first, self._guard)
         self._is_plain = not made.bound and is_native(made.backend)
         self._settle()
         if self._is_plain:
@@ -72,6 +76,53 @@ class Program(EntryPoint, _core.Program):
         chosen = tuple(name for name in names if name is not None)
         check_names(self._sets[0].types, chosen, self.__name__)
         return self.with_compilation_options(static_params=chosen or None)
+
+    def bind(
+        self, *, offset_provider: Mapping[str, Any] | None = None, **values: Any
+    ) -> BoundProgram:
+        """Fix arguments and neighbour tables; return a program that takes what is left.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def scaled(u: Line, by: float) -> Line:
+        ...     return u * by
+        >>> @ff.program(backend=ff.cpu)
+        ... def scale(u: Line, by: float, out: Line):
+        ...     scaled(u, by, out=out)
+        >>> u, out = ff.ones({I: 2}), ff.zeros({I: 2})
+        >>> scale_u = scale.bind(u=u, out=out)
+        >>> scale_u
+        <scale(by: float)>
+        >>> scale_u(3.0)
+        >>> scale.bind(u=u, by=2.0, out=out).call()
+        >>> out.asnumpy()
+        array([2., 2.])
+        """
+        fixed = dict(self._made.bound)
+        free = [name for name in parameter_names(self.definition) if name not in fixed]
+        for name in values:
+            self._check_free(name, free, fixed)
+        signature = inspect.signature(self.definition)
+        kept = [signature.parameters[name] for name in free]
+        native = self._calls.native(fixed | values) if is_native(self.backend) else None
+        if fixed and native is not None:
+            kept = list(signature.parameters.values())  # the core knows of no bound arguments
+            values = fixed | values
+        return BoundProgram(
+            self, native, signature.replace(parameters=kept), values, offset_provider
+        )
+
+    def _check_free(self, name: str, free: list[str], fixed: Mapping[str, Any]) -> None:
+        if name in fixed:
+            raise ArgumentError(f"Parameter '{name}' already set as a bound argument.")
+        if name not in free:
+            close = nearest(name, free)
+            raise ArgumentError(
+                f"'{self.__name__}' has no parameter '{name}' to bind.",
+                hint=f"Did you mean '{close}'?" if close else None,
+            )
 
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self._renew()
@@ -104,6 +155,8 @@ class PythonProgram(Program):
     ) -> None:
         """Run the program."""
         self._renew()
+        if not is_native(self.backend):
+            note(self, args, {**kwargs, "offset_provider": offset_provider})
         if self._made.bound:
             args, kwargs = self._with_bound(args, kwargs)
         if observation.active():
@@ -156,3 +209,4 @@ def _settle_all(_: bool) -> None:
 
 
 observation.subscribe(_settle_all)
+observation.subscribe(_core.set_observed)

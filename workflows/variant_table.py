@@ -77,12 +77,12 @@ class Variants:
     ) -> Variant:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
-        static = self._static(args, kwargs) if self.static else ()
+        values = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
+        static = self.static_of(values) if self.static else ()
         found = variant_of(self.parameters, args, kwargs, tables, static)
         if self.summary.signature.result is not None:
             return attrs.evolve(found, alike=self._alike())
-        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
-        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, given))
+        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, values))
 
     def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
@@ -189,12 +189,11 @@ class Variants:
             return self.summary.outputs
         return all_alike(OUT, result) if self.alike is None else self.alike
 
-    def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:
+    def static_of(self, values: Mapping[str, Any]) -> Static:
         """Return the static leaves of a call; values that are no numbers are refused later."""
-        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         types = self.types
         try:
-            found = [spelled(types, name, given[name]) for name in sorted(self.static)]
+            found = [spelled(types, name, values[name]) for name in sorted(self.static)]
         except (KeyError, ValueError, OverflowError, TypeError):
             return ()
         return tuple(leaf for leaves in found for leaf in leaves)

@@ -1,4 +1,4 @@
-// `Sequence(slots, on_fallback)`: records the calls of a thread and replays them.
+// `Recorder(slots, on_fallback)`: records the calls of a thread and replays them.
 #include "sequence.h"
 
 #include <structmember.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t most_rounds = 8;  // time levels are two or three
 
-struct Sequence {
+struct Recorder {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject* slots;        // dictionary from the names to the recorded fields
@@ -29,11 +29,11 @@ struct Sequence {
     bool has_others;  // calls of what is no native program
 };
 
-Sequence* sequence_of(PyObject* self) { return reinterpret_cast<Sequence*>(self); }
+Recorder* recorder_of(PyObject* self) { return reinterpret_cast<Recorder*>(self); }
 
 // --- recording ----------------------------------------------------------------------------------
 
-bool take_down(Sequence* self, Program* program, PyObject* call, PyObject* arguments,
+bool take_down(Recorder* self, Program* program, PyObject* call, PyObject* arguments,
                PyObject* keywords, PyObject* provider) {
     try {
         self->calls->push_back({program, call, arguments, keywords, provider});
@@ -54,7 +54,7 @@ PyObject* note(PyObject* object, PyObject* args) {
                           &keywords)) {
         return nullptr;
     }
-    if (!take_down(sequence_of(object), nullptr, call, arguments, keywords, nullptr)) return nullptr;
+    if (!take_down(recorder_of(object), nullptr, call, arguments, keywords, nullptr)) return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -75,7 +75,7 @@ PyObject* end(PyObject* object, PyObject*) {
 // Pairs (number of a call, name of a slot) of arguments that are the field of a slot, and of those
 // that are another view of its memory.
 PyObject* survey(PyObject* object, PyObject*) {
-    Sequence* self = sequence_of(object);
+    Recorder* self = recorder_of(object);
     const Held uses(PyList_New(0)), views(PyList_New(0));
     if (!uses || !views) return nullptr;
     for (size_t i = 0; i < self->calls->size(); ++i) {
@@ -108,7 +108,7 @@ PyObject* survey(PyObject* object, PyObject*) {
 // --- replaying ----------------------------------------------------------------------------------
 
 // The fields of a call in the order of the slots; false with a Python error set.
-bool fill_slots(Sequence* self, const Given& given, std::vector<Substitute>& fields) {
+bool fill_slots(Recorder* self, const Given& given, std::vector<Substitute>& fields) {
     if (given.positional > 0) {
         PyErr_SetString(PyExc_TypeError, "Fields are given to the slots of a sequence by name.");
         return false;
@@ -137,7 +137,7 @@ bool fill_slots(Sequence* self, const Given& given, std::vector<Substitute>& fie
 }
 
 // Makes the calls one by one through Python; steals `why`, None where nobody need be told.
-PyObject* fall_back(Sequence* self, const std::vector<Substitute>& fields, PyObject* why) {
+PyObject* fall_back(Recorder* self, const std::vector<Substitute>& fields, PyObject* why) {
     const Held reason(why), given(PyDict_New());
     if (!reason || !given) return nullptr;
     PyObject *name, *field;
@@ -149,7 +149,7 @@ PyObject* fall_back(Sequence* self, const std::vector<Substitute>& fields, PyObj
 }
 
 // Why a call could not be prepared; takes the error that is set.
-PyObject* reason_at(const Sequence* self, size_t place) {
+PyObject* reason_at(const Recorder* self, size_t place) {
     PyObject* name = (*self->calls)[place].program->signature.name;
     const auto number = static_cast<Py_ssize_t>(place);
     if (!PyErr_Occurred()) {
@@ -166,7 +166,7 @@ PyObject* reason_at(const Sequence* self, size_t place) {
     return why;
 }
 
-std::shared_ptr<const Round> find_round(Sequence* self, const std::vector<Substitute>& fields,
+std::shared_ptr<const Round> find_round(Recorder* self, const std::vector<Substitute>& fields,
                                         size_t& place) {
     for (const auto& round : *self->rounds) {
         if (round->has(fields) && round->is_current(*self->calls)) return round;
@@ -182,7 +182,7 @@ std::shared_ptr<const Round> find_round(Sequence* self, const std::vector<Substi
     return made;
 }
 
-PyObject* replay(Sequence* self, const Given& given) {
+PyObject* replay(Recorder* self, const Given& given) {
     std::vector<Substitute> fields;
     if (!fill_slots(self, given, fields)) return nullptr;
     if (wishes.recording != nullptr || is_observed.load(std::memory_order_relaxed)) {
@@ -207,7 +207,7 @@ PyObject* replay(Sequence* self, const Given& given) {
 PyObject* vectorcall(PyObject* callable, PyObject* const* values, size_t flags,
                      PyObject* keywords) noexcept {
     try {
-        return replay(sequence_of(callable), {values, PyVectorcall_NARGS(flags), keywords});
+        return replay(recorder_of(callable), {values, PyVectorcall_NARGS(flags), keywords});
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
@@ -218,7 +218,7 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* values, size_t flags,
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static const char* keywords[] = {"slots", "on_fallback", nullptr};
     PyObject *slots, *on_fallback;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O:Sequence", const_cast<char**>(keywords),
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O:Recorder", const_cast<char**>(keywords),
                                      &PyDict_Type, &slots, &on_fallback)) {
         return nullptr;
     }
@@ -232,7 +232,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     const Held object(type->tp_alloc(type, 0));
     if (!object) return nullptr;
-    Sequence* self = sequence_of(object.get());
+    Recorder* self = recorder_of(object.get());
     self->vectorcall = vectorcall;
     self->on_fallback = Py_NewRef(on_fallback);
     self->slots = PyDict_Copy(slots);
@@ -252,7 +252,7 @@ int init(PyObject*, PyObject*, PyObject*) { return 0; }
 // What rounds hold is not visited: a call in flight may share it. So a sequence in a cycle with
 // its own fields lives on until it is cleared.
 int traverse(PyObject* object, visitproc visit, void* arg) {
-    Sequence* self = sequence_of(object);
+    Recorder* self = recorder_of(object);
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->slots);
     Py_VISIT(self->on_fallback);
@@ -269,7 +269,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 void deallocate(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    Sequence* self = sequence_of(object);
+    Recorder* self = recorder_of(object);
     delete self->rounds;
     if (self->calls != nullptr) {
         for (const Recorded& call : *self->calls) {
@@ -290,7 +290,7 @@ void deallocate(PyObject* object) {
 PyObject* optional(PyObject* object) { return object == nullptr ? Py_None : object; }
 
 PyObject* get_calls(PyObject* object, void*) {
-    const auto& calls = *sequence_of(object)->calls;
+    const auto& calls = *recorder_of(object)->calls;
     PyObject* made = PyTuple_New(static_cast<Py_ssize_t>(calls.size()));
     for (size_t i = 0; made != nullptr && i < calls.size(); ++i) {
         const Recorded& call = calls[i];
@@ -302,7 +302,7 @@ PyObject* get_calls(PyObject* object, void*) {
     return made;
 }
 
-PyObject* get_slots(PyObject* object, void*) { return PyDict_Copy(sequence_of(object)->slots); }
+PyObject* get_slots(PyObject* object, void*) { return PyDict_Copy(recorder_of(object)->slots); }
 
 PyMethodDef methods[] = {
     {"begin", begin, METH_NOARGS, "Record the calls of this thread from now on."},
@@ -315,7 +315,7 @@ PyMethodDef methods[] = {
 };
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Sequence, vectorcall), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Recorder, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -326,7 +326,7 @@ PyGetSetDef properties[] = {
 };
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("Recorded calls: Sequence(slots, on_fallback).")},
+    {Py_tp_doc, const_cast<char*>("Recorded calls: Recorder(slots, on_fallback).")},
     {Py_tp_new, reinterpret_cast<void*>(make)},
     {Py_tp_init, reinterpret_cast<void*>(init)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -339,8 +339,8 @@ PyType_Slot slots[] = {
 };
 
 PyType_Spec spec = {
-    "fieldforge.runtime._core.Sequence",
-    sizeof(Sequence),
+    "fieldforge.runtime._core.Recorder",
+    sizeof(Recorder),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
         Py_TPFLAGS_HAVE_VECTORCALL,
@@ -359,7 +359,7 @@ PyMethodDef functions[] = {
 bool record(PyObject* sequence, Program* program, const Bound& bound) {
     const Held arguments(tuple_of(bound.values, bound.count));
     if (!arguments) return false;
-    return take_down(sequence_of(sequence), program, reinterpret_cast<PyObject*>(program),
+    return take_down(recorder_of(sequence), program, reinterpret_cast<PyObject*>(program),
                      arguments.get(), nullptr, bound.provider);
 }
 
