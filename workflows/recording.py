@@ -108,7 +108,8 @@ class Step(_core.Recorder):
         """Make the calls one by one."""
         if why is not None and not self._told:
             self._told = True
-            warnings.warn(f"A recorded step makes its calls one by one: {why}.", stacklevel=3)
+            reason = why.partition("\n")[0].rstrip(".")
+            warnings.warn(f"A recorded step makes its calls one by one: {reason}.", stacklevel=3)
         others = {id(field): fields[name] for name, field in self.slots.items()}
 
         def exchanged(value: Any) -> Any:

@@ -1,6 +1,7 @@
 // A call: bind the arguments, take the first entry that fits, run it; ask for one if none does.
 #include "program.h"
 
+#include <algorithm>
 #include <array>
 #include <new>
 
@@ -151,7 +152,11 @@ std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
             refusal = frame.check();
         }
         if (refusal) {
-            refuse(self, entry, bound, refusal);
+            std::vector<PyObject*> given(bound.values, bound.values + bound.count);
+            for (const Substitute& each : substitutes) {
+                std::replace(given.begin(), given.end(), each.recorded, each.given);
+            }
+            refuse(self, entry, {given.data(), bound.count, bound.provider}, refusal);
             return Outcome::failed;
         }
         made = frame.keep(entry);
