@@ -107,8 +107,17 @@ class Program:
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None: ...
-    def add(self, entry: Entry, /) -> None:
-        """Add a variant; those that ask for more unit strides are tried first."""
+    def add(
+        self,
+        entry: Entry,
+        values: Iterable[tuple[int, object, Callable[[object], bool]]] = (),
+        /,
+    ) -> None:
+        """Add a variant; those that ask for more unit strides are tried first.
+
+        It fits calls with certain values only, in rows (parameter, value, same):
+        `same(given)` is asked where neither identity nor exact numbers can tell.
+        """
 
     def forget(self) -> None:
         """Drop all variants, and what is watched."""

@@ -23,7 +23,7 @@ class Program(EntryPoint, _core.Program):
 
     An instance of this very class is called through the native core, which asks for a variant
     when none fits. Where a call takes more than that the instance is a `PythonProgram`, and it
-    can become one: when static arguments are compiled in, or when calls are watched.
+    can become one: when calls are watched.
     """
 
     def __new__(cls, made: Made) -> Self:
@@ -106,7 +106,7 @@ class Program(EntryPoint, _core.Program):
             self._check_free(name, free, fixed)
         signature = inspect.signature(self.definition)
         kept = [signature.parameters[name] for name in free]
-        native = self._calls.native(fixed | values) if is_native(self.backend) else None
+        native = self._calls.native
         if fixed and native is not None:
             kept = list(signature.parameters.values())  # the core knows of no bound arguments
             values = fixed | values
@@ -129,22 +129,18 @@ class Program(EntryPoint, _core.Program):
         self._sets[0].on_miss(args, kwargs)
         self.watch(self._watched().triples(), self._renew)
 
-    def _set_static(self, names: tuple[str, ...]) -> None:
-        super()._set_static(names)
-        self._settle()
-
     def _forget(self) -> None:
         super()._forget()
         self._calls.forget()
 
     def _settle(self) -> None:
         """Be called natively if that is all there is to do."""
-        fast = self._is_plain and not self._sets[0].static and not observation.active()
+        fast = self._is_plain and not observation.active()
         self.__class__ = Program if fast else PythonProgram
 
 
 class PythonProgram(Program):
-    """A program that is called through Python: embedded, with static or bound arguments."""
+    """A program that is called through Python: embedded, watched, or with bound arguments."""
 
     def __call__(
         self,

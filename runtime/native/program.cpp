@@ -40,11 +40,14 @@ Outcome call_entry(Program* self, Entry* entry, const Bound& bound) {
     return Outcome::failed;
 }
 
-// By index: looking into a dataclass may run Python code, and that may add an entry.
+// By index: looking into a dataclass or at an odd number may run Python code, and that may add or
+// drop an entry.
 template <typename Try>
-Outcome first_fit(Program* self, const Try& attempt) {
-    for (size_t i = 0; i < self->entries->size(); ++i) {
-        Entry* entry = (*self->entries)[i];
+Outcome first_fit(Program* self, const Bound& bound, const Try& attempt) {
+    for (size_t i = 0; i < self->variants->size(); ++i) {
+        auto& values = (*self->variants)[i].values;
+        if (!have_values(values, bound.values, self->generation)) continue;
+        Entry* entry = (*self->variants)[i].entry;
         const Held held(Py_NewRef(reinterpret_cast<PyObject*>(entry)));
         const Outcome outcome = attempt(entry);
         if (outcome != Outcome::no_fit) return outcome;
@@ -53,7 +56,7 @@ Outcome first_fit(Program* self, const Try& attempt) {
 }
 
 Outcome call_first_fit(Program* self, const Bound& bound) {
-    return first_fit(self, [&](Entry* entry) { return call_entry(self, entry, bound); });
+    return first_fit(self, bound, [&](Entry* entry) { return call_entry(self, entry, bound); });
 }
 
 // No variant fits: Python compiles one and adds it; false with an error set.
@@ -143,7 +146,7 @@ PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
                                         const std::vector<Substitute>& substitutes) {
     std::shared_ptr<const Prepared> made;
-    first_fit(self, [&](Entry* entry) {
+    first_fit(self, bound, [&](Entry* entry) {
         Frame frame(*entry->plan);
         Refusal refusal = frame.flatten(bound.values, bound.provider);
         if (!refusal) {

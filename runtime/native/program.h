@@ -9,18 +9,25 @@
 #include "binding.h"
 #include "call.h"
 #include "entry.h"
+#include "static_argument.h"
 #include "watch.h"
 
 namespace fieldforge {
+
+// An entry and the values that it was compiled for.
+struct Variant {
+    Entry* entry;
+    std::vector<StaticArgument> values;
+};
 
 struct Program {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     Signature signature;
     PyObject* on_miss;
-    // Owned references; entries that ask most of the layout come first. Read and changed with
-    // the interpreter's lock held, and an entry is held while it is in use.
-    std::vector<Entry*>* entries;
+    // Entries that ask most of the layout come first. Read and changed with the interpreter's lock
+    // held, and an entry, which is owned, is held while it is in use.
+    std::vector<Variant>* variants;
     uint64_t generation;  // another one when entries came or went
     Watch* watch;
     PyObject* weak_references;

@@ -27,7 +27,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     self->vectorcall = vectorcall_program;
     self->on_miss = Py_NewRef(on_miss);
     try {
-        self->entries = new std::vector<Entry*>;
+        self->variants = new std::vector<Variant>;
         self->watch = new Watch;
         if (set_signature(self->signature, name, parameters, on_reject)) return object;
     } catch (const std::bad_alloc&) {
@@ -40,42 +40,54 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 // `make` has done everything; a subclass may have an `__init__` with other arguments.
 int init(PyObject*, PyObject*, PyObject*) { return 0; }
 
-PyObject* add(PyObject* object, PyObject* given) {
+PyObject* add(PyObject* object, PyObject* args) {
+    PyObject *given, *values = nullptr;
+    if (!PyArg_ParseTuple(args, "O|O:add", &given, &values)) return nullptr;
     if (!PyObject_TypeCheck(given, entry_type)) {
         PyErr_Format(PyExc_TypeError, "Expected an Entry, got '%s'.", Py_TYPE(given)->tp_name);
         return nullptr;
     }
     Program* self = program_of(object);
     auto* entry = reinterpret_cast<Entry*>(given);
-    if (entry->plan->parameters != PyTuple_GET_SIZE(self->signature.parameters)) {
+    const Py_ssize_t parameters = PyTuple_GET_SIZE(self->signature.parameters);
+    if (entry->plan->parameters != parameters) {
         PyErr_Format(PyExc_ValueError, "Expected an entry for %zd parameters, got one for %d.",
-                     PyTuple_GET_SIZE(self->signature.parameters), static_cast<int>(entry->plan->parameters));
+                     parameters, static_cast<int>(entry->plan->parameters));
         return nullptr;
     }
     // An entry that asks for more is faster where it fits, whenever it was added.
-    const auto behind = [](const Entry* one, const Entry* other) {
-        return one->plan->demands() > other->plan->demands();
+    const auto behind = [](const Variant& one, const Variant& other) {
+        return one.entry->plan->demands() > other.entry->plan->demands();
     };
+    Variant made{entry, {}};
     try {
-        auto& entries = *self->entries;
-        entries.insert(std::upper_bound(entries.begin(), entries.end(), entry, behind), entry);
+        if (values == nullptr || read_static(values, parameters, made.values)) {
+            auto& all = *self->variants;
+            const auto place = std::upper_bound(all.begin(), all.end(), made, behind);
+            all.insert(place, std::move(made));
+            Py_INCREF(given);
+            ++self->generation;
+            Py_RETURN_NONE;
+        }
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
     }
-    Py_INCREF(given);
-    ++self->generation;
-    Py_RETURN_NONE;
+    drop_static(made.values);
+    return nullptr;
 }
 
-void drop_entries(Program* self) {
+void drop_variants(Program* self) {
     ++self->generation;
-    std::vector<Entry*> entries;
-    entries.swap(*self->entries);
-    for (Entry* entry : entries) Py_DECREF(entry);
+    std::vector<Variant> variants;
+    variants.swap(*self->variants);
+    for (Variant& each : variants) {
+        drop_static(each.values);
+        Py_DECREF(each.entry);
+    }
 }
 
 PyObject* forget(PyObject* object, PyObject*) {
-    drop_entries(program_of(object));
+    drop_variants(program_of(object));
     program_of(object)->watch->clear();
     Py_RETURN_NONE;
 }
@@ -92,9 +104,11 @@ PyObject* watch(PyObject* object, PyObject* args) {
 }
 
 PyObject* get_entries(PyObject* object, void*) {
-    const auto& entries = *program_of(object)->entries;
-    return tuple_of(reinterpret_cast<PyObject* const*>(entries.data()),
-                    static_cast<Py_ssize_t>(entries.size()));
+    std::vector<PyObject*> entries;
+    for (const Variant& each : *program_of(object)->variants) {
+        entries.push_back(reinterpret_cast<PyObject*>(each.entry));
+    }
+    return tuple_of(entries.data(), static_cast<Py_ssize_t>(entries.size()));
 }
 
 int traverse(PyObject* object, visitproc visit, void* arg) {
@@ -102,8 +116,14 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->on_miss);
     Py_VISIT(self->signature.on_reject);
-    if (self->entries != nullptr) {
-        for (Entry* entry : *self->entries) Py_VISIT(entry);
+    for (size_t i = 0; self->variants != nullptr && i < self->variants->size(); ++i) {
+        const Variant& each = (*self->variants)[i];
+        Py_VISIT(each.entry);
+        for (const StaticArgument& argument : each.values) {
+            Py_VISIT(argument.value);
+            Py_VISIT(argument.same);
+            Py_VISIT(argument.seen);
+        }
     }
     return self->watch == nullptr ? 0 : self->watch->traverse(visit, arg);
 }
@@ -116,7 +136,7 @@ int clear(PyObject* object) {
     Py_XSETREF(self->on_miss, Py_NewRef(none));
     Py_XSETREF(self->signature.on_reject, Py_NewRef(none));
     if (self->watch != nullptr) self->watch->clear();
-    if (self->entries != nullptr) drop_entries(self);
+    if (self->variants != nullptr) drop_variants(self);
     return 0;
 }
 
@@ -128,14 +148,15 @@ void deallocate(PyObject* object) {
     clear(object);
     Py_CLEAR(self->on_miss);
     clear_signature(self->signature);
-    delete self->entries;
+    delete self->variants;
     delete self->watch;
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 PyMethodDef methods[] = {
-    {"add", add, METH_O, "Add a variant."},
+    {"add", add, METH_VARARGS,
+     "add(entry, values=()): add a variant for rows (parameter, value, same) of static values."},
     {"forget", forget, METH_NOARGS, "Drop all variants, and what is watched."},
     {"watch", watch, METH_VARARGS,
      "watch(triples, on_change): call `on_change()` before a call if a name of (namespace, name, "
