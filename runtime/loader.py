@@ -35,8 +35,8 @@ class Library:
 
         It uses `threads` threads unless a call asks for others, 0 as many as OpenMP has.
         """
-        known = (self.handle.symbol(name) or 0 for name in OPENMP)
-        return _core.Entry(plan, self.address, self.handle, *known, threads)
+        set_threads, get_threads = (self.handle.symbol(name) or 0 for name in OPENMP)
+        return _core.Entry(plan, self.address, self.handle, set_threads, get_threads, threads)
 
 
 def load_library(data: bytes, directory: Path) -> Library:

@@ -17,6 +17,7 @@ class BoundProgram(_core.BoundCall):
     checked at the first call only, and `call()` costs what the compiled code costs and little more.
     """
 
+    __name__: str
     _whole: inspect.Signature
 
     def __new__(

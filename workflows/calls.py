@@ -76,9 +76,11 @@ class Calls:
     def _add(self, variant: Variant, entry: Any) -> None:
         """Hand a new entry to the native program, with the values that it is for."""
         if self.native is not None:
-            values = static_rows(self.variants.types, self.variants.static, variant.static)
-            places = {name: place for place, name in enumerate(self.variants.parameters)}
-            self.native.add(entry, [(places[name], *row) for name, *row in values])
+            known = self.variants
+            rows = static_rows(known.types, known.static, variant.static)
+            self.native.add(
+                entry, [(known.parameters.index(name), value, same) for name, value, same in rows]
+            )
             if self._guard is not None:
                 self._guard(self.native)
 

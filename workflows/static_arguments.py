@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from ..runtime.errors import DSLTypeError, FieldforgeError
-from ..runtime.structure import elements, leaves_of
+from ..runtime.structure import leaves_of
 from ..runtime.types import ScalarType, Type, leaves, type_of_value
 from ..stages.ir.literal import number, spell
 from .variants import leaf_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..runtime.alignment import first
 from ..runtime.definition import Definition
 from ..runtime.dimension import Dimension
 from ..runtime.domain import Domain
@@ -88,7 +89,9 @@ class _Sizes:
         if dim not in found.dims:
             raise ArgumentError(f"Field '{argument.name}' needs a range along '{dim.value}'.")
         ends = found[dim].unit_range
-        return int(ends.start), int(ends.stop)
+        if not ends.is_finite():
+            raise ArgumentError(f"The range of '{argument.name}' along '{dim.value}' has no end.")
+        return first(ends), first(ends) + len(ends)
 
     def _entry(self, word: Word, start: int, stop: int) -> int:
         from ..stages.decorate.accesses import extreme
