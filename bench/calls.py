@@ -1,4 +1,4 @@
-"""What a call costs in nanoseconds: ours with a C function that does nothing, and what it is held to.
+"""What a call costs in nanoseconds: ours with a C function that does nothing, and its rivals.
 
 Rows are programs of 1, 5, 15 and 30 fields with three numbers, called by position, by keyword and
 with a dictionary; the same with a number compiled in. Beside our call stand an empty nanobind
@@ -129,7 +129,8 @@ def _add_gt4py(rows: list[dict[str, Any]], folder: Path) -> None:
         with contextlib.suppress(OSError):
             script = str(Path(__file__).parent / "peer" / "calls.py")
             done = subprocess.run(
-                [str(PYTHON), *flags, script, str(folder)], capture_output=True, text=True, check=False,
+                [str(PYTHON), *flags, script, str(folder)],
+                capture_output=True, text=True, check=False,
                 env={**os.environ, "GT4PY_BUILD_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
             lines = done.stdout.splitlines()

@@ -23,10 +23,12 @@ HEAD = """
 namespace nb = nanobind;
 using namespace nb::literals;
 using Line = nb::ndarray<double, nb::ndim<1>>;
-extern "C" int32_t entry(const void* const* ptrs, const int64_t* ints, const void* scalars, void*, void*);
+extern "C" int32_t entry(const void* const*, const int64_t*, const void*, void*, void*);
 NB_MODULE(nanobind_calls, m) {
 """
-ENTRY = 'extern "C" int entry(const void* const*, const long*, const void*, void*, void*) { return 0; }\n'
+ENTRY = """
+extern "C" int entry(const void* const*, const long*, const void*, void*, void*) { return 0; }
+"""
 
 
 def build(folder: Path) -> ModuleType:

@@ -1,7 +1,7 @@
 """How many threads calls use and where their temporaries lie: said for a thread, or for a call.
 
-What is said closest to the call counts: `with_threads` on what is called, `threads` around the call,
-the option `threads` of the backend, `OMP_NUM_THREADS`. Loops over few points run on one thread
+What is said closest to the call counts: `with_threads` on what is called, `threads` around it, the
+option `threads` of the backend, `OMP_NUM_THREADS`. Loops over few points run on one thread
 whatever is said (the option `parallel_from`). In a process that was forked after a program ran,
 calls use one thread: the threads of OpenMP do not follow a fork.
 """

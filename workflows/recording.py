@@ -2,7 +2,7 @@
 
 What is recorded are calls of programs and operators by this thread: which variant, which fields,
 which numbers. Fields that a step is given anew have names, the slots. Whatever else Python does in
-between is not recorded. A step that cannot be replayed makes its calls one by one and says why, once.
+between is not recorded. A step that cannot be replayed makes its calls one by one and says why.
 """
 
 from __future__ import annotations

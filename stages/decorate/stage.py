@@ -17,7 +17,7 @@ from ..base import Artifact, Stage
 LIBRARIES = "libraries"
 
 
-def _check_threads(_: Load, attribute: attrs.Attribute[int], value: int) -> None:
+def _check_threads(_: Load, __: attrs.Attribute[int], value: int) -> None:
     if value != 0:
         checked_count(value)
 

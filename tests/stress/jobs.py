@@ -74,7 +74,7 @@ def statics(chance: random.Random) -> None:
 
 
 def meshes(chance: random.Random) -> None:
-    """Tables that are made, used and forgotten: equal ones share a variant, others have their own."""
+    """Tables that come and go: equal ones share a variant, others have their own."""
     width, skips = chance.choice([2, 3]), chance.random() < 0.5
     rows = [[chance.randrange(6) for _ in range(width)] for _ in range(4)]
     if skips:

@@ -58,7 +58,7 @@ def test_a_call_with_nothing_left_reads_what_the_fields_hold_now(u, out):
 
 
 def test_names_that_are_no_parameters_are_refused_with_the_nearest(u):
-    with pytest.raises(ArgumentError, match="no parameter 'outt' to bind.*\n.*mean 'out'"):
+    with pytest.raises(ArgumentError, match=r"no parameter 'outt' to bind.*\n.*mean 'out'"):
         scale.bind(outt=u)
     with pytest.raises(ArgumentError, match=r"scale\(\) missing 1 required .*'out'"):
         scale.bind(u=u)(1.0)
@@ -77,7 +77,7 @@ def test_arguments_that_do_not_fit_are_refused_as_in_a_call(u):
 def test_a_name_that_is_bound_anew_is_noticed(u, out):
     scope = {"ff": ff, "Line": Line, "factor": 2.0}
     source = "def times(u: Line) -> Line:\n    return u * factor\n"
-    times, call = decorated(scope, source, "def call(u: Line, out: Line):\n    times(u, out=out)\n")
+    _, call = decorated(scope, source, "def call(u: Line, out: Line):\n    times(u, out=out)\n")
     bound = call.bind(u=u, out=out)
     bound()
     assert out.asnumpy().tolist() == [2.0, 4.0, 6.0]

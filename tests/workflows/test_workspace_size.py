@@ -25,7 +25,7 @@ def test_extents_of_dimensions_are_enough(program, own_engine, seen):
 
 def test_fields_and_their_domains_say_the_same(program):
     names = program.parameters
-    dims = [dim for dim in solve.__gt_type__().parameters[0][1].dims]
+    dims = solve.__gt_type__().parameters[0][1].dims
     domain = {dim: SIZES[dim.value] for dim in dims}
     fields = {name: ff.ones(domain) for name in names}
 
@@ -36,7 +36,7 @@ def test_fields_and_their_domains_say_the_same(program):
 
 
 def test_a_workspace_of_that_size_is_enough_and_one_of_less_is_not(program):
-    dims = [dim for dim in solve.__gt_type__().parameters[0][1].dims]
+    dims = solve.__gt_type__().parameters[0][1].dims
     fields = [ff.ones({dim: SIZES[dim.value] for dim in dims}) for _ in program.parameters]
     size = program.workspace_size(*fields)
 
@@ -47,12 +47,12 @@ def test_a_workspace_of_that_size_is_enough_and_one_of_less_is_not(program):
 
 
 def test_what_is_missing_is_named(program):
-    with pytest.raises(ArgumentError, match="depends on 'K'.*\n.*workspace_size\\(K=...\\)"):
+    with pytest.raises(ArgumentError, match=r"depends on 'K'.*\n.*workspace_size\(K=...\)"):
         program.workspace_size(I=8, J=8)
 
 
 def test_what_is_no_field_and_no_domain_is_refused(program):
-    with pytest.raises(ArgumentError, match="a field or a domain for '.', got 'int'"):
+    with pytest.raises(ArgumentError, match=r"a field or a domain for '.', got 'int'"):
         program.workspace_size(**dict.fromkeys(program.parameters, 3))
 
 
