@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from ..runtime import _core
+from ..runtime import _core, checking
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
 from ..runtime.limits import Limited, as_workspace, checked_count
+from ..runtime.settings import current
+from ..runtime.structure import leaves_of
 from ..stages.artifacts import Variant
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
@@ -103,6 +106,28 @@ class EntryPoint:
     def with_compilation_options(self, **options: Any) -> Self:
         """Replace compilation options by name."""
         return self._changed(options=changed_options(self._made.options, options))
+
+    def checked(self, *args: Any, **kwargs: Any) -> None:
+        """Make the call embedded, and refuse to write what is not finite.
+
+        The arguments are those of a call. The `CheckError` names the operator and line where the
+        number arose, its index and value. Ranges, neighbours that are missing and outputs that
+        overlap are checked too. It takes the time of embedded execution; a program that is named
+        in `FIELDFORGE_CHECK` makes all its calls in this way.
+        """
+        names = parameter_names(self.definition)
+        given = {**dict(zip(names, args, strict=False)), **dict(self._made.bound), **kwargs}
+        fields = {name + "".join(f"[{step}]" for step in path): leaf
+                  for name, value in given.items() for path, leaf in leaves_of(value)}  # fmt: skip
+        with checking.checked(fields), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Program .* runs embedded")
+            self.with_backend(None)(*args, **kwargs)
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the settings ask for checked calls; those run embedded themselves."""
+        wanted = current().check
+        return bool(wanted) and self.__name__ in wanted and not checking.is_checking()
 
     def with_threads(self, count: int) -> Limited:
         """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""

@@ -47,6 +47,10 @@ class FieldOperator(EntryPoint):
                 None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
             )
         self._renew()
+        if self._is_checked:
+            more = {"domain": domain, "offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, out=out, **kwargs, **more)
+            return None
         if not is_native(self.backend) and not embedded.active():
             given = {"out": out, "domain": domain, "offset_provider": offset_provider}
             note(self, args, {**kwargs, **given})

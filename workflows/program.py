@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 from weakref import WeakSet
 
-from ..runtime import _core, embedded, observation
+from ..runtime import _core, embedded, observation, settings
 from ..runtime.compiled import reject
 from ..runtime.errors import ArgumentError, nearest
 from .bound_program import BoundProgram
@@ -135,7 +135,7 @@ class Program(EntryPoint, _core.Program):
 
     def _settle(self) -> None:
         """Be called natively if that is all there is to do."""
-        fast = self._is_plain and not observation.active()
+        fast = self._is_plain and not observation.active() and not self._is_checked
         self.__class__ = Program if fast else PythonProgram
 
 
@@ -151,6 +151,10 @@ class PythonProgram(Program):
     ) -> None:
         """Run the program."""
         self._renew()
+        if self._is_checked:
+            more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, **kwargs, **more)
+            return
         if not is_native(self.backend):
             note(self, args, {**kwargs, "offset_provider": offset_provider})
         if self._made.bound:
@@ -204,5 +208,16 @@ def _settle_all(_: bool) -> None:
         each._settle()
 
 
+def _prepared_as_well(_: bool = True) -> None:
+    """Let bound and recorded calls go the ordinary way while programs do more than run."""
+    _core.set_observed(observation.active() or bool(settings.current().check))
+
+
+def _settings_changed() -> None:
+    _settle_all(True)
+    _prepared_as_well()
+
+
 observation.subscribe(_settle_all)
-observation.subscribe(_core.set_observed)
+observation.subscribe(_prepared_as_well)
+settings.on_change(_settings_changed)
