@@ -1,4 +1,4 @@
-"""Checked execution: where did the NaN come from?
+"""Checked execution: say where a NaN came from.
 
 While a checked program runs embedded, every result of an operator of the language is remembered
 with its operands and its place in the source. If a value that is about to be written is not
@@ -91,8 +91,8 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
         source = f"argument '{argument}'" if argument else "a value that was given"
         raise CheckError(
             None,
-            f"'{name}' of '{operator}' is {found} at {_shown(point)}: it comes from {source}, which "
-            f"is {float(_number_at(cause, there))} at {_shown(there)}.",
+            f"'{name}' of '{operator}' is {found} at {_shown(point)}: it comes from {source}, "
+            f"which is {float(_number_at(cause, there))} at {_shown(there)}.",
             operator, point, found,
         )  # fmt: skip
     raise CheckError(

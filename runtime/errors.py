@@ -213,7 +213,12 @@ class CheckError(DSLError, FloatingPointError):
     """
 
     def __init__(
-        self, location: Span | None, message: str, operator: str, index: Mapping[Any, int], value: float
+        self,
+        location: Span | None,
+        message: str,
+        operator: str,
+        index: Mapping[Any, int],
+        value: float,
     ) -> None:
         super().__init__(location, message)
         self.operator = operator

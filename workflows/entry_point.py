@@ -121,7 +121,8 @@ class EntryPoint:
                   for name, value in given.items() for path, leaf in leaves_of(value)}  # fmt: skip
         with checking.checked(fields), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Program .* runs embedded")
-            self.with_backend(None)(*args, **kwargs)
+            embedded: Any = self.with_backend(None)
+            embedded(*args, **kwargs)
 
     @property
     def _is_checked(self) -> bool:
@@ -174,7 +175,7 @@ class EntryPoint:
             variant = variants.variant(args, kwargs, provider)
         else:
             variant = variants.default(provider)
-        return trace(definition, self.backend or reference(), variant, until)
+        return trace(definition, self.backend or reference(), variant, until, variants.budget)
 
     def compile(
         self,

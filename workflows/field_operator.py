@@ -108,6 +108,7 @@ class FieldOperator(EntryPoint):
                 (*own, OUT, *(self._bounds() if on_part else ())),
                 static=self._sets[0].static if self._sets else made.options.static_params or (),
                 alike=alike,
+                build_budget=made.options.build_budget,
             )
             made_now = Calls(self.__name__, variants, None, self._guard)
             found = self._calls.setdefault((on_part, alike), made_now)

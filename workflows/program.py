@@ -37,6 +37,7 @@ class Program(EntryPoint, _core.Program):
             options.enable_jit,
             parameters,
             static=options.static_params or (),
+            build_budget=options.build_budget,
         )
         self = super().__new__(
             cls,

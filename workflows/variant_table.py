@@ -51,6 +51,7 @@ class Variants:
     add: Callable[[Variant, Any], Any] = lambda *_: None
     static: tuple[str, ...] = ()
     alike: Groups | None = None
+    build_budget: float | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
@@ -68,6 +69,12 @@ class Variants:
     def types(self) -> Mapping[str, Type]:
         """The types of the function's own parameters."""
         return dict(self.summary.signature.parameters)
+
+    @property
+    def budget(self) -> float:
+        """The seconds that a build may take."""
+        own = self.build_budget
+        return current().build_budget if own is None else own
 
     def variant(
         self,
@@ -167,7 +174,7 @@ class Variants:
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
-        made = build(definition, self.backend, variant, used)
+        made = build(definition, self.backend, variant, used, self.budget)
         with self._adding:  # who finds it in the table finds it in the native program too
             known = self.table.setdefault(variant, made)
             if known is made:
