@@ -37,7 +37,7 @@ def excess(program: str, results: Mapping[str, Result], budget: float | None) ->
 
 
 def _size(slowest: Result, results: Mapping[str, Result]) -> str:
-    """Say how much the stage had to do: values after lowering, nests and lines in generated code."""
+    """Say how much the stage had to do: values, or nests and lines of generated code."""
     artifacts = [_artifact(slowest)]
     if slowest.name == "compile" and "codegen" in results:
         artifacts = [_artifact(results["codegen"])]

@@ -206,7 +206,7 @@ class EntryPoint:
         """Build it like `compile`, but here and now, and no error if it is built already."""
         self._check_compilable()
         for variant, provider in self._wanted(offset_provider, static):
-            self._sets[0].entry(variant, provider)
+            self._sets[0].entry(variant, provider, "asked for by 'build'")
         return self
 
     def _check_compilable(self) -> None:

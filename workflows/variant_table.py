@@ -22,13 +22,16 @@ from .engine import Engine
 from .session import engine
 from .static_arguments import Static, spelled
 from .tables import tables_of
-from .variants import default_variant, variant_of
+from .variants import default_variant, variant_of, why
 
 if TYPE_CHECKING:  # most programs are built by their first call, see decision 0005
     from .background import Build
 
 
 Provider: TypeAlias = Mapping[str, Any] | None
+
+
+COMPILE = "asked for by 'compile'"
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -53,6 +56,7 @@ class Variants:
     alike: Groups | None = None
     build_budget: float | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
+    reasons: dict[Variant, str] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
     _adding: Lock = attrs.field(factory=Lock, init=False)
@@ -99,13 +103,13 @@ class Variants:
         )
         return attrs.evolve(found, alike=self._alike())
 
-    def entry(self, variant: Variant, provider: Provider = None) -> Any:
-        """Return the entry of a variant, built if there is none yet."""
+    def entry(self, variant: Variant, provider: Provider = None, reason: str = "") -> Any:
+        """Return the entry of a variant, built if there is none yet; a call gives no reason."""
         with self._adding:
             found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
-        return self._build(variant, engine(), provider) if found is None else found
+        return self._build(variant, engine(), provider, reason) if found is None else found
 
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
@@ -156,6 +160,7 @@ class Variants:
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
         self.table.clear()
+        self.reasons.clear()
         self._under_way.clear()
         self._summary = None
 
@@ -164,11 +169,14 @@ class Variants:
 
     @property
     def text(self) -> str:
-        """The variants that there are, one a line."""
-        rows = [variant.text.replace("\n", "; ") or "any layout" for variant in self.table]
+        """The variants that there are, one a line, and why each was built."""
+        rows = [
+            f"{variant.text.replace(chr(10), '; ') or 'any layout'}  ({self.reasons[variant]})"
+            for variant in self.table
+        ]
         return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
 
-    def _build(self, variant: Variant, used: Engine, provider: Provider) -> Any:
+    def _build(self, variant: Variant, used: Engine, provider: Provider, reason: str = "") -> Any:
         assert self.backend is not None, "embedded functions are not built"
         definition = self.source()
         if hooks.compile_variant_hook:
@@ -176,6 +184,7 @@ class Variants:
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
         made = build(definition, self.backend, variant, used, self.budget)
         with self._adding:  # who finds it in the table finds it in the native program too
+            self.reasons.setdefault(variant, reason or why(variant, tuple(self.table)))
             known = self.table.setdefault(variant, made)
             if known is made:
                 self.add(variant, made)
@@ -216,7 +225,7 @@ class _Task:
     provider: Provider
 
     def __call__(self) -> Any:
-        return self.variants._build(self.variant, self.engine, self.provider)
+        return self.variants._build(self.variant, self.engine, self.provider, COMPILE)
 
 
 def described(variant: Variant) -> str:
