@@ -50,6 +50,8 @@ class Calls:
         if first is None and is_native(variants.backend):
             self.native = _core.Program(name, variants.parameters, variants.on_miss, reject)
         variants.add = self._add
+        if self.native is not None:
+            variants.drop = self.native.forget
 
     def __call__(
         self,
@@ -67,11 +69,6 @@ class Calls:
             )
         else:
             self._python(args, kwargs, offset_provider, enable_jit)
-
-    def forget(self) -> None:
-        """Begin anew: the function is no longer what it was."""
-        if self.native is not None:
-            self.native.forget()
 
     def _add(self, variant: Variant, entry: Any) -> None:
         """Hand a new entry to the native program, with the values that it is for."""

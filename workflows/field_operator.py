@@ -132,4 +132,3 @@ class FieldOperator(EntryPoint):
         super()._forget()
         usual = (False, None)
         self._calls, self._sets = {usual: self._calls[usual]}, self._sets[:1]
-        self._calls[usual].forget()

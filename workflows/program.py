@@ -130,10 +130,6 @@ class Program(EntryPoint, _core.Program):
         self._sets[0].on_miss(args, kwargs)
         self.watch(self._watched().triples(), self._renew)
 
-    def _forget(self) -> None:
-        super()._forget()
-        self._calls.forget()
-
     def _settle(self) -> None:
         """Be called natively if that is all there is to do."""
         fast = self._is_plain and not observation.active() and not self._is_checked

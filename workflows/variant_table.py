@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -42,7 +42,8 @@ class NotCompiledError(FieldforgeError, RuntimeError):
 class Variants:
     """The variants of one function under one backend.
 
-    `source` gives the definition as it is now; `add` takes each new entry; `static` are
+    `source` gives the definition as it is now; `add` takes each new entry, `drop` forgets them
+    all, and is called where what threads see of both must agree; `static` are
     the parameters whose values are compiled in. `alike` are the outputs of an operator
     that are written on the same ranges; None for all.
     """
@@ -52,6 +53,7 @@ class Variants:
     enable_jit: bool | None
     parameters: tuple[str, ...]
     add: Callable[[Variant, Any], Any] = lambda *_: None
+    drop: Callable[[], Any] = lambda: None
     static: tuple[str, ...] = ()
     alike: Groups | None = None
     build_budget: float | None = None
@@ -59,7 +61,8 @@ class Variants:
     reasons: dict[Variant, str] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
-    _adding: Lock = attrs.field(factory=Lock, init=False)
+    _age: int = 0
+    _adding: Any = attrs.field(factory=RLock, init=False)  # what is dropped may call again
 
     @property
     def summary(self) -> Summary:
@@ -159,10 +162,13 @@ class Variants:
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
-        self.table.clear()
-        self.reasons.clear()
-        self._under_way.clear()
-        self._summary = None
+        with self._adding:
+            self._age += 1
+            self.table.clear()
+            self.reasons.clear()
+            self._under_way.clear()
+            self._summary = None
+            self.drop()
 
     def __contains__(self, variant: Variant) -> bool:
         return variant in self.table or variant in self._under_way
@@ -178,12 +184,15 @@ class Variants:
 
     def _build(self, variant: Variant, used: Engine, provider: Provider, reason: str = "") -> Any:
         assert self.backend is not None, "embedded functions are not built"
-        definition = self.source()
+        self.source()  # may notice that it has changed
+        age, definition = self._age, self.source()
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
         made = build(definition, self.backend, variant, used, self.budget)
         with self._adding:  # who finds it in the table finds it in the native program too
+            if age != self._age:
+                return made  # of a function that has changed since; the next call builds anew
             self.reasons.setdefault(variant, reason or why(variant, tuple(self.table)))
             known = self.table.setdefault(variant, made)
             if known is made:

@@ -13,6 +13,8 @@ namespace {
 
 enum class Outcome { done, failed, no_fit };
 
+constexpr int most_asks = 16;
+
 // What `on_reject` is shown: the arguments and, where there are tables, the provider after them.
 PyObject* shown(const Entry* entry, const Bound& bound) {
     if (entry->plan->tables.empty()) return tuple_of(bound.values, bound.count);
@@ -93,9 +95,12 @@ bool ask_for_bound(Program* self, const Bound& bound) {
 template <typename Ask>
 PyObject* call_or_ask(Program* self, const Bound& bound, const Ask& ask) {
     Outcome outcome = call_first_fit(self, bound);
-    if (outcome == Outcome::no_fit) {
+    // Another thread may drop what was added before it is used; then it is asked for anew.
+    for (int again = 0; outcome == Outcome::no_fit && again < most_asks; ++again) {
+        const uint64_t before = self->generation;
         if (!ask()) return nullptr;
         outcome = call_first_fit(self, bound);
+        if (self->generation == before) break;
     }
     if (outcome == Outcome::done) {
         if (wishes.recording != nullptr && !record(wishes.recording, self, bound)) return nullptr;
