@@ -1,4 +1,4 @@
-"""`program.workspace_size`: from dimensions, from domains, from fields; nothing is compiled."""
+"""What calls may use: the size of their workspace, and the threads of a backend."""
 
 import numpy as np
 import pytest
@@ -59,3 +59,14 @@ def test_what_is_no_field_and_no_domain_is_refused(program):
 @pytest.mark.parametrize("backend", [None, ff.reference])
 def test_backends_without_a_plan_need_none(backend):
     assert solve.with_backend(backend).workspace_size(**SIZES) == 0
+
+
+def test_threads_are_an_option_of_the_backend_and_of_a_call():
+    backend = ff.cpu.with_options(threads=2)
+    chosen = solve.with_backend(backend).build()
+
+    assert [entry.threads for entry in chosen.entries] == [2]
+    assert [entry.threads for entry in solve.with_backend(ff.cpu).build().entries] == [0]
+    assert chosen.with_threads(1).call is chosen
+    with pytest.raises(ArgumentError, match="number of threads"):
+        ff.cpu.with_options(threads=-1)
