@@ -1,4 +1,4 @@
-// Calls that were recorded, to be made again in one crossing from Python.
+// Recording, as the rest of the core sees it.
 #pragma once
 
 #include <Python.h>
