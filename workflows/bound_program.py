@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from ..runtime import _core
@@ -23,16 +23,17 @@ class BoundProgram(_core.BoundCall):
     def __new__(
         cls,
         program: Any,
+        call: Callable[..., Any],
         native: _core.Program | None,
         signature: inspect.Signature,
         values: Mapping[str, Any],
         offset_provider: Mapping[str, Any] | None,
     ) -> Self:
-        """Bind `values`; `native` is what the core may call without asking `program`."""
+        """Bind `values`; `native` is what the core may call instead of `call`."""
         self = super().__new__(
             cls,
             program.__name__,
-            program,
+            call,
             native,
             tuple(signature.parameters),
             dict(values),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -49,7 +50,8 @@ class Program(EntryPoint, _core.Program):
         held.append(self)
         self._sets = (variants,)
         self._wear(made)
-        first = self if is_native(made.backend) else None
+        # the core calls an instance with all arguments, but bound ones are not given again
+        first = self if is_native(made.backend) and not made.bound else None
         self._calls = Calls(self.__name__, variants, first, self._guard)
         self._is_plain = not made.bound and is_native(made.backend)
         self._settle()
@@ -108,12 +110,13 @@ class Program(EntryPoint, _core.Program):
         signature = inspect.signature(self.definition)
         kept = [signature.parameters[name] for name in free]
         native = self._calls.native
+        call: Callable[..., Any] = self
         if fixed and native is not None:
             kept = list(signature.parameters.values())  # the core knows of no bound arguments
             values = fixed | values
-        return BoundProgram(
-            self, native, signature.replace(parameters=kept), values, offset_provider
-        )
+            call = partial(_but, self, frozenset(fixed))
+        signature = signature.replace(parameters=kept)
+        return BoundProgram(self, call, native, signature, values, offset_provider)
 
     def _check_free(self, name: str, free: list[str], fixed: Mapping[str, Any]) -> None:
         if name in fixed:
@@ -190,6 +193,11 @@ class PythonProgram(Program):
                 f"Function takes {len(free)} positional arguments, but {len(args)} were given."
             )
         return (), {**bound, **dict(zip(free, args, strict=False)), **kwargs}
+
+
+def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> None:
+    """Call with all arguments but some."""
+    call(**{name: value for name, value in arguments.items() if name not in names})
 
 
 def make_program(made: Made) -> Program:

@@ -176,9 +176,10 @@ class Variants:
     @property
     def text(self) -> str:
         """The variants that there are, one a line, and why each was built."""
+        with self._adding:
+            known = [(variant.text, self.reasons[variant]) for variant in self.table]
         rows = [
-            f"{variant.text.replace(chr(10), '; ') or 'any layout'}  ({self.reasons[variant]})"
-            for variant in self.table
+            f"{text.replace(chr(10), '; ') or 'any layout'}  ({reason})" for text, reason in known
         ]
         return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
 

@@ -154,6 +154,26 @@ def test_hooks_see_the_calls_of_a_bound_program(u, out):
     assert seen == [("scale", ["by", "out", "u"])]
 
 
+def test_hooks_see_bound_calls_of_programs_with_bound_arguments(u, out):
+    import contextlib
+
+    seen = []
+    bound = scale.with_bound_args(by=2.0).bind(u=u, out=out)
+
+    def watch(program, args, offset_provider, enable_jit, kwargs):
+        seen.append(program.__name__)
+        return contextlib.nullcontext()
+
+    hooks.program_call_context.register(watch)
+    try:
+        bound()
+    finally:
+        hooks.program_call_context.remove(watch)
+
+    assert seen == ["scale"]
+    assert out.asnumpy().tolist() == [2.0, 4.0, 6.0]
+
+
 def test_a_bound_call_keeps_its_fields_alive(out):
     bound = scale.bind(u=ff.ones({I: 3}), by=2.0, out=out)
 

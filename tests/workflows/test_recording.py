@@ -251,3 +251,16 @@ def test_threads_may_replay_one_step_at_once(now):
         worker.join()
 
     assert not failures
+
+
+def test_programs_with_bound_arguments_are_recorded_and_made_one_by_one(now, new):
+    program = add.with_bound_args(more=1.0)
+    with ff.record(new=new) as step:
+        program(now, out=new)
+    gaps = make(np.zeros(4)[::2], new.domain)
+
+    with pytest.warns(UserWarning, match="has no variant"):
+        step(new=gaps)
+    step(new=gaps)
+
+    assert gaps.asnumpy().tolist() == [2.0, 3.0]
