@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "callable.h"
@@ -53,11 +54,12 @@ PyObject* call_prepared(BoundCall* self, const Bound& bound) {
     Program* program = program_of(self->program);
     if (!program->watch->up_to_date()) return nullptr;
     if (*self->prepared == nullptr || self->generation != program->generation) {
-        *self->prepared = prepare(program, bound, {});
-        self->generation = program->generation;
-        if (*self->prepared == nullptr) {
-            return PyErr_Occurred() ? nullptr : call_ordered(program, bound);
-        }
+        // Preparing may run Python code, which may drop variants: what counts is how it was before.
+        const uint64_t generation = program->generation;
+        auto made = prepare(program, bound, {});
+        if (made == nullptr) return PyErr_Occurred() ? nullptr : call_ordered(program, bound);
+        *self->prepared = std::move(made);
+        self->generation = generation;
     }
     const std::shared_ptr<const Prepared> prepared = *self->prepared;
     if (const Refusal refusal = prepared->run()) {
