@@ -96,8 +96,8 @@ class Program(EntryPoint, _core.Program):
         ...     scaled(u, by, out=out)
         >>> u, out = ff.ones({I: 2}), ff.zeros({I: 2})
         >>> scale_u = scale.bind(u=u, out=out)
-        >>> scale_u
-        <scale(by: float)>
+        >>> scale_u.parameters
+        ('by',)
         >>> scale_u(3.0)
         >>> scale.bind(u=u, by=2.0, out=out).call()
         >>> out.asnumpy()
