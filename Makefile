@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench ulps format clean
+.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -25,7 +25,21 @@ check: $(STAMP)  ## formatting, lint, types, floors, tests: what must pass befor
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) count
 	$(MAKE) test
+
+count: $(STAMP)  ## count the instructions of calls and compare with bench/call_counts.json (needs valgrind)
+	$(BIN)/python bench/count.py
+
+stress: SECONDS ?= 60
+stress: THREADS ?= 8
+stress: $(STAMP)  ## call programs from many threads at once and check every result: make stress SECONDS=60
+	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS)
+
+tsan: SECONDS ?= 60
+tsan: THREADS ?= 4
+tsan: $(STAMP)  ## the same on a build of the native core with ThreadSanitizer (needs GCC)
+	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS)
 
 fuzz: N ?= 10000
 fuzz: SEED ?= 0
@@ -55,6 +69,9 @@ bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench 
 ulps: EVERY ?= 1
 ulps: $(STAMP)  ## errors and times of the functions in generated code, all of float32: make ulps [EVERY=61]
 	$(BIN)/python bench/mathematics.py --every $(EVERY) --count 1000000
+
+bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
+	$(BIN)/python bench/run.py calls
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -1,79 +1,158 @@
-"""What a call costs: programs that write one point, against a plain Python function."""
+"""What a call costs in nanoseconds: ours with a C function that does nothing, and its rivals.
+
+Rows are programs of 1, 5, 15 and 30 fields with three numbers, called by position, by keyword and
+with a dictionary; the same with a number compiled in. Beside our call stand an empty nanobind
+function of the same arguments, nanobind handing arrays to the same C entry, and gt4py's.
+"""
 
 from __future__ import annotations
 
-import statistics
-import timeit
-from collections.abc import Callable
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import nanobind_calls
+from call_programs import COUNTS, HOWS, arguments, nanoseconds, repeated, write_module
+from peer.client import PYTHON
 from rich.console import Console
 
 import fieldforge as ff
+from fieldforge.runtime import _core
+from fieldforge.runtime.compiled import reject
 
 ROUNDS = 15
-CALLS = 20_000
+SEQUENCE = 100
+OURS, POINT = "ours", "ours, one point"
+EMPTY, ARRAYS = "nanobind, nothing", "nanobind, arrays"
+GT4PY, OPTIMISED = "gt4py", "gt4py -O"
+BEGIN = "<!-- calls: made by `make bench-calls`; edits are lost -->"
+END = "<!-- end of calls -->"
 
-I = ff.Dimension("I")
-Line = ff.Field[ff.Dims[I], ff.float64]
-
-
-@ff.field_operator
-def first(a: Line) -> Line:
-    """Copy."""
-    return a
-
-
-@ff.program(backend=ff.cpu)
-def three_fields(a: Line, b: Line, out: Line):
-    """Take three fields."""
-    first(a, out=out)
-
-
-@ff.program(backend=ff.cpu)
-def fifteen_fields(
-    f0: Line, f1: Line, f2: Line, f3: Line, f4: Line, f5: Line, f6: Line, f7: Line,
-    f8: Line, f9: Line, f10: Line, f11: Line, f12: Line, f13: Line, out: Line,
-    x: ff.float64, start: ff.int32, stop: ff.int32,
-):  # fmt: skip
-    """Take as much as a stencil of a dynamical core does."""
-    first(f0, out=out, domain={I: (start, stop)})
-
-
-def plain(
-    f0: Any, f1: Any, f2: Any, f3: Any, f4: Any, f5: Any, f6: Any, f7: Any,
-    f8: Any, f9: Any, f10: Any, f11: Any, f12: Any, f13: Any, out: Any,
-    x: float, start: int, stop: int,
-) -> None:  # fmt: skip
-    """Do nothing: the cost of a call in Python itself."""
+Rounds = dict[str, Callable[[], None]]
 
 
 def measure(console: Console) -> list[dict[str, Any]]:
-    """Time calls in turn; `times plain` is the cost over that of the empty Python function."""
-    fields = [ff.zeros({I: 1}) for _ in range(15)]
-    keywords: dict[str, Any] = {f"f{n}": field for n, field in enumerate(fields[:14])}
-    keywords |= {"out": fields[14], "x": 1.0, "start": 0, "stop": 1}
-    values = list(keywords.values())
-    variants: dict[str, Callable[[], object]] = {
-        "a plain function of 18 keywords": lambda: plain(**keywords),
-        "3 fields": lambda: three_fields(*fields[:3]),
-        "15 fields, 3 scalars": lambda: fifteen_fields(*values),
-        "15 fields, 3 scalars, all by keyword": lambda: fifteen_fields(**keywords),
-    }
-    times: dict[str, list[float]] = {name: [] for name in variants}
-    with console.status("calling"):
-        for call in variants.values():
-            call()
-        for _ in range(ROUNDS):
-            for name, call in variants.items():
-                times[name].append(timeit.timeit(call, number=CALLS) / CALLS)
-    base = statistics.median(times["a plain function of 18 keywords"])
-    return [
-        {
-            "call": name,
-            "median us": 1e6 * statistics.median(seconds),
-            "least us": 1e6 * min(seconds),
-            "times plain": statistics.median(seconds) / base,
-        }
-        for name, seconds in times.items()
-    ]
+    """Return a row for each kind of call; times are the least of several rounds, in turns."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        with console.status("compiling"):
+            module = write_module(folder, "fieldforge", "ff.cpu")
+            peers = nanobind_calls.build(folder)
+            entry = compiled_nothing(folder)
+        with console.status("calling"):
+            rows = [
+                *(_in_turns(label, rounds) for label, rounds in _programs(module, peers, entry)),
+                *(_in_turns(label, rounds) for label, rounds in _prepared(module, entry)),
+            ]
+        with console.status("calling gt4py"):
+            _add_gt4py(rows, folder)
+    return [_shown(row) for row in rows]
+
+
+def compiled_nothing(folder: Path, isa: str = "x86-64-v3") -> Callable[[Any], Any]:
+    """Return what makes, of a native program, one with the same plan and an empty C function."""
+    source, path = folder / "nothing.cpp", folder / "nothing.so"
+    source.write_text(nanobind_calls.ENTRY)
+    command = ["c++", "-O3", f"-march={isa}", "-shared", "-fPIC", str(source), "-o", str(path)]
+    subprocess.run(command, check=True)
+    library = _core.Library(str(path))
+    address = library.symbol("entry")
+    assert address is not None
+
+    def emptied(program: Any, values: Any = ()) -> _core.Program:
+        made = _core.Program("p", program.parameters, lambda *_: None, reject)
+        made.add(_core.Entry(program.entries[0].plan, address, library), values)
+        return made
+
+    return emptied
+
+
+def _programs(
+    module: ModuleType, peers: ModuleType, emptied: Callable[..., Any]
+) -> Iterator[tuple[str, Rounds]]:
+    for count in COUNTS:
+        fields = [ff.zeros({module.I: 1}) for _ in range(count)]
+        given = arguments(fields)
+        arrays = arguments([field.ndarray for field in fields])
+        for kind in ("fields", "static"):
+            program = getattr(module, f"{kind}_{count}")
+            program(**given)
+            static = [(count, 1.0, lambda _: False)] if kind == "static" else ()
+            for how in HOWS if kind == "fields" else HOWS[:2]:
+                rounds = {
+                    OURS: repeated(emptied(program, static), given, how, {}),
+                    POINT: repeated(program, given, how, {}),
+                }
+                if kind == "fields":
+                    rounds |= {
+                        EMPTY: repeated(getattr(peers, f"nothing_{count}"), given, how, {}),
+                        ARRAYS: repeated(getattr(peers, f"arrays_{count}"), arrays, how, {}),
+                    }
+                yield f"{kind}_{count} {how}", rounds
+
+
+def _prepared(module: ModuleType, emptied: Callable[..., Any]) -> Iterator[tuple[str, Rounds]]:
+    """Calls that were prepared: bound arguments, and a recorded sequence."""
+    fields = [ff.zeros({module.I: 1}) for _ in range(15)]
+    given = arguments(fields)
+    program = emptied(module.fields_15)
+    names = module.fields_15.parameters
+    bound = _core.BoundCall("p", program, program, names, given, None, reject)
+    yield "bound 15", {OURS: repeated(bound, {}, "nothing", {})}
+    with ff.record(out=fields[-1]) as step:
+        for _ in range(SEQUENCE):
+            program(**given)
+    yield f"step of {SEQUENCE}", {OURS: repeated(step, {}, "nothing", {})}
+    other = {"out": ff.zeros({module.I: 1})}
+    yield f"step of {SEQUENCE}, slot given", {OURS: repeated(step, other, "keyword", {})}
+
+
+def _in_turns(label: str, rounds: Rounds) -> dict[str, Any]:
+    times: dict[str, list[float]] = {name: [] for name in rounds}
+    for call in rounds.values():
+        call()
+    for _ in range(ROUNDS):
+        for name, call in rounds.items():
+            times[name].append(nanoseconds(call, 0.005))
+    return {"call": label, **{name: min(found) for name, found in times.items()}}
+
+
+def _add_gt4py(rows: list[dict[str, Any]], folder: Path) -> None:
+    """Add the peer's times where its environment is there (`make bench` makes it)."""
+    for name, flags in ((GT4PY, []), (OPTIMISED, ["-O"])):
+        with contextlib.suppress(OSError):
+            script = str(Path(__file__).parent / "peer" / "calls.py")
+            done = subprocess.run(
+                [str(PYTHON), *flags, script, str(folder)],
+                capture_output=True, text=True, check=False,
+                env={**os.environ, "GT4PY_BUILD_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"},
+            )  # fmt: skip
+            lines = done.stdout.splitlines()
+            found = json.loads(lines[-1]) if done.returncode == 0 and lines else {}
+            for row in rows:
+                if row["call"] in found:
+                    row[name] = found[row["call"]]
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    columns = (OURS, POINT, EMPTY, ARRAYS, GT4PY, OPTIMISED)
+    return {"call": row["call"], **{name: row.get(name, "") for name in columns}}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as a table in Markdown, with what gt4py takes as a multiple of ours."""
+    head = ("call", OURS, POINT, EMPTY, ARRAYS, f"{GT4PY} / ours", f"{OPTIMISED} / ours")
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for row in rows:
+        cells = [f"{row[name]:,.0f}" if row[name] else "" for name in head[1:5]]
+        cells += [
+            f"{row[name] / row[OURS]:,.0f}" if row[name] else "" for name in (GT4PY, OPTIMISED)
+        ]
+        lines.append(f"| {row['call'].replace('_', ' ')} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

@@ -24,14 +24,17 @@ HEAD = (
 
 
 def write(document: dict[str, Any], path: Path) -> None:
-    """Put the section between its two markers."""
-    before, found, rest = path.read_text().partition(BEGIN)
-    _, closed, after = rest.partition(END)
+    """Put the section of the programs between its two markers."""
+    put(section(document), path, BEGIN, END)
+
+
+def put(text: str, path: Path, begin: str, end: str) -> None:
+    """Replace what stands between two markers."""
+    before, found, rest = path.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(
-            f"{path.name} has no place for the programs between '{BEGIN}' and '{END}'."
-        )
-    path.write_text(f"{before}{BEGIN}\n\n{section(document)}\n{END}{after}")
+        raise ValueError(f"{path.name} has no place for the figures between '{begin}' and '{end}'.")
+    path.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
 def section(document: dict[str, Any]) -> str:

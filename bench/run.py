@@ -58,6 +58,10 @@ def small_part(part: str, console: Console) -> None:
     console.print(table)
     document = {"machine": machine(), "rows": rows}
     (RESULTS / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
+    if part == "calls":
+        import page
+
+        page.put(calls.table(rows), ROOT / "docs" / "performance.md", calls.BEGIN, calls.END)
 
 
 def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Console) -> None:

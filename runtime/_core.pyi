@@ -1,7 +1,7 @@
 """The native call path: fields, entries, programs, libraries (see `native/`)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, SupportsIndex, final
+from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 from .dimension import Dimension
 from .plan import Plan
@@ -66,7 +66,17 @@ class Entry:
     A plan that is not well-formed is a `ValueError`.
     """
 
-    def __new__(cls, plan: Plan, address: int, keepalive: object = None) -> Self: ...
+    def __new__(
+        cls,
+        plan: Plan,
+        address: int,
+        keepalive: object = None,
+        set_threads: int = 0,
+        get_threads: int = 0,
+        threads: int = 0,
+    ) -> Self: ...
+    @property
+    def threads(self) -> int: ...
     @property
     def plan(self) -> Plan: ...
     @property
@@ -97,8 +107,17 @@ class Program:
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None: ...
-    def add(self, entry: Entry, /) -> None:
-        """Add a variant; those that ask for more unit strides are tried first."""
+    def add(
+        self,
+        entry: Entry,
+        values: Iterable[tuple[int, object, Callable[[object], bool]]] = (),
+        /,
+    ) -> None:
+        """Add a variant; those that ask for more unit strides are tried first.
+
+        It fits calls with certain values only, in rows (parameter, value, same):
+        `same(given)` is asked where neither identity nor exact numbers can tell.
+        """
 
     def forget(self) -> None:
         """Drop all variants, and what is watched."""
@@ -133,3 +152,97 @@ class Library:
 
     @property
     def path(self) -> str: ...
+
+class BoundCall:
+    """A program with some or all of its arguments fixed; may be subclassed.
+
+    `program` is called natively as long as that is all there is to do, `call` otherwise, with
+    everything by name. With nothing left to give the arguments are checked once.
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        call: Callable[..., object],
+        program: Program | None,
+        parameters: Sequence[str],
+        values: dict[str, Any],
+        offset_provider: Mapping[str, Any] | None,
+        on_reject: Callable[..., object],
+    ) -> Self: ...
+    def __call__(
+        self, *args: Any, offset_provider: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> None: ...
+    def call(self) -> None:
+        """Call with what was bound, where that is everything."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[str, ...]: ...
+    @property
+    def fixed(self) -> dict[str, Any]: ...
+
+Recorded: TypeAlias = tuple[
+    Callable[..., Any], tuple[Any, ...], dict[str, Any] | None, Mapping[str, Any] | None
+]
+
+class Recorder:
+    """Recorded calls of one thread; may be subclassed.
+
+    A call takes fields for slots by name. Where the calls cannot be made natively,
+    `on_fallback(fields, why)` makes them; `why` is None if nobody need be told.
+    """
+
+    def __new__(
+        cls, slots: dict[str, Any], on_fallback: Callable[[dict[str, Any], str | None], object]
+    ) -> Self: ...
+    def __call__(self, **fields: Any) -> None: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+    def note(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> None: ...
+    def survey(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        """Pairs (call, slot) of arguments that are a slot's field, and of other views of it."""
+
+    @property
+    def calls(self) -> tuple[Recorded, ...]: ...
+    @property
+    def slots(self) -> dict[str, Any]: ...
+
+class Limited:
+    """A callable that sets the wishes of the thread for the time of a call; may be subclassed."""
+
+    def __new__(cls, call: Any, threads: int = 0, workspace: Workspace | None = None) -> Self: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def call(self) -> Any: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def workspace(self) -> Workspace | None: ...
+
+@final
+class Workspace:
+    """Memory of the caller for temporaries: a contiguous, writable buffer."""
+
+    def __new__(cls, buffer: Any) -> Self: ...
+    @property
+    def size(self) -> int: ...
+
+def recording() -> Recorder | None:
+    """Return the sequence that takes down the calls of this thread."""
+
+def set_threads(count: int, /) -> int:
+    """Set how many threads calls of this thread use, 0 for no wish; return what it was."""
+
+def set_workspace(workspace: Workspace | None, /) -> Workspace | None:
+    """Set the workspace for calls of this thread; return what it was."""
+
+def set_observed(observed: bool, /) -> None:
+    """Say whether hooks or metrics are in use, so that prepared calls go the ordinary way."""
+
+def set_timed(timed: bool, /) -> None:
+    """Say whether time is taken around generated code."""
+
+def kernel_seconds() -> float:
+    """Return the seconds that this thread was inside generated code while calls were timed."""

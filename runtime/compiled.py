@@ -45,6 +45,7 @@ class Reason(enum.IntEnum):
     STATUS = 20
     NO_TABLE = 21
     TABLE = 22
+    WORKSPACE = 23
 
 
 class ProgramFailedError(FieldforgeError, RuntimeError):
@@ -239,6 +240,14 @@ def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> Progra
     )
 
 
+def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> ArgumentError:
+    return ArgumentError(
+        f"Program '{plan.program}' needs {needed} bytes of workspace for these arguments, but the "
+        f"buffer given has {given} from its first multiple of 64 on.",
+        hint="Ask 'workspace_size' of the program, and add 64 for the alignment.",
+    )
+
+
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
@@ -282,6 +291,7 @@ _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
     Reason.INPUTS_OVERLAP: _inputs_overlap,
     Reason.MEMORY: _memory,
     Reason.STATUS: _status,
+    Reason.WORKSPACE: _workspace,
     Reason.NO_TABLE: _no_table,
     Reason.TABLE: _table,
 }

@@ -20,6 +20,8 @@ import numpy as np
 from . import builtins as language
 from .annotations import type_from_annotation
 from .arguments import bind
+from .checking import is_checking, noted
+from .connectivity import FieldOffset, NeighbourOffset
 from .context import active, running
 from .definition import Definition
 from .dimension import Dimension
@@ -172,7 +174,7 @@ def apply(op: str, *operands: Any) -> Any:
             return combined("not", *values)
         case "not" if not isinstance(values[0], Lanes | np.generic):
             return not values[0]  # a field says why that can not be
-    return combined(op, *values)
+    return noted(combined(op, *values), op, operands)
 
 
 def _on_indices(op: str, *operands: Any) -> Any:
@@ -188,6 +190,22 @@ def _on_indices(op: str, *operands: Any) -> Any:
 
 def callee(function: Any) -> Any:
     """Return what calling `function` means: an operator is embedded, `int` makes an int64."""
+    meant = _meant(function)
+    return partial(_noted, function, meant) if is_checking() else meant
+
+
+def _noted(function: Any, meant: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a builtin, shift a field or call an operator, and remember what it gave."""
+    name = getattr(function, "__name__", "shift")
+    if isinstance(function, AnyValue):
+        args = (function, *args)
+        gathers = any(isinstance(each, FieldOffset | NeighbourOffset) for each in args)
+        name = "neighbours" if gathers else "shift"
+        return noted(meant(*args[1:], **kwargs), name, args)
+    return map_leaves(lambda leaf: noted(leaf, name, args), meant(*args, **kwargs))
+
+
+def _meant(function: Any) -> Any:
     if isinstance(function, AnyValue):
         return partial(applied, function)
     definition = getattr(function, "__definition__", None)

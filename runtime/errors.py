@@ -202,6 +202,30 @@ class InvalidParameterAnnotationError(DSLTypeError):
         self.param_name = param_name
 
 
+class CheckError(DSLError, FloatingPointError):
+    """A checked program was about to write a number that is not finite.
+
+    Attributes:
+        operator: the operator where the number arose.
+        index: where in the output it is, as {dimension: index}.
+        value: the number.
+
+    """
+
+    def __init__(
+        self,
+        location: Span | None,
+        message: str,
+        operator: str,
+        index: Mapping[Any, int],
+        value: float,
+    ) -> None:
+        super().__init__(location, message)
+        self.operator = operator
+        self.index = dict(index)
+        self.value = value
+
+
 # --- a call and its arguments -----------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from .alignment import first, reordered, view_on
+from .checking import is_checking
 from .connectivity import CartesianConnectivity, Displacement
 from .dimension import Dimension, in_canonical_order
 from .domain import Domain, NamedRange
@@ -78,6 +79,8 @@ def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterat
         indices = NamedRange(target.dim, UnitRange(start, stop) + first(target.unit_range))
         domain = Domain(indices, *table.domain[1:])
         array = strip.array.take(places[start:stop], axis=axis)
+        if is_checking() and array.dtype.kind == "f":
+            array = _without_missing(array, valid[start:stop], axis)
         axes = strip.domain.replace(dim, *domain)
         order = replaced(strip.domain.dims, {dim: domain.dims})
         axes_in_order = Domain(*(axes[one] for one in order))
@@ -86,6 +89,12 @@ def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterat
             Domain(*((one, box[one]) for one in order)),
             make(reordered(array, axes.dims, order), axes_in_order),
         )
+
+
+def _without_missing(array: Any, valid: Any, axis: int) -> Any:
+    """Put NaN where a neighbour is missing, which nobody may read."""
+    shape = (*(1,) * axis, *valid.shape, *(1,) * (array.ndim - axis - valid.ndim))
+    return np.where(valid.reshape(shape), array, np.nan).astype(array.dtype)
 
 
 def _runs(rows: Any, table: Connectivity) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from . import _core
 from .errors import FieldforgeError
 from .plan import ENTRY, Plan
 
+OPENMP: Final = ("omp_set_num_threads", "omp_get_max_threads")
 _LIBRARY_MODE: Final = 0o500
 _FOLDER_MODE: Final = 0o700
 
@@ -29,9 +30,13 @@ class Library:
     handle: _core.Library
     address: int
 
-    def entry(self, plan: Plan) -> _core.Entry:
-        """Return the entry that calls this library by `plan`, and keeps it loaded."""
-        return _core.Entry(plan, self.address, self.handle)
+    def entry(self, plan: Plan, threads: int = 0) -> _core.Entry:
+        """Return the entry that calls this library by `plan`, and keeps it loaded.
+
+        It uses `threads` threads unless a call asks for others, 0 as many as OpenMP has.
+        """
+        set_threads, get_threads = (self.handle.symbol(name) or 0 for name in OPENMP)
+        return _core.Entry(plan, self.address, self.handle, set_threads, get_threads, threads)
 
 
 def load_library(data: bytes, directory: Path) -> Library:

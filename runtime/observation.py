@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from . import hooks, metrics, settings
+from . import _core, hooks, metrics, settings
 
 _total = metrics.make_collector(metrics.MINIMAL, "total")
 _compute = metrics.make_collector(metrics.PERFORMANCE, "compute")
+# Native entries are timed inside the core: generated code alone, without the checks of the call.
+_inside = metrics.make_collector(
+    metrics.PERFORMANCE, "compute", collect_enter_counter=_core.kernel_seconds
+)
 
 _active: list[bool] = []
 _listeners: Final[list[Callable[[bool], None]]] = []
@@ -23,7 +27,7 @@ _listeners: Final[list[Callable[[bool], None]]] = []
 def active() -> bool:
     """Say whether calls are watched: a hook around calls is used, or metrics are collected."""
     if not _active:
-        _active[:] = [_is_watched()]
+        _changed()
     return _active[0]
 
 
@@ -86,7 +90,7 @@ def compiled_call(
     around = hooks.compiled_program_call_context(
         compiled, args, kwargs, offset_provider, root, variant
     )
-    with around, _timed(_compute):
+    with around, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
         yield
 
 
@@ -113,6 +117,7 @@ def _is_watched() -> bool:
 
 
 def _changed() -> None:
+    _core.set_timed(metrics.is_level_enabled(metrics.PERFORMANCE))
     before = _active[0] if _active else False
     _active[:] = [_is_watched()]
     if _active[0] is not before:

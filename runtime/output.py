@@ -10,6 +10,7 @@ import numpy as np
 
 from .alignment import view_on
 from .arguments import describe
+from .checking import check_written
 from .dimension import Dimension, DimensionKind
 from .domain import Domain
 from .domain import domain as make_domain
@@ -124,6 +125,7 @@ def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Writ
     if box.is_empty():
         return None
     _check_cover(operator, name, value, box, arguments)
+    check_written(operator, name, value, box)
     if out.readonly:
         raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")
     if isinstance(value, PiecewiseField):

@@ -61,6 +61,8 @@ class Settings:
         collect_metrics: how much is measured of calls: 0 nothing, 1 whole calls, 10 compiled code
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
+        build_budget: seconds that a build may take before a warning names what took them.
+        check: names of programs and operators whose calls are checked, see `Program.checked`.
         compiler_variables: the variables, by their own names, that compilers are given.
 
     """
@@ -76,6 +78,8 @@ class Settings:
     # What is measured has no part in what is built, so it does not count for equality.
     collect_metrics: int = attrs.field(default=0, eq=False)
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
+    build_budget: float = attrs.field(default=20.0, eq=False)
+    check: tuple[str, ...] = attrs.field(default=(), eq=False)
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -113,10 +117,20 @@ def _read_count(variable: str, text: str) -> int:
     return int(text)
 
 
+def _read_seconds(variable: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise _refused(variable, text, "a number of seconds, 0 or more")
+    return seconds
+
+
 def _read_words(variable: str, text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not all(word.isidentifier() for word in words):
-        raise _refused(variable, text, "names of stages separated by commas, such as lower,codegen")
+        raise _refused(variable, text, "names separated by commas, such as lower,codegen")
     return words
 
 
@@ -168,6 +182,8 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "log": _read_level,
     "collect_metrics": _read_metrics_level,
     "dump_metrics": _read_metrics_file,
+    "build_budget": _read_seconds,
+    "check": _read_words,
 }
 
 _current: list[Settings] = []

@@ -12,7 +12,9 @@ from ..stages.artifacts import Parsed, Variant
 from ..stages.parse.stage import Check, Parse
 from ..stages.parse.summary import Summary
 from .backend import Backend
+from .build_budget import excess
 from .engine import Engine
+from .events import Warned
 from .graph import Workflow
 from .handle import Handle, Result
 from .session import engine
@@ -52,15 +54,33 @@ def call_parameters(summary: Summary) -> tuple[tuple[str, Type], ...]:
     return own if signature.result is None else (*own, (OUT, signature.result))
 
 
-def build(definition: Definition, backend: Backend, variant: Variant, used: Engine) -> Any:
-    """Return what runs a definition for a variant: a native entry, or a Python function."""
+def build(
+    definition: Definition,
+    backend: Backend,
+    variant: Variant,
+    used: Engine,
+    budget: float | None = None,
+) -> Any:
+    """Return what runs a definition for a variant: a native entry, or a Python function.
+
+    A build that takes more seconds than `budget` is told of, and goes on.
+    """
     flow = backend.workflow
     last = _entry_stage(flow, backend)
     results = used.run(flow, _inputs(definition, variant), until=[last], program=definition.name)
+    late = excess(definition.name, results, budget)
+    if late is not None:
+        used.tell(Warned(definition.name, late.stage, late.message))
     return results[last].outputs[ENTRY].get()
 
 
-def trace(definition: Definition, backend: Backend, variant: Variant, until: str | None) -> Trace:
+def trace(
+    definition: Definition,
+    backend: Backend,
+    variant: Variant,
+    until: str | None,
+    budget: float | None = None,
+) -> Trace:
     """Run every stage, or find its result, and show them all."""
     from .inspection import make_trace
 
@@ -69,7 +89,9 @@ def trace(definition: Definition, backend: Backend, variant: Variant, until: str
     results: dict[str, Result] = dict(
         used.run(flow, _inputs(definition, variant), program=definition.name, deep=False)
     )
-    return make_trace(definition.name, flow.plan, results, used.store)
+    late = excess(definition.name, results, budget)
+    note = "" if late is None else late.message
+    return make_trace(definition.name, flow.plan, results, used.store, note)
 
 
 def _inputs(definition: Definition, variant: Variant) -> Mapping[str, Any]:

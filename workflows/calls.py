@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ..runtime import _core, observation
@@ -14,7 +14,7 @@ from ..runtime.structure import elements, leaves_of
 from ..stages.artifacts import Variant
 from .backend import Backend
 from .building import ENTRY, OUT
-from .static_arguments import Static, key_of
+from .static_arguments import static_rows
 from .variant_table import Provider, Variants
 from .variants import leaf_name
 
@@ -30,19 +30,28 @@ def is_native(backend: Backend | None) -> bool:
 
 
 class Calls:
-    """Calls that go through Python: to a native program for each choice of static values.
+    """Calls that go through Python, to a native program or to what else a backend gives.
 
-    A backend that gives Python functions is called without a native program. `first` is
-    the program for calls without static values, where there is one already.
+    `first` is the native program, where there is one already. `guard` lets any other native
+    program watch the names that the function sees.
     """
 
-    def __init__(self, name: str, variants: Variants, first: _core.Program | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        variants: Variants,
+        first: _core.Program | None,
+        guard: Callable[[_core.Program], None],
+    ) -> None:
         self._name = name
+        self._guard = guard if first is None else None
         self.variants = variants
-        self._native = is_native(variants.backend)
-        self._programs: dict[Static, _core.Program] = {} if first is None else {(): first}
-        self._quick: dict[Hashable, _core.Program] = {}
+        self.native = first
+        if first is None and is_native(variants.backend):
+            self.native = _core.Program(name, variants.parameters, variants.on_miss, reject)
         variants.add = self._add
+        if self.native is not None:
+            variants.drop = self.native.forget
 
     def __call__(
         self,
@@ -54,57 +63,23 @@ class Calls:
         """Call the variant for these arguments, built if need be."""
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
-        elif self._native:
-            program = self._program(args, kwargs, offset_provider, enable_jit)
+        elif self.native is not None:
             _native_call(
-                program, *args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs
+                self.native, *args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs
             )
         else:
             self._python(args, kwargs, offset_provider, enable_jit)
 
-    def forget(self) -> None:
-        """Begin anew: the function is no longer what it was."""
-        for static in [static for static in self._programs if static]:
-            del self._programs[static]
-        for program in self._programs.values():
-            program.forget()
-        self._quick.clear()
-
-    def _program(
-        self,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        provider: Provider,
-        enable_jit: bool | None,
-    ) -> _core.Program:
-        """Return the program for the static values of a call."""
-        if not self.variants.static:
-            return self._programs.get(()) or self._made(())
-        key = self._key(args, kwargs)
-        found = self._quick.get(key)
-        if found is None:
-            variant = self.variants.variant(args, kwargs, provider)
-            self.variants.allow(variant, enable_jit)
-            found = self._made(variant.static)
-            self._quick[key] = found
-        return found
-
-    def _key(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable:
-        names, count = self.variants.parameters, len(args)
-        return tuple(
-            key_of(args[place] if (place := names.index(name)) < count else kwargs.get(name))
-            for name in self.variants.static
-        )
-
-    def _made(self, static: Static) -> _core.Program:
-        variants = self.variants
-        made = _core.Program(self._name, variants.parameters, variants.on_miss, reject)
-        return self._programs.setdefault(static, made)
-
     def _add(self, variant: Variant, entry: Any) -> None:
-        """Hand a new entry to the program that it belongs to."""
-        if self._native:
-            (self._programs.get(variant.static) or self._made(variant.static)).add(entry)
+        """Hand a new entry to the native program, with the values that it is for."""
+        if self.native is not None:
+            known = self.variants
+            rows = static_rows(known.types, known.static, variant.static)
+            self.native.add(
+                entry, [(known.parameters.index(name), value, same) for name, value, same in rows]
+            )
+            if self._guard is not None:
+                self._guard(self.native)
 
     def _python(
         self,
@@ -138,10 +113,9 @@ class Calls:
         entry = variants.entry(variant, provider)
         root = self._name, variants.backend.name if variants.backend else ""
         with observation.compiled_call(entry, args, kwargs, provider, root, variant):
-            if self._native:
-                program = self._program(args, kwargs, provider, enable_jit)
+            if self.native is not None:
                 _native_call(
-                    program, *args, offset_provider=provider, enable_jit=enable_jit, **kwargs
+                    self.native, *args, offset_provider=provider, enable_jit=enable_jit, **kwargs
                 )
             else:
                 self._python(args, kwargs, provider, enable_jit)

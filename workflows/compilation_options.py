@@ -20,6 +20,8 @@ class CompilationOptions:
         static_domains: accepted for programs written for other toolchains; our code reads the
             domains of fields at each call, so it makes no difference.
         connectivities: neighbour tables that `compile` takes when it is given none.
+        build_budget: seconds that a build may take before a warning names what took them; None
+            takes the setting of the process.
 
     """
 
@@ -27,6 +29,7 @@ class CompilationOptions:
     static_params: tuple[str, ...] | None = None
     static_domains: bool = False
     connectivities: Mapping[str, Any] | None = None
+    build_budget: float | None = None
 
 
 def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from ..runtime import _core, checking
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
+from ..runtime.limits import Limited, as_workspace, checked_count
+from ..runtime.settings import current
+from ..runtime.structure import leaves_of
 from ..stages.artifacts import Variant
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
@@ -102,6 +107,56 @@ class EntryPoint:
         """Replace compilation options by name."""
         return self._changed(options=changed_options(self._made.options, options))
 
+    def checked(self, *args: Any, **kwargs: Any) -> None:
+        """Make the call embedded, and refuse to write what is not finite.
+
+        The arguments are those of a call. The `CheckError` names the operator and line where the
+        number arose, its index and value. Ranges, neighbours that are missing and outputs that
+        overlap are checked too. It takes the time of embedded execution; a program that is named
+        in `FIELDFORGE_CHECK` makes all its calls in this way.
+        """
+        names = parameter_names(self.definition)
+        given = {**dict(zip(names, args, strict=False)), **dict(self._made.bound), **kwargs}
+        fields = {name + "".join(f"[{step}]" for step in path): leaf
+                  for name, value in given.items() for path, leaf in leaves_of(value)}  # fmt: skip
+        with checking.checked(fields), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Program .* runs embedded")
+            embedded: Any = self.with_backend(None)
+            embedded(*args, **kwargs)
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the settings ask for checked calls; those run embedded themselves."""
+        wanted = current().check
+        return bool(wanted) and self.__name__ in wanted and not checking.is_checking()
+
+    def with_threads(self, count: int) -> Limited:
+        """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""
+        return Limited(self, checked_count(count))
+
+    def with_workspace(self, buffer: Any) -> Limited:
+        """Keep temporaries in memory of the caller; see `workspace_size`. Variants are shared."""
+        return Limited(self, 0, as_workspace(buffer))
+
+    def workspace_size(
+        self, *args: Any, offset_provider: Mapping[str, Any] | None = None, **sizes: Any
+    ) -> int:
+        """Return the bytes of temporaries of a call: nothing is compiled, no field is needed.
+
+        Sizes are given by dimension (`I=256`, or `I=(-1, 257)`), which counts for all fields,
+        or as arguments of a call: scalars, fields, and domains for fields. It is that of fields as
+        our constructors make them; copies of arguments that overlap are not counted.
+        """
+        from .workspace_size import workspace_size
+
+        provider = self._made.options.connectivities if offset_provider is None else offset_provider
+        if self.backend is None:
+            return 0
+        definition, variants = self._current(), self._sets[0]
+        given = dict(zip(variants.parameters, args, strict=False)) | dict(self._made.bound) | sizes
+        variant = variants.default(provider, variants.static_of(given) if variants.static else ())
+        return workspace_size(definition, self.backend, variant, given, provider)
+
     def trace(
         self,
         *args: Any,
@@ -120,7 +175,7 @@ class EntryPoint:
             variant = variants.variant(args, kwargs, provider)
         else:
             variant = variants.default(provider)
-        return trace(definition, self.backend or reference(), variant, until)
+        return trace(definition, self.backend or reference(), variant, until, variants.budget)
 
     def compile(
         self,
@@ -151,7 +206,7 @@ class EntryPoint:
         """Build it like `compile`, but here and now, and no error if it is built already."""
         self._check_compilable()
         for variant, provider in self._wanted(offset_provider, static):
-            self._sets[0].entry(variant, provider)
+            self._sets[0].entry(variant, provider, "asked for by 'build'")
         return self
 
     def _check_compilable(self) -> None:
@@ -249,6 +304,10 @@ class EntryPoint:
         if self._watch is None:
             self._watch = together(each._made.watch for each in _reached(self))
         return self._watch
+
+    def _guard(self, program: _core.Program) -> None:
+        """Let a native program notice when a name was bound anew."""
+        program.watch(self._watched().triples(), self._renew)
 
     def _forget(self) -> None:
         """Drop what was built of the function as it was before."""

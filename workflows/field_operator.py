@@ -10,8 +10,9 @@ from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
 from .alike import Groups, alike_on, alike_whole
 from .building import OUT
-from .calls import Calls, domain_scalars
+from .calls import Calls, domain_scalars, is_native
 from .entry_point import EntryPoint, Made, parameter_names
+from .recording import note
 from .variant_table import Variants
 from .variants import leaf_name
 
@@ -46,6 +47,13 @@ class FieldOperator(EntryPoint):
                 None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
             )
         self._renew()
+        if self._is_checked:
+            more = {"domain": domain, "offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, out=out, **kwargs, **more)
+            return None
+        if not is_native(self.backend) and not embedded.active():
+            given = {"out": out, "domain": domain, "offset_provider": offset_provider}
+            note(self, args, {**kwargs, **given})
         if observation.active():
             shown = {**kwargs, "out": out} | ({} if domain is None else {"domain": domain})
             with observation.program_call(self, args, shown, offset_provider, enable_jit):
@@ -100,8 +108,9 @@ class FieldOperator(EntryPoint):
                 (*own, OUT, *(self._bounds() if on_part else ())),
                 static=self._sets[0].static if self._sets else made.options.static_params or (),
                 alike=alike,
+                build_budget=made.options.build_budget,
             )
-            made_now = Calls(self.__name__, variants)
+            made_now = Calls(self.__name__, variants, None, self._guard)
             found = self._calls.setdefault((on_part, alike), made_now)
             if found is made_now:
                 self._sets = (*self._sets, variants)
@@ -123,4 +132,3 @@ class FieldOperator(EntryPoint):
         super()._forget()
         usual = (False, None)
         self._calls, self._sets = {usual: self._calls[usual]}, self._sets[:1]
-        self._calls[usual].forget()

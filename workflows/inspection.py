@@ -91,6 +91,7 @@ class Trace(Mapping[str, Step]):
 
     program: str
     _steps: Mapping[str, Step]
+    note: str = ""  # where the build took longer than its budget: how long, and where
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -117,7 +118,7 @@ class Trace(Mapping[str, Step]):
             f"{step.name:<{width}}  {step.outcome:<6}  {step.seconds * 1e3:9.2f} ms  {step.key[:8]}"
             for step in self.values()
         ]
-        return "\n".join(row.rstrip() for row in rows)
+        return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
     def explain(self) -> str:
         """Say of each stage why it ran or where its result was found."""
@@ -125,13 +126,17 @@ class Trace(Mapping[str, Step]):
 
 
 def make_trace(
-    program: str, plan: tuple[PlanStep, ...], results: Mapping[str, Result], store: Store
+    program: str,
+    plan: tuple[PlanStep, ...],
+    results: Mapping[str, Result],
+    store: Store,
+    note: str = "",
 ) -> Trace:
     """Order results as they depend on each other."""
     steps = {
         step.name: _as_step(results[step.name], store) for step in plan if step.name in results
     }
-    return Trace(program, steps)
+    return Trace(program, steps, note)
 
 
 def _as_step(result: Result, store: Store) -> Step:

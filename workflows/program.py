@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
-from ..runtime import _core, embedded, observation
+from ..runtime import _core, embedded, observation, settings
 from ..runtime.compiled import reject
-from ..runtime.errors import ArgumentError
+from ..runtime.errors import ArgumentError, nearest
+from .bound_program import BoundProgram
 from .calls import Calls, is_native
 from .entry_point import EntryPoint, Made, parameter_names
+from .recording import note
 from .static_arguments import check_names
 from .variant_table import Variants
 
@@ -20,7 +24,7 @@ class Program(EntryPoint, _core.Program):
 
     An instance of this very class is called through the native core, which asks for a variant
     when none fits. Where a call takes more than that the instance is a `PythonProgram`, and it
-    can become one: when static arguments are compiled in, or when calls are watched.
+    can become one: when calls are watched.
     """
 
     def __new__(cls, made: Made) -> Self:
@@ -34,6 +38,7 @@ class Program(EntryPoint, _core.Program):
             options.enable_jit,
             parameters,
             static=options.static_params or (),
+            build_budget=options.build_budget,
         )
         self = super().__new__(
             cls,
@@ -45,7 +50,9 @@ class Program(EntryPoint, _core.Program):
         held.append(self)
         self._sets = (variants,)
         self._wear(made)
-        self._calls = Calls(self.__name__, variants, self if is_native(made.backend) else None)
+        # the core calls an instance with all arguments, but bound ones are not given again
+        first = self if is_native(made.backend) and not made.bound else None
+        self._calls = Calls(self.__name__, variants, first, self._guard)
         self._is_plain = not made.bound and is_native(made.backend)
         self._settle()
         if self._is_plain:
@@ -73,27 +80,67 @@ class Program(EntryPoint, _core.Program):
         check_names(self._sets[0].types, chosen, self.__name__)
         return self.with_compilation_options(static_params=chosen or None)
 
+    def bind(
+        self, *, offset_provider: Mapping[str, Any] | None = None, **values: Any
+    ) -> BoundProgram:
+        """Fix arguments and neighbour tables; return a program that takes what is left.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def scaled(u: Line, by: float) -> Line:
+        ...     return u * by
+        >>> @ff.program(backend=ff.cpu)
+        ... def scale(u: Line, by: float, out: Line):
+        ...     scaled(u, by, out=out)
+        >>> u, out = ff.ones({I: 2}), ff.zeros({I: 2})
+        >>> scale_u = scale.bind(u=u, out=out)
+        >>> scale_u.parameters
+        ('by',)
+        >>> scale_u(3.0)
+        >>> scale.bind(u=u, by=2.0, out=out).call()
+        >>> out.asnumpy()
+        array([2., 2.])
+        """
+        fixed = dict(self._made.bound)
+        free = [name for name in parameter_names(self.definition) if name not in fixed]
+        for name in values:
+            self._check_free(name, free, fixed)
+        signature = inspect.signature(self.definition)
+        kept = [signature.parameters[name] for name in free]
+        native = self._calls.native
+        call: Callable[..., Any] = self
+        if fixed and native is not None:
+            kept = list(signature.parameters.values())  # the core knows of no bound arguments
+            values = fixed | values
+            call = partial(_but, self, frozenset(fixed))
+        signature = signature.replace(parameters=kept)
+        return BoundProgram(self, call, native, signature, values, offset_provider)
+
+    def _check_free(self, name: str, free: list[str], fixed: Mapping[str, Any]) -> None:
+        if name in fixed:
+            raise ArgumentError(f"Parameter '{name}' already set as a bound argument.")
+        if name not in free:
+            close = nearest(name, free)
+            raise ArgumentError(
+                f"'{self.__name__}' has no parameter '{name}' to bind.",
+                hint=f"Did you mean '{close}'?" if close else None,
+            )
+
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self._renew()
         self._sets[0].on_miss(args, kwargs)
         self.watch(self._watched().triples(), self._renew)
 
-    def _set_static(self, names: tuple[str, ...]) -> None:
-        super()._set_static(names)
-        self._settle()
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._calls.forget()
-
     def _settle(self) -> None:
         """Be called natively if that is all there is to do."""
-        fast = self._is_plain and not self._sets[0].static and not observation.active()
+        fast = self._is_plain and not observation.active() and not self._is_checked
         self.__class__ = Program if fast else PythonProgram
 
 
 class PythonProgram(Program):
-    """A program that is called through Python: embedded, with static or bound arguments."""
+    """A program that is called through Python: embedded, watched, or with bound arguments."""
 
     def __call__(
         self,
@@ -104,6 +151,12 @@ class PythonProgram(Program):
     ) -> None:
         """Run the program."""
         self._renew()
+        if self._is_checked:
+            more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, **kwargs, **more)
+            return
+        if not is_native(self.backend):
+            note(self, args, {**kwargs, "offset_provider": offset_provider})
         if self._made.bound:
             args, kwargs = self._with_bound(args, kwargs)
         if observation.active():
@@ -142,6 +195,11 @@ class PythonProgram(Program):
         return (), {**bound, **dict(zip(free, args, strict=False)), **kwargs}
 
 
+def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> None:
+    """Call with all arguments but some."""
+    call(**{name: value for name, value in arguments.items() if name not in names})
+
+
 def make_program(made: Made) -> Program:
     """Return a program that runs as its backend wants."""
     return Program(made)
@@ -155,4 +213,16 @@ def _settle_all(_: bool) -> None:
         each._settle()
 
 
+def _prepared_as_well(_: bool = True) -> None:
+    """Let bound and recorded calls go the ordinary way while programs do more than run."""
+    _core.set_observed(observation.active() or bool(settings.current().check))
+
+
+def _settings_changed() -> None:
+    _settle_all(True)
+    _prepared_as_well()
+
+
 observation.subscribe(_settle_all)
+observation.subscribe(_prepared_as_well)
+settings.on_change(_settings_changed)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import attrs
 import numpy as np
 
 from ..runtime.errors import DSLTypeError, FieldforgeError
-from ..runtime.structure import elements, leaves_of
+from ..runtime.structure import leaves_of
 from ..runtime.types import ScalarType, Type, leaves, type_of_value
-from ..stages.ir.literal import spell
+from ..stages.ir.literal import number, spell
 from .variants import leaf_name
 
 Static: TypeAlias = tuple[tuple[str, str], ...]
@@ -57,14 +58,58 @@ def spelled(types: Mapping[str, Type], name: str, value: Any) -> Static:
     )
 
 
-def key_of(value: Any) -> Hashable:
-    """Return what tells one static value from another: zeros have signs, NaN is equal to itself."""
-    if isinstance(value, bool | int | float | np.generic):
-        return str(value) if value != value or not value else value  # noqa: PLR0124 - NaN
-    if isinstance(value, enum.Enum):
-        return key_of(value.value)
-    parts = elements(value)
-    return id(value) if parts is None else tuple(map(key_of, parts))
+def static_rows(
+    types: Mapping[str, Type], names: Sequence[str], static: Static
+) -> Iterator[tuple[str, object, Callable[[object], bool]]]:
+    """Yield each static parameter with the value of a variant, and what tells whether others fit.
+
+    A variant without values was built for a call whose values are no numbers; it fits no other, and
+    refuses the call.
+    """
+    known = dict(static)
+    for name in names:
+        if not static:
+            yield name, static_rows, _Unfit(types, name)
+            continue
+        wanted = tuple(
+            (leaf, known[leaf])
+            for leaf in (leaf_name(name, path) for path, _ in leaves(types[name]))
+        )
+        yield name, _single(types[name], wanted), _Same(types, name, wanted)
+
+
+@attrs.frozen
+class _Same:
+    """Whether a value is that of a variant: as it is spelled in the code."""
+
+    types: Mapping[str, Type]
+    name: str
+    wanted: Static
+
+    def __call__(self, given: object) -> bool:
+        return spelled(self.types, self.name, given) == self.wanted
+
+
+@attrs.frozen
+class _Unfit:
+    """Whether a value is no number of its type."""
+
+    types: Mapping[str, Type]
+    name: str
+
+    def __call__(self, given: object) -> bool:
+        try:
+            spelled(self.types, self.name, given)
+        except (KeyError, ValueError, OverflowError, TypeError):
+            return True
+        return False
+
+
+def _single(type_: Type, wanted: Static) -> object:
+    """Return the value of a parameter that is one number; a tuple is compared leaf by leaf."""
+    if isinstance(type_, ScalarType):
+        return number(wanted[0][1], type_.name).item()
+    return wanted
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -22,13 +22,16 @@ from .engine import Engine
 from .session import engine
 from .static_arguments import Static, spelled
 from .tables import tables_of
-from .variants import default_variant, variant_of
+from .variants import default_variant, variant_of, why
 
 if TYPE_CHECKING:  # most programs are built by their first call, see decision 0005
     from .background import Build
 
 
 Provider: TypeAlias = Mapping[str, Any] | None
+
+
+COMPILE = "asked for by 'compile'"
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -39,7 +42,8 @@ class NotCompiledError(FieldforgeError, RuntimeError):
 class Variants:
     """The variants of one function under one backend.
 
-    `source` gives the definition as it is now; `add` takes each new entry; `static` are
+    `source` gives the definition as it is now; `add` takes each new entry, `drop` forgets them
+    all, and is called where what threads see of both must agree; `static` are
     the parameters whose values are compiled in. `alike` are the outputs of an operator
     that are written on the same ranges; None for all.
     """
@@ -49,12 +53,16 @@ class Variants:
     enable_jit: bool | None
     parameters: tuple[str, ...]
     add: Callable[[Variant, Any], Any] = lambda *_: None
+    drop: Callable[[], Any] = lambda: None
     static: tuple[str, ...] = ()
     alike: Groups | None = None
+    build_budget: float | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
+    reasons: dict[Variant, str] = attrs.field(factory=dict)
     _under_way: dict[Variant, Build] = attrs.field(factory=dict)
     _summary: Summary | None = None
-    _adding: Lock = attrs.field(factory=Lock, init=False)
+    _age: int = 0
+    _adding: Any = attrs.field(factory=RLock, init=False)  # what is dropped may call again
 
     @property
     def summary(self) -> Summary:
@@ -69,6 +77,12 @@ class Variants:
         """The types of the function's own parameters."""
         return dict(self.summary.signature.parameters)
 
+    @property
+    def budget(self) -> float:
+        """The seconds that a build may take."""
+        own = self.build_budget
+        return current().build_budget if own is None else own
+
     def variant(
         self,
         args: tuple[Any, ...],
@@ -77,12 +91,12 @@ class Variants:
     ) -> Variant:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
-        static = self._static(args, kwargs) if self.static else ()
+        values = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
+        static = self.static_of(values) if self.static else ()
         found = variant_of(self.parameters, args, kwargs, tables, static)
         if self.summary.signature.result is not None:
             return attrs.evolve(found, alike=self._alike())
-        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
-        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, given))
+        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, values))
 
     def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
         """Return the variant for fields that our own constructors have made."""
@@ -92,13 +106,13 @@ class Variants:
         )
         return attrs.evolve(found, alike=self._alike())
 
-    def entry(self, variant: Variant, provider: Provider = None) -> Any:
-        """Return the entry of a variant, built if there is none yet."""
+    def entry(self, variant: Variant, provider: Provider = None, reason: str = "") -> Any:
+        """Return the entry of a variant, built if there is none yet; a call gives no reason."""
         with self._adding:
             found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
-        return self._build(variant, engine(), provider) if found is None else found
+        return self._build(variant, engine(), provider, reason) if found is None else found
 
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
@@ -148,27 +162,39 @@ class Variants:
 
     def forget(self) -> None:
         """Begin anew: the function is no longer what it was."""
-        self.table.clear()
-        self._under_way.clear()
-        self._summary = None
+        with self._adding:
+            self._age += 1
+            self.table.clear()
+            self.reasons.clear()
+            self._under_way.clear()
+            self._summary = None
+            self.drop()
 
     def __contains__(self, variant: Variant) -> bool:
         return variant in self.table or variant in self._under_way
 
     @property
     def text(self) -> str:
-        """The variants that there are, one a line."""
-        rows = [variant.text.replace("\n", "; ") or "any layout" for variant in self.table]
+        """The variants that there are, one a line, and why each was built."""
+        with self._adding:
+            known = [(variant.text, self.reasons[variant]) for variant in self.table]
+        rows = [
+            f"{text.replace(chr(10), '; ') or 'any layout'}  ({reason})" for text, reason in known
+        ]
         return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"
 
-    def _build(self, variant: Variant, used: Engine, provider: Provider) -> Any:
+    def _build(self, variant: Variant, used: Engine, provider: Provider, reason: str = "") -> Any:
         assert self.backend is not None, "embedded functions are not built"
-        definition = self.source()
+        self.source()  # may notice that it has changed
+        age, definition = self._age, self.source()
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
-        made = build(definition, self.backend, variant, used)
+        made = build(definition, self.backend, variant, used, self.budget)
         with self._adding:  # who finds it in the table finds it in the native program too
+            if age != self._age:
+                return made  # of a function that has changed since; the next call builds anew
+            self.reasons.setdefault(variant, reason or why(variant, tuple(self.table)))
             known = self.table.setdefault(variant, made)
             if known is made:
                 self.add(variant, made)
@@ -189,12 +215,11 @@ class Variants:
             return self.summary.outputs
         return all_alike(OUT, result) if self.alike is None else self.alike
 
-    def _static(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Static:
+    def static_of(self, values: Mapping[str, Any]) -> Static:
         """Return the static leaves of a call; values that are no numbers are refused later."""
-        given = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         types = self.types
         try:
-            found = [spelled(types, name, given[name]) for name in sorted(self.static)]
+            found = [spelled(types, name, values[name]) for name in sorted(self.static)]
         except (KeyError, ValueError, OverflowError, TypeError):
             return ()
         return tuple(leaf for leaves in found for leaf in leaves)
@@ -210,7 +235,7 @@ class _Task:
     provider: Provider
 
     def __call__(self) -> Any:
-        return self.variants._build(self.variant, self.engine, self.provider)
+        return self.variants._build(self.variant, self.engine, self.provider, COMPILE)
 
 
 def described(variant: Variant) -> str:

@@ -51,6 +51,38 @@ def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
     return ".".join([parameter, *map(str, path)])
 
 
+def why(variant: Variant, known: Sequence[Variant]) -> str:
+    """Say why a call needed a variant though there were others: what it has that none of them had.
+
+    >>> why(Variant(static=(("n", "3"),)), [Variant(static=(("n", "2"),))])
+    'a call with another value of n than variant 0'
+    """
+    if not known:
+        return "the first call"
+    differences = [_differences(variant, other) for other in known]
+    nearest = min(range(len(known)), key=lambda place: len(differences[place]))
+    return f"a call with {', '.join(differences[nearest])} than variant {nearest}"
+
+
+def _differences(one: Variant, other: Variant) -> list[str]:
+    found = [f"another layout of {name}" for name in _changed(one.unit, other.unit)]
+    found += [f"another value of {name}" for name in _changed(one.static, other.static)]
+    tables = [
+        tuple((name, f"{width} {skip}") for name, width, skip in each.tables)
+        for each in (one, other)
+    ]
+    found += [f"other neighbours in {name}" for name in _changed(*tables)]
+    if one.alike != other.alike:
+        found.append("outputs on other ranges")
+    return found or ["another kind of domain"]
+
+
+def _changed(one: tuple[tuple[str, str], ...], other: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """Yield the names that have another value, or one only here or only there."""
+    ours, theirs = dict(one), dict(other)
+    yield from (name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
+
+
 def _default_units(parameters: Iterable[tuple[str, Type]]) -> Iterator[tuple[str, str]]:
     for name, type_ in parameters:
         for path, leaf in leaves(type_):

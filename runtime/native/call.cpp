@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "entry.h"
 #include "scalar.h"
 #include "structure.h"
 #include "table.h"
@@ -108,6 +109,21 @@ Refusal Frame::flatten(PyObject* const* parameters, PyObject* provider) {
         if (leaves_[i] == nullptr) return {Reason::structure, {static_cast<int64_t>(i), depth}};
     }
     return find_tables(provider);
+}
+
+void Frame::substitute(const std::vector<Substitute>& substitutes) {
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+        if (plan_.arguments[i].is_table) continue;
+        for (const Substitute& each : substitutes) {
+            if (leaves_[i] != each.recorded) continue;
+            if (owns_leaves_) {
+                Py_INCREF(each.given);
+                Py_DECREF(leaves_[i]);
+            }
+            leaves_[i] = each.given;
+            break;
+        }
+    }
 }
 
 // What is no field, or one of other dimensions, is refused later, by name.
@@ -225,31 +241,23 @@ Refusal Frame::check() {
     return resolve_overlaps();
 }
 
-Refusal Frame::run(EntryPoint entry, Arena& arena) {
-    const int64_t wanted = value(plan_.workspace);
-    Block workspace, snapshots;
-    if (wanted > 0) workspace = arena.take(static_cast<size_t>(wanted));
-    if (copied_ > 0) snapshots = arena.take(copied_);
-    const bool has_memory = (wanted <= 0 || workspace.data != nullptr) &&
-                            (copied_ == 0 || snapshots.data != nullptr);
-    int32_t status = 0;
-    if (has_memory) {
-        PyThreadState* thread = PyEval_SaveThread();
-        for (const Copy& copy : copies_) {
-            std::byte* to = snapshots.data + copy.offset;
-            std::memcpy(to, copy.from, copy.size);
-            pointers_[copy.slot] = reinterpret_cast<const void*>(
-                reinterpret_cast<uintptr_t>(pointers_[copy.slot]) +
-                (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from)));
-        }
-        status = entry(pointers_, ints_, scalars_, workspace.data, nullptr);
-        PyEval_RestoreThread(thread);
-    }
-    arena.give_back(snapshots);
-    arena.give_back(workspace);
-    if (!has_memory) return {Reason::memory, {wanted, static_cast<int64_t>(copied_)}};
+Refusal Frame::run(const Entry& entry) {
+    const Lease memory(*entry.arena, value(plan_.workspace), copied_);
+    if (memory.refusal()) return memory.refusal();
+    const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
+    PyThreadState* thread = PyEval_SaveThread();
+    const int32_t status = execute(entry, words, memory);
+    PyEval_RestoreThread(thread);
     if (status != 0) return {Reason::status, {status}};
     return {};
+}
+
+std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
+    const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
+    auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
+                                           plan_.scalars.size(), copied_, value(plan_.workspace));
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) made->hold(leaves_[i]);
+    return made;
 }
 
 }  // namespace fieldforge

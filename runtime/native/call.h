@@ -7,14 +7,18 @@
 #include <memory>
 #include <vector>
 
-#include "arena.h"
+#include "execution.h"
 #include "plan.h"
+#include "prepared.h"
 #include "refusal.h"
 
 namespace fieldforge {
 
-using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
-                               void* arena, void* stream);
+// An argument that stands for another one: what a slot of a recorded sequence holds in a call.
+struct Substitute {
+    PyObject* recorded;
+    PyObject* given;
+};
 
 // The arguments, integers and scalars of one call, on the stack of the caller unless there are
 // very many. Made and destroyed with the interpreter's lock held.
@@ -27,6 +31,8 @@ class Frame {
 
     // Looks the leaves up in the parameters, and the tables in the offset provider (or null).
     Refusal flatten(PyObject* const* parameters, PyObject* provider);
+    // Puts other arguments in the place of some of them.
+    void substitute(const std::vector<Substitute>& substitutes);
     // Whether strides and tables are what the entry was compiled for; wrong types are left to
     // `check`.
     bool fits() const;
@@ -34,16 +40,11 @@ class Frame {
     // Everything else; after this the words are ready.
     Refusal check();
     // Leaves the interpreter, takes snapshots and calls.
-    Refusal run(EntryPoint entry, Arena& arena);
+    Refusal run(const Entry& entry);
+    // The call as it stands, to be run later and again.
+    std::shared_ptr<const Prepared> keep(Entry* entry) const;
 
    private:
-    struct Copy {
-        const void* from;
-        int32_t slot;
-        size_t size;
-        size_t offset;
-    };
-
     FieldView& field(int32_t argument) const {
         return *reinterpret_cast<FieldView*>(leaves_[argument]);
     }

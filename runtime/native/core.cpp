@@ -1,18 +1,26 @@
 // The module `fieldforge.runtime._core`: what a call of a compiled program runs through.
 #include <nanobind/nanobind.h>
 
+#include "bound.h"
 #include "entry.h"
 #include "field_view.h"
 #include "library.h"
+#include "limited.h"
 #include "program.h"
 #include "scalar.h"
+#include "sequence.h"
+#include "wishes.h"
+#include "workspace.h"
 
 // The types of the hot path are plain CPython types, because a call then costs what its checks
 // cost; nanobind does the rest.
 NB_MODULE(_core, m) {
     m.doc() = "The native call path: fields, entries, programs, libraries.";
     if (fieldforge::prepare_scalars() < 0 || fieldforge::add_field_view(m.ptr()) < 0 ||
-        fieldforge::add_entry(m.ptr()) < 0 || fieldforge::add_program(m.ptr()) < 0) {
+        fieldforge::add_entry(m.ptr()) < 0 || fieldforge::add_program(m.ptr()) < 0 ||
+        fieldforge::add_bound_call(m.ptr()) < 0 || fieldforge::add_sequence(m.ptr()) < 0 ||
+        fieldforge::add_limited(m.ptr()) < 0 || fieldforge::add_workspace(m.ptr()) < 0 ||
+        fieldforge::add_wishes(m.ptr()) < 0) {
         throw nanobind::python_error();
     }
     fieldforge::add_library(m);

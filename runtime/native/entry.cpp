@@ -14,11 +14,14 @@ namespace {
 Entry* entry_of(PyObject* self) { return reinterpret_cast<Entry*>(self); }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-    static const char* names[] = {"plan", "address", "keepalive", nullptr};
+    static const char* names[] = {"plan",        "address", "keepalive", "set_threads",
+                                  "get_threads", "threads", nullptr};
     PyObject *source, *keepalive = Py_None;
-    unsigned long long address = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OK|O:Entry", const_cast<char**>(names), &source,
-                                     &address, &keepalive)) {
+    unsigned long long address = 0, set_threads = 0, get_threads = 0;
+    int threads = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OK|OKKi:Entry", const_cast<char**>(names),
+                                     &source, &address, &keepalive, &set_threads, &get_threads,
+                                     &threads)) {
         return nullptr;
     }
     if (address == 0) {
@@ -34,6 +37,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         entry->plan = plan.release();
         entry->arena = arena.release();
         entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
+        entry->openmp = {reinterpret_cast<void (*)(int)>(static_cast<uintptr_t>(set_threads)),
+                         reinterpret_cast<int (*)()>(static_cast<uintptr_t>(get_threads))};
+        entry->threads = threads;
         entry->source = Py_NewRef(source);
         entry->keepalive = Py_NewRef(keepalive);
         return self;
@@ -78,9 +84,12 @@ PyObject* get_address(PyObject* self, void*) {
 
 PyObject* get_keepalive(PyObject* self, void*) { return Py_NewRef(entry_of(self)->keepalive); }
 
+PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(self)->threads); }
+
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},
     {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
+    {"threads", get_threads, nullptr, "How many threads it uses; 0: as many as there are.", nullptr},
     {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -3,17 +3,24 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 #include "arena.h"
-#include "call.h"
 #include "plan.h"
+#include "wishes.h"
 
 namespace fieldforge {
+
+using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
+                               void* arena, void* stream);
 
 struct Entry {
     PyObject_HEAD
     CallPlan* plan;
     Arena* arena;
     EntryPoint address;
+    OpenMP openmp;
+    int threads;  // how many it uses unless a call asks for others; 0: as many as OpenMP has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

@@ -5,27 +5,9 @@
 
 #include <cstdint>
 
+#include "dtype.h"
+
 namespace fieldforge {
-
-// The order is that of `runtime.types.SCALARS`; `none` marks a view that was never set up.
-enum class DType : uint8_t {
-    none,
-    bool_,
-    int8,
-    uint8,
-    int16,
-    uint16,
-    int32,
-    uint32,
-    int64,
-    uint64,
-    float32,
-    float64,
-};
-
-const char* dtype_name(DType dtype);
-DType dtype_from_name(const char* name);  // `none` if there is no such dtype
-int dtype_shift(DType dtype);             // log2 of the item size
 
 constexpr int32_t device_cpu = 1;  // the numbers of DLPack
 
@@ -82,6 +64,20 @@ extern PyTypeObject* familiar_field_type;
 inline bool is_field_view(PyObject* object) {
     return Py_TYPE(object) == familiar_field_type || PyObject_TypeCheck(object, field_view_type);
 }
+
+// Memory that offers no buffer; `owner`, `dims` and `starts` are borrowed.
+struct Parts {
+    unsigned long long pointer;
+    PyObject *shape, *strides, *owner, *dims, *starts;
+    const char* dtype;
+    int device_type, device_id, readonly;
+};
+
+// Sets up a view, once; false with a Python error set.
+bool fill_from_buffer(FieldView* view, PyObject* array, PyObject* dims, PyObject* starts);
+bool fill_from_parts(FieldView* view, const Parts& parts);
+// Gives everything back; whoever still holds the view gets a refusal, not old memory.
+void reset(FieldView* view);
 
 // Adds `FieldView` to the module; -1 with a Python error set if that fails.
 int add_field_view(PyObject* module);

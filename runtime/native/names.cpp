@@ -1,4 +1,4 @@
-// A hash table whose keys are the addresses of interned strings.
+// Two hash tables: by the addresses of interned strings, and by their content.
 #include "names.h"
 
 namespace fieldforge {
@@ -8,6 +8,7 @@ bool Names::set(PyObject* names) {
     size_t size = 16;
     while (size < 4 * static_cast<size_t>(count + 2)) size *= 2;
     slots_.assign(size, {});
+    hashed_.assign(size, {});
     for (Py_ssize_t i = 0; i < count; ++i) {
         if (!add(PyTuple_GET_ITEM(names, i), static_cast<int32_t>(i))) return false;
     }
@@ -27,16 +28,27 @@ bool Names::add(PyObject* name, int32_t index) {
         at = (at + 1) & (slots_.size() - 1);
     }
     slots_[at] = {name, index};
+    return add_hashed(slots_[at]);
+}
+
+bool Names::add_hashed(const Slot& slot) {
+    const Py_hash_t hash = PyObject_Hash(slot.name);
+    if (hash == -1) return false;
+    size_t at = static_cast<size_t>(hash) & (hashed_.size() - 1);
+    while (hashed_[at].name != nullptr) at = (at + 1) & (hashed_.size() - 1);
+    hashed_[at] = slot;
     return true;
 }
 
-// Keywords of a call are interned nearly always; a name that a dictionary was built with at run
-// time is not.
+// Keywords that are written in a call are interned; names that a dictionary was built with at run
+// time need not be, but strings in a dictionary know their hash.
 int32_t Names::find_equal(PyObject* name) const {
-    for (const Slot& slot : slots_) {
-        if (slot.name == nullptr) continue;
-        const int order = PyUnicode_Compare(slot.name, name);
-        if (order == 0) return slot.index;
+    const Py_hash_t hash = PyObject_Hash(name);
+    if (hash == -1) return Keyword::failed;
+    size_t at = static_cast<size_t>(hash) & (hashed_.size() - 1);
+    for (; hashed_[at].name != nullptr; at = (at + 1) & (hashed_.size() - 1)) {
+        const int order = PyUnicode_Compare(hashed_[at].name, name);
+        if (order == 0) return hashed_[at].index;
         if (order == -1 && PyErr_Occurred()) return Keyword::failed;
     }
     return Keyword::unknown;

@@ -31,13 +31,15 @@ class Names {
     };
 
     bool add(PyObject* name, int32_t index);
+    bool add_hashed(const Slot& slot);
     int32_t find_equal(PyObject* name) const;
     size_t place(PyObject* name) const {
         // Objects are 16 bytes apart at least.
         return (reinterpret_cast<uintptr_t>(name) >> 4) & (slots_.size() - 1);
     }
 
-    std::vector<Slot> slots_;  // open addressing by address, at most a quarter full
+    std::vector<Slot> slots_;   // open addressing by address, at most a quarter full
+    std::vector<Slot> hashed_;  // the same by hash
 };
 
 }  // namespace fieldforge

@@ -3,7 +3,52 @@
 
 #include <Python.h>
 
+#include <memory>
+#include <vector>
+
+#include "binding.h"
+#include "call.h"
+#include "entry.h"
+#include "static_argument.h"
+#include "watch.h"
+
 namespace fieldforge {
+
+// An entry and the values that it was compiled for.
+struct Variant {
+    Entry* entry;
+    std::vector<StaticArgument> values;
+};
+
+struct Program {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Signature signature;
+    PyObject* on_miss;
+    // Entries that ask most of the layout come first. Read and changed with the interpreter's lock
+    // held, and an entry, which is owned, is held while it is in use.
+    std::vector<Variant>* variants;
+    uint64_t generation;  // another one when entries came or went
+    Watch* watch;
+    PyObject* weak_references;
+};
+
+extern PyTypeObject* program_type;
+
+inline Program* program_of(PyObject* self) { return reinterpret_cast<Program*>(self); }
+
+// Calls with arguments that are in order already; null with a Python error set.
+PyObject* call_ordered(Program* self, const Bound& bound);
+PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t flags,
+                             PyObject* keywords) noexcept;
+
+// A call as it will be, without calling. Where no entry fits the result is null without an error,
+// where the arguments are refused it is null with one.
+std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
+                                        const std::vector<Substitute>& substitutes);
+
+// Raises the error of a call that an entry refuses or that failed; the result is null.
+PyObject* refuse(Program* self, const Entry* entry, const Bound& bound, const Refusal& refusal);
 
 int add_program(PyObject* module);
 

@@ -27,6 +27,7 @@ enum class Reason : int {
     status = 20,           // what the program returned
     no_table = 21,         // argument that the offset provider does not have
     table = 22,            // argument for which the offset provider has something else
+    workspace = 23,        // bytes that are needed, bytes that the caller has brought
 };
 
 struct Refusal {

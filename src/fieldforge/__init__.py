@@ -41,6 +41,7 @@ from .runtime.dimension import (
 from .runtime.domain import Domain, UnitRange, domain, unit_range
 from .runtime.excepthook import install_excepthook as _install_excepthook
 from .runtime.field import Field
+from .runtime.limits import threads, workspace
 from .runtime.namespace import FrozenNamespace
 from .runtime.neighbour_table import Connectivity
 from .workflows import recipes
@@ -51,6 +52,7 @@ from .workflows.engine import Engine
 from .workflows.events import Collector
 from .workflows.function_stage import Text, stage
 from .workflows.graph import Workflow
+from .workflows.recording import record
 from .workflows.session import engine, using
 
 if _TYPE_CHECKING:
@@ -102,12 +104,15 @@ __all__ = [
     "precompile",
     "program",
     "recipes",
+    "record",
     "reference",
     "scan_operator",
     "stage",
+    "threads",
     "unit_range",
     "using",
     "wait_for_compilation",
+    "workspace",
     "zeros",
     *_builtins,
 ]

@@ -2,6 +2,7 @@
 
 from .runtime.errors import (
     ArgumentError,
+    CheckError,
     CompilationError,
     CompilerNotFoundError,
     DaceNotFoundError,
@@ -34,6 +35,7 @@ from .runtime.errors import FieldforgeError as GT4PyError
 
 __all__ = [
     "ArgumentError",
+    "CheckError",
     "CompilationError",
     "CompilerNotFoundError",
     "DSLError",

@@ -9,11 +9,17 @@ from typing import Any, ClassVar, Literal, cast
 import attrs
 
 from ...runtime import _core
+from ...runtime.limits import checked_count
 from ...runtime.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
 
 LIBRARIES = "libraries"
+
+
+def _check_threads(_: Load, __: attrs.Attribute[int], value: int) -> None:
+    if value != 0:
+        checked_count(value)
 
 
 @attrs.frozen
@@ -23,6 +29,7 @@ class Load(Stage):
     Attributes:
         directory: where libraries are written before they are loaded; None takes
             the cache folder of the settings.
+        threads: how many threads calls use unless they ask for others; 0 for as many as OpenMP has.
 
     """
 
@@ -33,10 +40,11 @@ class Load(Stage):
     cache: ClassVar[Literal["disk", "memory", "never"]] = "never"
 
     directory: Path | None = attrs.field(default=None, eq=False)
+    threads: int = attrs.field(default=0, eq=False, validator=_check_threads)
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Load the library, or find it loaded."""
         from ...runtime.loader import load_library
 
         directory = self.directory or current().cache_dir / LIBRARIES
-        return {"entry": load_library(compiled.library, directory).entry(bound.plan)}
+        return {"entry": load_library(compiled.library, directory).entry(bound.plan, self.threads)}

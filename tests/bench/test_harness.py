@@ -95,7 +95,7 @@ def test_a_page_without_the_markers_is_refused(tmp_path: Path):
 
     path = tmp_path / "page.md"
     path.write_text("nothing")
-    with pytest.raises(ValueError, match="no place for the programs"):
+    with pytest.raises(ValueError, match="no place for the figures"):
         page.write(document(row()), path)
 
 

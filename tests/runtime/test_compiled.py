@@ -365,6 +365,7 @@ DETAILS = {
     Reason.OUTPUTS_OVERLAP: (0, 0),
     Reason.INPUTS_OVERLAP: (0, 0),
     Reason.MEMORY: (1, 2),
+    Reason.WORKSPACE: (2, 1),
 }
 
 

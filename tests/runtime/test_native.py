@@ -825,3 +825,31 @@ def test_an_argument_lives_as_long_as_the_call(library):
         running.result()
 
     assert (alive_inside, seen()) == (True, None)
+
+
+def test_a_variant_that_is_dropped_before_its_call_is_asked_for_anew(library):
+    """Another thread may forget all variants between `on_miss` and the call."""
+    plan = Plan("p", (), (), (), ())
+    asked = []
+
+    def on_miss(args, kwargs):
+        asked.append(args)
+        program.add(Entry(plan, library.symbol("nothing"), library))
+        if len(asked) < 3:
+            program.forget()
+
+    program = Program("p", (), on_miss, reject)
+    program()
+
+    assert len(asked) == 3
+
+
+def test_a_program_that_always_loses_its_variants_gives_up(library):
+    def on_miss(args, kwargs):
+        program.add(Entry(Plan("p", (), (), (), ()), library.symbol("nothing"), library))
+        program.forget()
+
+    program = Program("p", (), on_miss, reject)
+
+    with pytest.raises(RuntimeError, match="added no entry that fits"):
+        program()

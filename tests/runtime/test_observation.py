@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import attrs
 import pytest
 
-from fieldforge.runtime import hooks, metrics, observation
+import fieldforge as ff
+from fieldforge.runtime import _core, hooks, metrics, observation
 from fieldforge.runtime.settings import current, set_current
 
 
@@ -136,3 +137,34 @@ def test_a_call_that_fails_leaves_no_sample_and_no_key():
 
     assert not metrics.sources
     assert not metrics.is_current_source_key_set()
+
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+
+
+@ff.field_operator
+def same(u: Line) -> Line:
+    return u
+
+
+@ff.program(backend=ff.cpu)
+def copy(u: Line, out: Line):
+    same(u, out=out)
+
+
+def test_compute_is_the_time_inside_generated_code_alone():
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+    copy(u, out)
+    before = _core.kernel_seconds()
+
+    measure(metrics.PERFORMANCE)
+    copy(u, out)
+    inside = _core.kernel_seconds() - before
+    measure(metrics.DISABLED)
+    copy(u, out)
+
+    [source] = metrics.sources.values()
+    assert source.metrics["compute"].samples == [pytest.approx(inside)]
+    assert 0.0 < inside <= source.metrics["total"].mean
+    assert _core.kernel_seconds() - before == inside

@@ -79,7 +79,7 @@ def test_11_flags_that_are_on(text):
         ("FIELDFORGE_VERBOSE_EXCEPTIONS", "yes", "one of 0, false, off, 1, true, on"),
         ("FIELDFORGE_JOBS", "-1", "a number of jobs, 0 or more"),
         ("FIELDFORGE_JOBS", "²", "a number of jobs, 0 or more"),
-        ("FIELDFORGE_DUMP", "lower;codegen", "names of stages separated by commas"),
+        ("FIELDFORGE_DUMP", "lower;codegen", "names separated by commas"),
         ("FIELDFORGE_LOG", "loud", "one of debug, info, warning, error"),
         ("FIELDFORGE_CACHE_DIR", __file__, "a folder"),
     ],

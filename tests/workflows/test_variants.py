@@ -8,7 +8,7 @@ from fieldforge.runtime.field import make
 from fieldforge.runtime.types import FieldType, ScalarType, TupleType
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.lower import build
-from fieldforge.workflows.variants import default_variant, leaf_name, variant_of
+from fieldforge.workflows.variants import default_variant, leaf_name, variant_of, why
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)
@@ -63,3 +63,17 @@ def test_what_is_no_field_has_no_layout():
 def test_leaves_have_the_names_that_lower_gives():
     for path in ((), (1,), (0, 2)):
         assert leaf_name("u", path) == build.leaf_name("u", path)
+
+
+def test_the_reason_of_a_variant_is_what_no_other_had():
+    first = Variant(
+        unit=(("u", "I"), ("v", "I")), static=(("n", "1"),), tables=(("C2E", 3, False),)
+    )
+    other = Variant(unit=(("u", "I"),), static=(("n", "1"),), tables=(("C2E", 3, False),))
+
+    assert why(first, []) == "the first call"
+    assert why(other, [first]) == "a call with another layout of v than variant 0"
+    wanted = Variant(unit=(("u", "I"),), static=(("n", "2"),), tables=(("C2E", 3, True),))
+    assert why(wanted, [first, other]) == (
+        "a call with another value of n, other neighbours in C2E than variant 1"
+    )

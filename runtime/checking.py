@@ -1,0 +1,198 @@
+"""Checked execution: say where a NaN came from.
+
+While a checked program runs embedded, every result of an operator of the language is remembered
+with its operands and its place in the source. If a value that is about to be written is not
+finite, the way back leads to the first operation whose operands were finite, or to an argument.
+A neighbour that is missing counts as NaN, so a result that depends on one is found, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+
+from .alignment import first
+from .dimension import Dimension
+from .domain import Domain
+from .errors import CheckError
+from .field import AnyField, values_of
+from .piecewise import AnyValue, pieces_of
+from .rewriting import APPLY, CALLEE
+from .source import Span
+
+Point: TypeAlias = Mapping[Dimension, int]
+
+# What reads its operands at other points than its result.
+MOVING: Final = ("shift", "neighbours")
+
+
+@attrs.frozen(eq=False)
+class _Made:
+    """One result: of which operation, from what, and the frame's place in the source."""
+
+    value: AnyValue
+    op: str
+    operands: tuple[Any, ...]
+    operator: str
+    span: Span | None
+
+
+@attrs.frozen(eq=False)
+class _Checking:
+    """All results of one call, by the identity of the values, which are kept alive."""
+
+    arguments: Mapping[int, str]
+    made: dict[int, _Made] = attrs.field(factory=dict)
+
+
+_CHECKING: Final[ContextVar[_Checking | None]] = ContextVar("fieldforge_checking", default=None)
+
+
+@contextmanager
+def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Check what is computed in the block; the names are those of the fields that are given."""
+    token = _CHECKING.set(_Checking({id(value): name for name, value in arguments.items()}))
+    try:
+        yield
+    finally:
+        _CHECKING.reset(token)
+
+
+def is_checking() -> bool:
+    """Say whether a checked program is running."""
+    return _CHECKING.get() is not None
+
+
+def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
+    """Remember how a value was made, if anybody wants to know; return it."""
+    checking = _CHECKING.get()
+    if checking is not None and isinstance(value, AnyValue) and id(value) not in checking.made:
+        checking.made[id(value)] = _Made(value, op, operands, *_place())
+    return value
+
+
+def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> None:
+    """Refuse to write a number that is not finite, and say where it came from."""
+    checking = _CHECKING.get()
+    point = None if checking is None else _first_bad(value, box)
+    if checking is None or point is None:
+        return
+    found = float(_number_at(value, point))
+    origin, cause, there = _origin(checking, value, point)
+    if origin is None:
+        argument = checking.arguments.get(id(cause))
+        source = f"argument '{argument}'" if argument else "a value that was given"
+        raise CheckError(
+            None,
+            f"'{name}' of '{operator}' is {found} at {_shown(point)}: it comes from {source}, "
+            f"which is {float(_number_at(cause, there))} at {_shown(there)}.",
+            operator, point, found,
+        )  # fmt: skip
+    raise CheckError(
+        origin.span,
+        f"'{name}' of '{operator}' is {found} at {_shown(point)}: {_arose(origin, there)}.",
+        origin.operator, point, found,
+    )  # fmt: skip
+
+
+def _origin(
+    checking: _Checking, value: AnyValue, point: Point
+) -> tuple[_Made | None, AnyValue, Point]:
+    """Follow a number back to the operation that made it of finite ones, None for an argument."""
+    while (made := checking.made.get(id(value))) is not None:
+        step = _back(made, point)
+        if step is None:
+            return made, value, point
+        value, point = step
+    return None, value, point
+
+
+def _back(made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+    fields = [operand for operand in made.operands if isinstance(operand, AnyValue)]
+    for operand in fields if made.op not in MOVING else ():
+        if _is_bad(_number_at(operand, point)):
+            return operand, point
+    for operand in fields:
+        other = _first_bad(operand, operand.domain)
+        if other is not None and (made.op in MOVING or not _reaches(operand, point)):
+            return operand, other
+    return None
+
+
+def _first_bad(value: AnyValue, box: Domain) -> Point | None:
+    """Return the first point of a box where a value is not finite."""
+    for piece in pieces_of(value):
+        values = values_of(piece.field)
+        if values.dtype.kind != "f":
+            return None
+        for place in np.argwhere(~np.isfinite(values)):
+            point = _point(piece.field, place)
+            ranges = dict(box)
+            if all(dim not in ranges or index in ranges[dim] for dim, index in point.items()):
+                return {dim: point.get(dim, first(own)) for dim, own in box if own.is_finite()}
+    return None
+
+
+def _point(field: AnyField, place: Any) -> dict[Dimension, int]:
+    return {
+        dim: first(own) + int(index)
+        for (dim, own), index in zip(field.domain, place, strict=True)
+        if own.is_finite()
+    }
+
+
+def _number_at(value: Any, point: Point) -> Any:
+    """Return the number at a point, None where the value has none; a number is everywhere."""
+    if not isinstance(value, AnyValue):
+        return value if isinstance(value, bool | int | float | np.generic) else None
+    for piece in pieces_of(value):
+        if _covers(piece.box, point):
+            place = tuple(
+                point[dim] - first(own) if own.is_finite() else 0 for dim, own in piece.field.domain
+            )
+            return values_of(piece.field)[place]
+    return None
+
+
+def _reaches(value: AnyValue, point: Point) -> bool:
+    return any(_covers(piece.box, point) for piece in pieces_of(value))
+
+
+def _covers(box: Domain, point: Point) -> bool:
+    return all(not own.is_finite() or (dim in point and point[dim] in own) for dim, own in box)
+
+
+def _is_bad(number: Any) -> bool:
+    return number is not None and number.dtype.kind == "f" and not np.isfinite(number)
+
+
+def _arose(origin: _Made, point: Point) -> str:
+    if origin.op == "neighbours":
+        return "it is that of a neighbour that is missing (a skip value in the table)"
+    given = [_number_at(operand, point) for operand in origin.operands]
+    of = " and ".join(str(number) for number in given if number is not None)
+    return f"'{origin.op}'" + (f" made it of {of}" if of else " made it")
+
+
+def _shown(point: Point) -> str:
+    return ", ".join(f"{dim.value}={index}" for dim, index in point.items()) or "its only point"
+
+
+def _place() -> tuple[str, Span | None]:
+    """Return the operator that is running, and where in its source."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if APPLY in code.co_freevars or CALLEE in code.co_freevars:
+            positions = list(code.co_positions())[frame.f_lasti // 2]
+            line, end_line, column, end_column = (each or 0 for each in positions)
+            return code.co_name, Span(code.co_filename, line, column + 1, end_line, end_column + 1)
+        frame = frame.f_back
+    return "", None

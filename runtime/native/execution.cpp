@@ -1,0 +1,66 @@
+// The one place where generated code is called.
+#include "execution.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "entry.h"
+#include "workspace.h"
+
+namespace fieldforge {
+
+Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
+    const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
+    Workspace* theirs = wishes.workspace;
+    if (wanted > 0 && theirs != nullptr) {
+        if (theirs->size < wanted) {
+            refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
+            return;
+        }
+        if (!theirs->is_taken.exchange(true, std::memory_order_acquire)) {
+            Py_INCREF(theirs);
+            theirs_ = theirs;
+            data_ = theirs->data;
+        }
+    }
+    if (wanted > 0 && data_ == nullptr) {
+        own_ = arena.take(wanted);
+        data_ = own_.data;
+    }
+    if (copied > 0) snapshots_ = arena.take(copied);
+    if ((wanted > 0 && data_ == nullptr) || (copied > 0 && snapshots_.data == nullptr)) {
+        refusal_ = {Reason::memory, {workspace, static_cast<int64_t>(copied)}};
+    }
+}
+
+Lease::~Lease() {
+    if (theirs_ != nullptr) {
+        theirs_->is_taken.store(false, std::memory_order_release);
+        Py_DECREF(theirs_);
+    }
+    arena_.give_back(snapshots_);
+    arena_.give_back(own_);
+}
+
+int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
+    for (size_t i = 0; i < words.copy_count; ++i) {
+        const Copy& copy = words.copies[i];
+        std::byte* to = memory.snapshots() + copy.offset;
+        std::memcpy(to, copy.from, copy.size);
+        words.pointers[copy.slot] = reinterpret_cast<const void*>(
+            reinterpret_cast<uintptr_t>(words.pointers[copy.slot]) +
+            (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from)));
+    }
+    const Team team(entry.openmp, entry.threads);
+    if (!is_timed.load(std::memory_order_relaxed)) {
+        return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), nullptr);
+    }
+    const auto began = std::chrono::steady_clock::now();
+    const int32_t status =
+        entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), nullptr);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    wishes.seconds += took.count();
+    return status;
+}
+
+}  // namespace fieldforge

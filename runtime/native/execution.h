@@ -1,0 +1,55 @@
+// Running an entry whose words are ready: memory, snapshots, threads, without the interpreter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arena.h"
+#include "refusal.h"
+#include "wishes.h"
+
+namespace fieldforge {
+
+struct Entry;
+
+// A part of the arguments that is copied before the call, because the call writes to it.
+struct Copy {
+    const void* from;
+    int32_t slot;
+    size_t size;
+    size_t offset;
+};
+
+struct Words {
+    const void** pointers;  // changed where there are copies
+    const int64_t* ints;
+    const void* scalars;
+    const Copy* copies;
+    size_t copy_count;
+};
+
+// The memory of one call in flight. Made and destroyed with the interpreter's lock held.
+class Lease {
+   public:
+    Lease(Arena& arena, int64_t workspace, size_t copied);
+    ~Lease();
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+
+    // Why there is no memory, if there is none.
+    const Refusal& refusal() const { return refusal_; }
+    std::byte* workspace() const { return data_; }
+    std::byte* snapshots() const { return snapshots_.data; }
+
+   private:
+    Arena& arena_;
+    Block own_, snapshots_;
+    Workspace* theirs_ = nullptr;
+    std::byte* data_ = nullptr;
+    Refusal refusal_;
+};
+
+// Calls an entry and returns its status; the interpreter's lock need not be held.
+int32_t execute(const Entry& entry, const Words& words, const Lease& memory);
+
+}  // namespace fieldforge

@@ -1,0 +1,54 @@
+// Running costs leaving the interpreter and the call itself.
+#include "prepared.h"
+
+#include "entry.h"
+
+namespace fieldforge {
+
+Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
+                   size_t copied, int64_t workspace)
+    : entry_(entry),
+      pointers_(words.pointers, words.pointers + pointers),
+      ints_(words.ints, words.ints + ints),
+      scalars_(static_cast<const uint64_t*>(words.scalars),
+               static_cast<const uint64_t*>(words.scalars) + scalars),
+      copies_(words.copies, words.copies + words.copy_count),
+      copied_(copied),
+      workspace_(workspace) {
+    Py_INCREF(entry);
+}
+
+Prepared::~Prepared() {
+    for (PyObject* argument : held_) Py_DECREF(argument);
+    Py_DECREF(entry_);
+}
+
+int32_t Prepared::run_in(const Lease& memory) const {
+    if (copies_.empty()) {
+        const Words words{const_cast<const void**>(pointers_.data()), ints_.data(), scalars_.data(),
+                          nullptr, 0};
+        return execute(*entry_, words, memory);
+    }
+    std::vector<const void*> pointers(pointers_);  // snapshots lie elsewhere in every call
+    return execute(*entry_, {pointers.data(), ints_.data(), scalars_.data(), copies_.data(),
+                             copies_.size()},
+                   memory);
+}
+
+Refusal Prepared::run() const {
+    const Lease memory(*entry_->arena, workspace_, copied_);
+    if (memory.refusal()) return memory.refusal();
+    PyThreadState* thread = PyEval_SaveThread();
+    const int32_t status = run_in(memory);
+    PyEval_RestoreThread(thread);
+    if (status != 0) return {Reason::status, {status}};
+    return {};
+}
+
+int Prepared::traverse(visitproc visit, void* arg) const {
+    Py_VISIT(entry_);
+    for (PyObject* argument : held_) Py_VISIT(argument);
+    return 0;
+}
+
+}  // namespace fieldforge

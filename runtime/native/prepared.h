@@ -1,0 +1,47 @@
+// A call whose arguments were checked and turned into words once, to be run many times.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "execution.h"
+#include "held.h"
+
+namespace fieldforge {
+
+// Immutable, so that threads may run it at once. It holds its arguments: nothing can be freed or
+// moved under it. Made and destroyed with the interpreter's lock held.
+class Prepared {
+   public:
+    Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
+             size_t copied, int64_t workspace);
+    ~Prepared();
+    Prepared(const Prepared&) = delete;
+    Prepared& operator=(const Prepared&) = delete;
+
+    void hold(PyObject* argument) { held_.push_back(Py_NewRef(argument)); }
+    Entry* entry() const { return entry_; }
+    int64_t workspace() const { return workspace_; }
+    size_t copied() const { return copied_; }
+    const std::vector<PyObject*>& arguments() const { return held_; }
+
+    // Leaves the interpreter and calls.
+    Refusal run() const;
+    // Calls; the interpreter's lock need not be held.
+    int32_t run_in(const Lease& memory) const;
+    int traverse(visitproc visit, void* arg) const;
+
+   private:
+    Entry* entry_;
+    std::vector<const void*> pointers_;
+    std::vector<int64_t> ints_;
+    std::vector<uint64_t> scalars_;
+    std::vector<Copy> copies_;
+    size_t copied_;
+    int64_t workspace_;
+    std::vector<PyObject*> held_;
+};
+
+}  // namespace fieldforge

@@ -1,0 +1,56 @@
+// What a sequence keeps: its calls, and them again as words for each choice of fields in the slots.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+#include <vector>
+
+#include "arena.h"
+#include "prepared.h"
+#include "program.h"
+
+namespace fieldforge {
+
+// One call as it was made. References are owned.
+struct Recorded {
+    Program* program;     // null: a call of something that is no native program
+    PyObject* call;       // the program, or the other thing
+    PyObject* arguments;  // tuple; of a program in the order of its parameters
+    PyObject* keywords;   // dictionary of what was given by name to the other thing, or null
+    PyObject* provider;   // or null
+
+    Bound bound() const {
+        return {&PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_SIZE(arguments), provider};
+    }
+};
+
+// Every call of a sequence ready to run, with certain fields in the slots. Immutable but for the
+// arena, which is used with the interpreter's lock held.
+class Round {
+   public:
+    // Prepares all calls; null with the place of the call that could not be, and perhaps with a
+    // Python error set that says why.
+    static std::shared_ptr<const Round> make(const std::vector<Recorded>& calls,
+                                             const std::vector<Substitute>& fields, size_t& place);
+    ~Round();
+    Round() = default;
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+
+    bool has(const std::vector<Substitute>& fields) const;
+    // Whether the programs have the variants that they had.
+    bool is_current(const std::vector<Recorded>& calls) const;
+    // Runs all in order; where one fails, its place is told.
+    Refusal run(Arena& arena, size_t& place) const;
+    const std::vector<std::shared_ptr<const Prepared>>& calls() const { return calls_; }
+
+   private:
+    std::vector<PyObject*> fields_;  // owned
+    std::vector<uint64_t> generations_;
+    std::vector<std::shared_ptr<const Prepared>> calls_;
+    int64_t workspace_ = 0;
+    size_t copied_ = 0;
+};
+
+}  // namespace fieldforge
