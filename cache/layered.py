@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from ..runtime.errors import CompilationError
+from .failures import Failure
 from .memory import Memory
 from .record import Record
 from .store import Files, Stats, Store, make_record
@@ -108,6 +110,15 @@ class Layered:
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build `key` among the processes that share the written layer."""
         return self._target.lock(key, limit) if self._target else nullcontext(False)
+
+    def failure(self, key: str) -> Failure | None:
+        """Return how the last build of `key` failed, as the written layer knows it."""
+        return self._target.failure(key) if self._target else None
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Tell those who wait in the layer that results are written to."""
+        if self._target:
+            self._target.keep_failure(key, error)
 
     def stats(self) -> Stats:
         """Count in the layer that results are written to; `layers` has the others."""

@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeAlias
 
 import attrs
 
-from ..runtime.errors import StoreError
+from ..runtime.errors import CompilationError, StoreError
+from .failures import Failure
 from .record import Record, describe_outputs, sorted_pairs
 
 OnEvent: TypeAlias = Callable[..., None]
@@ -88,6 +89,12 @@ class Store(Protocol):
 
         Whoever gets False builds all the same: a lock only saves work.
         """
+
+    def failure(self, key: str) -> Failure | None:
+        """Return how the last build of `key` failed in some process, None if nobody said."""
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Let those who wait for `key` know what the compiler said."""
 
     def stats(self) -> Stats:
         """Count."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -41,11 +42,13 @@ class Compile(Stage):
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
         from .command import compile_source
+        from .headers import digests
 
         compiler = self.compiler()
         flags = (*generated.flags, *self.flags)
         command = (*compiler.command, "-pipe", *flags)
         logs = self.directory / "log" if self.directory else None
+        began = time.time_ns()
         done = compile_source(generated.source, command, dict(self.variables), logs)
         manifest = {
             "compiler": compiler.identity,
@@ -53,6 +56,8 @@ class Compile(Stage):
             "language": generated.language,
             "bytes": len(done.library),
         }
+        if done.headers:
+            manifest["headers"] = digests(done.headers, command, dict(self.variables), began)
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}
 
@@ -63,6 +68,15 @@ class Compile(Stage):
             if name != SEARCH_PATH:
                 labels[f"variable {name}"] = value
         return labels
+
+    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
+        """Tell whether the headers that the library was made of are still the same."""
+        manifest = outputs["compiled"]["manifest.json"]
+        if b'"headers"' not in manifest:
+            return True
+        from .headers import still_hold
+
+        return still_hold(manifest)
 
     def compiler(self) -> Compiler:
         """Return the compiler that would be run."""

@@ -22,7 +22,7 @@ class Load(Stage):
 
     Attributes:
         directory: where libraries are written before they are loaded; None takes
-            the cache folder of the settings.
+            the settings' folder of this node, and memory where that cannot be used.
 
     """
 
@@ -38,5 +38,6 @@ class Load(Stage):
         """Load the library, or find it loaded."""
         from ...runtime.loader import load_library
 
-        directory = self.directory or current().cache_dir / LIBRARIES
-        return {"entry": load_library(compiled.library, directory).entry(bound.plan)}
+        directory = self.directory or current().local_dir / LIBRARIES
+        library = load_library(compiled.library, directory, or_memory=self.directory is None)
+        return {"entry": library.entry(bound.plan)}

@@ -135,7 +135,7 @@ def test_bytes_that_are_no_library_are_refused(tmp_path):
 def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
     (tmp_path / "file").write_bytes(b"")
 
-    with pytest.raises(LibraryError, match="FIELDFORGE_CACHE_DIR"):
+    with pytest.raises(LibraryError, match="FIELDFORGE_LOCAL_DIR"):
         load_library(b"x", tmp_path / "file" / "folder")
 
 
