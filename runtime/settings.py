@@ -128,7 +128,7 @@ def _read_count(variable: str, text: str) -> int:
     return int(text)
 
 
-def _read_size(variable: str, text: str) -> int:
+def read_size(variable: str, text: str) -> int:
     """Read a number of bytes, or of K, M, G or T."""
     number, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")
     if not (number.isascii() and number.isdecimal() and unit in _UNITS):
@@ -198,7 +198,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "cache_dir": _read_path,
     "cache_layers": _read_places,
     "cache_key": _read_key_file,
-    "cache_size": _read_size,
+    "cache_size": read_size,
     "local_dir": _read_path,
     "jobs": _read_count,
     "dump": _read_words,

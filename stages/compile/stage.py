@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import attrs
 
+from ...runtime.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .toolchain import Compiler, find_compiler
@@ -26,6 +27,7 @@ class Compile(Stage):
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
         variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
+        pins: stores and packs that may say which compiler keys name where there is none.
 
     """
 
@@ -38,6 +40,7 @@ class Compile(Stage):
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)
+    pins: tuple[Path, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
@@ -62,8 +65,19 @@ class Compile(Stage):
         return {"compiled": Compiled(done.library, text, done.log)}
 
     def environment(self) -> Mapping[str, str]:
-        """Return the compiler's identity and the variables that it reads."""
-        labels = {"compiler": self.compiler().identity}
+        """Return the compiler's identity and the variables that it reads.
+
+        Without a compiler, return what a pack has pinned, so that its results are found.
+        """
+        try:
+            labels = {"compiler": self.compiler().identity}
+        except CompilerNotFoundError:
+            from .pins import find_pin
+
+            pin = find_pin(self.pins)
+            if pin is None:
+                raise
+            return dict(pin.labels)
         for name, value in self.variables:
             if name != SEARCH_PATH:
                 labels[f"variable {name}"] = value
