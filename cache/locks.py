@@ -22,7 +22,7 @@ import attrs
 from .store import OnEvent, ignore
 
 _FIRST_PAUSE = 0.001
-_LONGEST_PAUSE = 0.025  # a killed holder is noticed within this time
+_LONGEST_PAUSE = 0.02  # a killed holder is noticed within this time
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -109,6 +109,8 @@ class BuildLock:
                 waits = True
                 self._report("lock.awaited")
             suspect = self._suspect(suspect)
+            if suspect is not None:
+                pause = _FIRST_PAUSE
             time.sleep(min(pause, max(limit - waited, 0.0)))
             pause = min(2 * pause, _LONGEST_PAUSE)
 

@@ -43,7 +43,13 @@ def compile_source(
 
     """
     with build_folder() as directory:
-        Path(directory, SOURCE).write_text(source)
+        try:
+            Path(directory, SOURCE).write_text(source)
+        except OSError as error:
+            raise CompilationError(
+                f"The source cannot be written to '{directory}': {error.strerror or error}.",
+                hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
+            ) from error
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
                  SOURCE]  # fmt: skip
         try:

@@ -98,7 +98,7 @@ def _identify(
         entry = _examine(found, search_path)
         _write(remember, {**memory, found: entry})
     digests = tuple((name, digest) for name, _, digest in entry["files"])
-    return Compiler((found, *options), os.path.realpath(found), entry["version"], digests)
+    return Compiler((found, *options), _real(found), entry["version"], digests)
 
 
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:
@@ -110,24 +110,50 @@ def _examine(found: str, search_path: str | None) -> dict[str, Any]:
     return {
         "version": version,
         "named": named,
-        "files": [[os.path.basename(file), [file, *_stamp(file)], _digest(file)] for file in files],
+        "files": [_row(file) for file in files],
     }
+
+
+def _row(file: str) -> list[Any]:
+    """Describe a file; one that may be run and not read is known by size and time alone."""
+    try:
+        stamp = _stamp(file)
+    except OSError:
+        return [os.path.basename(file), [file], "unknown"]  # and is looked at again next time
+    try:
+        digest = _digest(file)
+    except OSError:
+        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()
+    return [os.path.basename(file), [file, *stamp], digest]
 
 
 def _files(found: str, named: Sequence[str], search_path: str | None) -> list[str]:
     """Return the files behind the names that a driver gave; bare ones are on its search path."""
     paths = [name if os.path.isabs(name) else _which(name, search_path) for name in named]
-    there = [os.path.realpath(path) for path in paths if path and os.path.isfile(path)]
-    return list(dict.fromkeys([os.path.realpath(found), *there]))
+    there = [_real(path) for path in paths if path and os.path.isfile(path)]
+    return list(dict.fromkeys([_real(found), *there]))
+
+
+def _real(path: str) -> str:
+    """Follow links; one that cannot be read leads to the same file by its own name."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def _ask(command: str, question: str) -> str:
     import subprocess
 
-    done = subprocess.run(
-        [command, question], capture_output=True, text=True, errors="replace", check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [command, question], capture_output=True, text=True, errors="replace", check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        raise CompilerNotFoundError(
+            f"The compiler '{command}' cannot be run: {error.strerror or error}."
+        ) from error
     if done.returncode != 0 and question == "--version":
         raise CompilerNotFoundError(
             f"The compiler '{command}' does not run: '{command} --version' gave exit code "

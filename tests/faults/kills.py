@@ -19,6 +19,7 @@ import struct
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import attrs
@@ -32,6 +33,7 @@ from fieldforge.runtime.settings import Settings, set_current
 from .sample import SIZE, content, is_there, is_wrong, keep, key, wrong
 
 KEYS = 40
+_ASLEEP, _IDLE = -2, -1
 BUDGET = Budget(size=25 * SIZE, spare=0.0)
 _NOTE = struct.Struct("iii")  # the key under way, a child left behind, how many results were kept
 
@@ -70,10 +72,12 @@ def run(folder: Path, kills: int, seed: int) -> Report:
     note = mmap.mmap(-1, _NOTE.size)
     chance, report = random.Random(seed), Report()
     for number in range(kills):
-        note[:] = _NOTE.pack(-1, 0, 0)
+        note[:] = _NOTE.pack(_ASLEEP, 0, 0)
         pid = os.fork()
         if pid == 0:
             _build_for_ever(folder, number + seed * kills, note)
+        while _NOTE.unpack(note[:])[0] == _ASLEEP:
+            time.sleep(0.0005)
         time.sleep(chance.random() ** 2 * 0.03)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -88,6 +92,7 @@ def _build_for_ever(folder: Path, seed: int, note: mmap.mmap) -> None:
     try:
         chance, kept = random.Random(seed), [0]
         disk = Disk(folder / "store", budget=BUDGET)
+        note[:] = _NOTE.pack(_IDLE, 0, 0)
         while True:
             n = chance.randrange(KEYS)
 
@@ -101,7 +106,7 @@ def _build_for_ever(folder: Path, seed: int, note: mmap.mmap) -> None:
                 if child:
                     os.kill(child, signal.SIGKILL)
                     os.waitpid(child, 0)
-                note[:] = _NOTE.pack(-1, 0, kept[0])
+                note[:] = _NOTE.pack(_IDLE, 0, kept[0])
                 return "built"
 
             found = build_once(
@@ -142,7 +147,8 @@ def _examine(folder: Path, note: mmap.mmap, report: Report) -> None:
     report.longest_wait = max(report.longest_wait, waited)
     report.wrong += is_wrong(disk, n)
     if child:
-        os.kill(child, signal.SIGKILL)  # init is its parent now, and buries it
+        with suppress(ProcessLookupError):  # its parent may have ended it just in time
+            os.kill(child, signal.SIGKILL)  # init is its parent now, and buries it
 
 
 def _examine_end(folder: Path, report: Report) -> None:

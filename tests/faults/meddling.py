@@ -8,6 +8,7 @@ was loaded before keeps giving it while the files behind it are spoilt.
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import os
 import random
@@ -111,15 +112,18 @@ class Report:
         return "\n".join([*lines, *self.faults])
 
 
-def run(folder: Path, reports: Report) -> Report:
-    """Meddle with every file in every way, each time with a store that was sound."""
+def run(folder: Path, reports: Report, share: int = 1) -> Report:
+    """Meddle with every file in every way, each time with a store that was sound.
+
+    With a `share` of n, with every file in every n-th way, by turns.
+    """
     settings = use(folder)
     with compiled_once():
         assert is_right(settings)
         shutil.copytree(settings.cache_dir, folder / "sound", symlinks=True)
         names = [path.relative_to(settings.cache_dir) for path in _files(settings.cache_dir)]
-        for name in names:
-            for deed in DEEDS:
+        for number, name in enumerate(names):
+            for deed in DEEDS[number % share :: share]:
                 _renew(settings, folder / "sound")
                 _meddle(settings, name, deed, reports)
         _renew(settings, folder / "sound")
@@ -174,10 +178,13 @@ def _renew(settings: Settings, sound: Path) -> None:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=int, default=1, help="every n-th way only")
+    args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="fieldforge-meddling-"))
     report = Report()
     try:
-        run(folder, report)
+        run(folder, report, args.share)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sys.stdout.write(f"{report.text}\n")

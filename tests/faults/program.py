@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.cache.opening import open_store
 from fieldforge.runtime.settings import Settings, set_current
-from fieldforge.stages.compile import command
+from fieldforge.stages.compile import command, toolchain
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 Plane = ff.Field[ff.Dims[I, J], ff.float64]
@@ -36,10 +37,10 @@ EXPECTED = (
 )  # fmt: skip
 
 
-def use(folder: Path, **more: Any) -> Settings:
-    """Let this process keep everything below `folder`."""
-    places = {"cache_dir": folder / "store", "local_dir": folder / "local"}
-    settings = attrs.evolve(Settings.from_env(), **places, **more)
+def use(folder: Path, local: Path | None = None) -> Settings:
+    """Let this process keep everything below `folder`, what is of this node below `local`."""
+    places = {"cache_dir": folder / "store", "local_dir": (local or folder) / "local"}
+    settings = attrs.evolve(Settings.from_env(), **places)
     set_current(settings)
     return settings
 
@@ -65,8 +66,12 @@ def runs_right(program: Any) -> bool:
 
 @contextmanager
 def compiled_once() -> Iterator[None]:
-    """Run the real compiler once for each source, and answer from memory after that."""
+    """Run the real compiler once for each source and question, then answer from memory.
+
+    Starting another program is no business of the store's, and may fail as it will.
+    """
     real, known = command.compile_source, {}
+    real_ask = toolchain._ask
 
     def compile_source(source: str, *rest: Any, **more: Any) -> Any:
         if source not in known:
@@ -74,7 +79,8 @@ def compiled_once() -> Iterator[None]:
         return known[source]
 
     command.compile_source = compile_source
+    toolchain._ask = functools.lru_cache(real_ask)
     try:
         yield
     finally:
-        command.compile_source = real
+        command.compile_source, toolchain._ask = real, real_ask
