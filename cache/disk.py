@@ -196,7 +196,7 @@ class Disk:
         """Bring the store within a budget now; two processes never do so at once."""
         from .eviction import Pruned, prune
 
-        if not self._is_there() or not self.writable:
+        if not self.writable or not self._is_there() or not self._prepare():
             return Pruned()
         path = os.path.join(self._shelves.base, "pruned")
         with BuildLock(path, self._faults.on_event).acquire(0, "prune") as mine:

@@ -91,8 +91,8 @@ class Machine:
         worker = self.folder / "cc1plus"
         worker.write_text("worker")
         self.cxx.write_text(
-            f'#!/bin/sh\ncase "$1" in --version) echo "{version}";; *cc1plus) echo "$(cd "${{0%/*}}"/..; pwd)/cc1plus";; '
-            f"*) echo none;; esac\n{extra}"
+            f'#!/bin/sh\ncase "$1" in --version) echo "{version}";; '
+            '*cc1plus) echo "$(cd "${0%/*}"/..; pwd)/cc1plus";; *) echo none;; esac\n' + extra
         )
         self.cxx.chmod(self.cxx.stat().st_mode | stat.S_IXUSR)
 
