@@ -30,13 +30,13 @@ from .record import File, Output, Record, is_content, is_key, parse_record
 from .sealed import ForeignError
 from .shelves import Shelves, size_of
 from .store import Files, OnEvent, Stats, ignore, make_record
+from .upkeep import Upkeep
 
 if TYPE_CHECKING:  # a warm start takes nothing away
     from .eviction import Budget, Pruned
 
 _RECORD_LIMIT: Final = 16 << 20
 _MARK_AFTER: Final = 1800.0  # seconds; the time of last use is written down no more often
-_PRUNE_AFTER: Final = 24 * 3600.0
 
 
 class Disk:
@@ -73,9 +73,9 @@ class Disk:
         self._shelves = Shelves(self._root)
         self._owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
         self._read_only, self._durable = read_only, durable
-        self._secret, self._signed, self._budget = secret, signed, budget
+        self._secret, self._signed = secret, signed
         self._faults = Faults(on_event)
-        self._written = 0  # bytes since the last pruning
+        self._upkeep = Upkeep(self._shelves, budget, self._faults)
         self._checked = self._made = False
         self._is_there()
 
@@ -194,13 +194,11 @@ class Disk:
 
     def prune(self, budget: Budget, *, dry: bool = False) -> Pruned:
         """Bring the store within a budget now; two processes never do so at once."""
-        from .eviction import Pruned, prune
+        from .eviction import Pruned
 
         if not self.writable or not self._is_there() or not self._prepare():
             return Pruned()
-        path = os.path.join(self._shelves.base, "pruned")
-        with BuildLock(path, self._faults.on_event).acquire(0, "prune") as mine:
-            return prune(self._shelves, budget, dry=dry) if mine else Pruned()
+        return self._upkeep.prune(budget, dry) or Pruned()
 
     def stats(self) -> Stats:
         """Count the files; walks the whole store."""
@@ -311,29 +309,8 @@ class Disk:
         self._faults.on_event(
             "store.kept", key=record.key, stage=record.stage, program=record.program
         )
-        self._written += len(content)
-        self._prune_if_due(path)
-
-    def _prune_if_due(self, path: str) -> None:
-        """Prune once a day, or after writing a tenth of the budget; `path` was written just now."""
-        if self._budget is None:
-            return
-        stamp = os.path.join(self._shelves.base, "pruned")
-        try:
-            age = os.stat(path).st_mtime - os.stat(stamp).st_mtime
-        except FileNotFoundError:
-            age = _PRUNE_AFTER
-        except OSError:
-            return
-        if age < _PRUNE_AFTER and self._written < self._budget.size // 10:
-            return
-        self._written = 0
-        try:
-            pruned = self.prune(self._budget)
-        except OSError as error:
-            self._faults.unwritable(stamp, error)
-            return
-        self._faults.on_event("store.pruned", path=self._root, freed=pruned.freed)
+        written = sum(map(len, (content, *(c for port in outputs.values() for c in port.values()))))
+        self._upkeep.wrote(path, written)
 
     def _write_blobs(self, scratch: str, output: Output, files: Files) -> None:
         for file in output.files:
@@ -341,7 +318,6 @@ class Disk:
                 path = self._shelves.blob(file.sha256)
                 if not self._holds(path, file):
                     publish(scratch, path, files[file.name], durable=self._durable)
-                    self._written += file.size
 
     def _holds(self, path: str, file: File) -> bool:
         """Tell whether a blob is there and sound; whatever else lies there is moved away."""
