@@ -75,9 +75,10 @@ class BuildLock:
 
     def owner(self) -> Owner | None:
         """Return who holds the lock, or held it last; None if nobody wrote it down."""
+        from .files import read_file  # which needs `is_same_file`; a pipe must not be waited for
+
         try:
-            with open(self.path, encoding="utf-8") as stream:
-                facts = json.loads(stream.read(4096))
+            facts = json.loads(read_file(self.path, 4096))
             return Owner(
                 str(facts["host"]), int(facts["pid"]), str(facts["what"]),
                 str(facts.get("started", "")), str(facts.get("space", "")),

@@ -192,7 +192,8 @@ def unpack(file: Path, trust: bool) -> None:
     count = copy(found, disk)
     if not count:
         raise StoreError(f"'{file}' holds no result that is whole and signed by the key.")
-    assert disk.path is not None, "a store on disk has a folder"
+    if disk.stats().failed_writes:
+        raise StoreError(f"Not all results of '{file}' could be written to {disk.path}.")
     add_pins(disk.path, parse_pins(found.head().get("pins", ())))
     click.echo(f"{count} results are in {disk.path}")
 

@@ -128,6 +128,8 @@ def run(folder: Path, reports: Report, share: int = 1) -> Report:
                 _meddle(settings, name, deed, reports)
         _renew(settings, folder / "sound")
         _meddle_with_all(settings, reports)
+        _renew(settings, folder / "sound")
+        _meddle_with_locks(settings, reports)
     return reports
 
 
@@ -163,6 +165,19 @@ def _meddle_with_all(settings: Settings, report: Report) -> None:
         report.cases += 1
         if not is_right(settings):
             report.faults.append(f"{deed.__name__} everything: a wrong answer")
+
+
+def _meddle_with_locks(settings: Settings, report: Report) -> None:
+    """Put something else in place of every lock, and let everything be built again."""
+    for deed in (make_pipe, make_folder, make_link, protect):
+        assert is_right(settings)
+        for path in _files(settings.cache_dir / "v1/act"):
+            path.unlink()
+        for path in _files(settings.cache_dir / "v1/lock"):
+            deed(path)
+        report.cases += 1
+        if not (is_right(settings) and is_right(settings)):
+            report.faults.append(f"{deed.__name__} every lock: a wrong answer")
 
 
 def _files(folder: Path) -> list[Path]:
