@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..runtime.errors import CompilationError
 from . import root as layout
-from .failures import Failure, parse_failure
 from .faults import Faults
 from .files import publish, read_file, scratch_folder, set_aside, sweep
 from .fingerprint import artifact_digest
@@ -34,6 +33,7 @@ from .upkeep import Upkeep
 
 if TYPE_CHECKING:  # a warm start takes nothing away
     from .eviction import Budget, Pruned
+    from .failures import Failure
 
 _RECORD_LIMIT: Final = 16 << 20
 _MARK_AFTER: Final = 1800.0  # seconds; the time of last use is written down no more often
@@ -51,7 +51,7 @@ class Disk:
         durable: bool = False,
         secret: bytes | None = None,
         signed: bool = False,
-        budget: Budget | None = None,
+        budget: Budget | int | None = None,
         on_event: OnEvent = ignore,
     ) -> None:
         """Open a store; one that others may write to is a `StorePermissionError`.
@@ -65,7 +65,7 @@ class Disk:
             secret: what is kept is signed by it.
             signed: believe records with a signature by `secret`, whoever owns the
                 folder; no others.
-            budget: prune to it at most once a day; None never does.
+            budget: what to prune to now and then, or how many bytes; None never does.
             on_event: told what went wrong, as a name and facts.
 
         """
@@ -179,6 +179,8 @@ class Disk:
         """Return how the last build of `key` failed; what cannot be read is no failure."""
         if not is_key(key) or not self._is_there():
             return None
+        from .failures import parse_failure
+
         try:
             return parse_failure(read_file(self._shelves.failure(key), _RECORD_LIMIT))
         except (OSError, ValueError):
@@ -186,6 +188,8 @@ class Disk:
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
         """Write down for those who wait what the compiler said; being unable to costs time."""
+        from .failures import Failure
+
         failure = Failure.of(error)
         if failure is None or not is_key(key) or not self.writable or not self._prepare():
             return

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final
 
 import attrs
 
 from ..runtime.errors import CompilationError
 from .sealed import seal, unseal
 
-if TYPE_CHECKING:
-    from .store import Store
-
-T = TypeVar("T")
 _KIND: Final = "fieldforge-failure-1"
 
 
@@ -66,29 +61,3 @@ def parse_failure(content: bytes) -> Failure:
         return Failure(**facts | {name: tuple(facts[name]) for name in ("command", "hints")})
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"A stored failure has the wrong shape: {error}.") from error
-
-
-def build_once(
-    store: Store,
-    key: str,
-    find: Callable[[], T | None],
-    build: Callable[[], T],
-    limit: float = 120.0,
-) -> T:
-    """Build under `key` in one process while the others wait, at most `limit` seconds.
-
-    Those who waited find the result, or get the same `CompilationError`.
-    """
-    known = store.failure(key)
-    with store.lock(key, limit):
-        found = find()
-        if found is not None:
-            return found
-        failed = store.failure(key)
-        if failed is not None and (known is None or failed.token != known.token):
-            raise failed.error()
-        try:
-            return build()
-        except CompilationError as error:
-            store.keep_failure(key, error)
-            raise

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..runtime.errors import CompilationError
-from .failures import Failure
 from .memory import Memory
 from .record import Record
 from .store import Files, Stats, Store, make_record
+
+if TYPE_CHECKING:
+    from .failures import Failure
 
 
 class Layered:

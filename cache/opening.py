@@ -10,7 +10,6 @@ from typing import Final
 from ..runtime.errors import StorePermissionError
 from ..runtime.settings import Settings
 from .disk import Disk
-from .eviction import Budget
 from .store import OnEvent, Store, ignore
 
 SUFFIX: Final = ".ffpack"
@@ -24,8 +23,8 @@ def open_store(settings: Settings, on_event: OnEvent = ignore) -> Store:
     when they belong to this user or to root and nobody else can write to them.
     """
     secret = read_secret(settings.cache_key)
-    budget = Budget(size=settings.cache_size)
-    own = Disk(settings.cache_dir, secret=secret, budget=budget, on_event=on_event)
+    size = settings.cache_size
+    own = Disk(settings.cache_dir, secret=secret, budget=size, on_event=on_event)
     if not settings.cache_layers:
         return own
     from .layered import Layered

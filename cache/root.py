@@ -15,6 +15,7 @@ from ..runtime.errors import StorePermissionError
 from .files import publish, scratch_folder
 
 VERSION: Final = "v1"
+PINS: Final = "pins"  # which compilers packs name, beside the records
 FOLDERS: Final = ("act", "cas", "neg", "tmp", "bad", "log", "lock")
 _TAG: Final = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"

@@ -6,27 +6,24 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-import attrs
-
 from .record import is_key
 from .root import VERSION
 
 
-@attrs.frozen
 class Lying:
     """One file of a store: how much room it takes, and when it was written or last used."""
 
-    path: str
-    name: str
-    size: int
-    stamp: float
+    __slots__ = ("name", "path", "size", "stamp")
+
+    def __init__(self, path: str, name: str, size: int, stamp: float) -> None:
+        self.path, self.name, self.size, self.stamp = path, name, size, stamp
 
 
-@attrs.frozen
 class Shelves:
-    """Paths below one root."""
+    """Paths below one root; plain classes, as every warm start makes them."""
 
-    root: str
+    def __init__(self, root: str) -> None:
+        self.root = root
 
     @property
     def base(self) -> str:

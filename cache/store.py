@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
 from ..runtime.errors import CompilationError, StoreError
-from .failures import Failure
 from .record import Record, describe_outputs, sorted_pairs
+
+if TYPE_CHECKING:  # most processes meet no failure
+    from .failures import Failure
 
 OnEvent: TypeAlias = Callable[..., None]
 Files: TypeAlias = Mapping[str, bytes]

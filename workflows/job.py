@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from ..cache.failures import build_once
 from ..cache.fingerprint import artifact_digest, components_key
 from ..cache.memory import SingleFlight
+from ..cache.once import build_once
 from ..cache.record import Record
 from ..cache.store import Files, Store
 from ..runtime.errors import WorkflowError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..cache.root import VERSION
+from ..cache.root import PINS, VERSION
 from ..runtime.errors import CompilerNotFoundError
 from ..runtime.settings import current
 from ..stages.base import Stage
@@ -68,6 +68,8 @@ def _compiler() -> Compile:
 
 def _target() -> Target:
     """Return this machine; one without a compiler takes what its packs were built for."""
+    if not any(place.is_file() or (place / VERSION / PINS).is_file() for place in _places()):
+        return Target.host()
     from ..stages.compile.pins import find_pin
 
     pin = find_pin(_places())

@@ -11,11 +11,10 @@ from typing import Any, Final
 import attrs
 
 from ...cache.files import keep_note, read_file
-from ...cache.root import VERSION
+from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
 from ..target import Target, runs_here
 
-NAME: Final = "pins"  # beside the records of a store that a pack was unpacked to
 _KIND: Final = "fieldforge-pins-1"
 _LIMIT: Final = 1 << 20
 
@@ -43,7 +42,7 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
     """Return the pins of a store or pack; what is damaged is none."""
     try:
         if not place.is_file():
-            note = read_file(str(place / VERSION / NAME), _LIMIT)
+            note = read_file(str(place / VERSION / PINS), _LIMIT)
             return parse_pins(json.loads(unseal(_KIND, note)))
     except (OSError, ValueError):
         return ()
@@ -71,5 +70,5 @@ def parse_pins(rows: Iterable[Any]) -> tuple[Pin, ...]:
 def add_pins(root: Path, pins: Iterable[Pin]) -> None:
     """Write pins beside the records of a store, before those that are there."""
     rows = list(dict.fromkeys((*pins, *read_pins(root))))
-    keep_note(str(root / VERSION), NAME, seal(_KIND, json.dumps([pin.row() for pin in rows])))
+    keep_note(str(root / VERSION), PINS, seal(_KIND, json.dumps([pin.row() for pin in rows])))
     read_pins.cache_clear()

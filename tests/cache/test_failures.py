@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fieldforge.cache.disk import Disk
-from fieldforge.cache.failures import Failure, build_once, parse_failure
+from fieldforge.cache.failures import Failure, parse_failure
 from fieldforge.cache.layered import Layered
 from fieldforge.cache.memory import Memory
+from fieldforge.cache.once import build_once
 from fieldforge.cache.sealed import seal
 from fieldforge.runtime.errors import CompilationError
 

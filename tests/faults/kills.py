@@ -26,7 +26,7 @@ import attrs
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
-from fieldforge.cache.failures import build_once
+from fieldforge.cache.once import build_once
 from fieldforge.cache.scratch import build_folder
 from fieldforge.runtime.settings import Settings, set_current
 
