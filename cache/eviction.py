@@ -83,8 +83,10 @@ class _Census:
             record = parse_record(read_file(lying.path, RECORD_LIMIT), lying.name)
         except ForeignError:
             self.has_foreign = True
-        except (OSError, ValueError):
-            return  # damaged: `verify` and the next reader deal with it
+        except ValueError:  # damaged: nobody can use it
+            self.gone_records += self._remove(lying)
+        except OSError:
+            return
         else:
             self.records.append((lying, record))
             self.named.update(_blobs_of(record))

@@ -93,6 +93,15 @@ def test_a_file_without_result_goes_once_it_is_old(root, disk):
     assert young.exists()  # its record may be about to come
 
 
+def test_a_damaged_record_that_nobody_asks_for_goes(root, disk):
+    keep(disk, 1)
+    path = root / "v1/act" / key(1)[:2] / key(1)
+    path.unlink()
+    path.write_bytes(b"damaged")
+    assert disk.prune(Budget()).records == 1
+    assert not path.exists()
+
+
 def test_a_dry_run_takes_nothing_away(full):
     would = full.prune(Budget(size=5 * ONE), dry=True)
     assert full.stats().records == 10
