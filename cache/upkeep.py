@@ -28,6 +28,8 @@ class Upkeep:
         from .eviction import prune
 
         stamp = os.path.join(self._shelves.base, _STAMP)
+        if os.path.islink(stamp):  # it is nobody's lock, and would never be one
+            os.unlink(stamp)
         with BuildLock(stamp, self._faults.on_event).acquire(0, "prune") as mine:
             return prune(self._shelves, budget, dry=dry) if mine else None
 
