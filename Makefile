@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls
+.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -46,6 +46,18 @@ fuzz: SEED ?= 0
 fuzz: JOBS ?= 2
 fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
+
+faults: KILLS ?= 10000
+faults: ROUNDS ?= 20000
+faults: $(STAMP)  ## the long tier of the fault tests: kills, crashes, errors, flips, meddling: make faults KILLS=10000
+	$(BIN)/python -m tests.faults.kills $(KILLS)
+	$(BIN)/python -m tests.faults.crashes
+	$(BIN)/python -m tests.faults.flips
+	$(BIN)/python -m tests.faults.holders 500 --processes 32 --holds 1000
+	$(BIN)/python -m tests.faults.loaded 1000
+	$(BIN)/python -m tests.faults.meddling
+	$(BIN)/python -m tests.faults.errors --all
+	FIELDFORGE_TEST_ROUNDS=$$(($(ROUNDS) / 20)) $(BIN)/pytest -q -n 0 tests/cache/test_model.py --timeout 7200
 
 # The model is not ours: it has an environment of its own, without the toolchain it was written for.
 MODEL_PYTHON ?= $(PYTHON)

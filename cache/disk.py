@@ -2,6 +2,7 @@
 
     <root>/v1/act/ab/<key>     what a stage gave, one record a result
     <root>/v1/cas/ab/<sha256>  files too large for a record
+    <root>/v1/neg/ab/<key>     how the compiler refused, for those who wait
     <root>/v1/tmp bad lock log drafts, damaged files, locks between processes, logs
 
 Nothing is made before the first write, and nothing that is read is believed before
@@ -12,20 +13,30 @@ event: the disk never stops a program that it is only there to speed up.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ..runtime.errors import CompilationError
 from . import root as layout
 from .faults import Faults
 from .files import publish, read_file, scratch_folder, set_aside, sweep
 from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, is_content, is_key, parse_record
+from .sealed import ForeignError
+from .shelves import Shelves, size_of
 from .store import Files, OnEvent, Stats, ignore, make_record
+from .upkeep import Upkeep
+
+if TYPE_CHECKING:  # a warm start takes nothing away
+    from .eviction import Budget, Pruned
+    from .failures import Failure
 
 _RECORD_LIMIT: Final = 16 << 20
+_MARK_AFTER: Final = 1800.0  # seconds; the time of last use is written down no more often
 
 
 class Disk:
@@ -38,6 +49,9 @@ class Disk:
         read_only: bool = False,
         owners: tuple[int, ...] = (),
         durable: bool = False,
+        secret: bytes | None = None,
+        signed: bool = False,
+        budget: Budget | int | None = None,
         on_event: OnEvent = ignore,
     ) -> None:
         """Open a store; one that others may write to is a `StorePermissionError`.
@@ -48,14 +62,20 @@ class Disk:
             owners: users beside this one whose files are believed.
             durable: flush files to the medium before they appear; slow, and
                 not needed for correctness.
+            secret: what is kept is signed by it.
+            signed: believe records with a signature by `secret`, whoever owns the
+                folder; no others.
+            budget: what to prune to now and then, or how many bytes; None never does.
             on_event: told what went wrong, as a name and facts.
 
         """
         self._root = os.path.abspath(os.path.expanduser(os.fspath(root)))
-        self._base = os.path.join(self._root, layout.VERSION)
+        self._shelves = Shelves(self._root)
         self._owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
         self._read_only, self._durable = read_only, durable
+        self._secret, self._signed = secret, signed
         self._faults = Faults(on_event)
+        self._upkeep = Upkeep(self._shelves, budget, self._faults)
         self._checked = self._made = False
         self._is_there()
 
@@ -72,11 +92,13 @@ class Disk:
     @property
     def notes(self) -> Path | None:
         """Where `code.py` and others remember digests of files; None before the first write."""
-        return Path(self._base) if self.writable and self._is_there() else None
+        return Path(self._shelves.base) if self.writable and self._is_there() else None
 
     def find(self, key: str) -> Record | None:
         """Return the record under `key`; a damaged one is moved away and reported."""
         found = self._load(key) if is_key(key) and self._is_there() else None
+        if found is not None and self.writable:
+            self._mark_used(key)
         self._faults.count("misses" if found is None else "hits")
         return found
 
@@ -114,9 +136,13 @@ class Disk:
             seconds=seconds,
             meta=meta,
         )
+        self.take(record, outputs)
+        return record
+
+    def take(self, record: Record, outputs: Mapping[str, Files]) -> None:
+        """Write a record as it is, and all its outputs, which the caller has just described."""
         if self.writable:
             self._write(record, {port: outputs[port] for port in sorted(outputs)})
-        return record
 
     def admit(self, record: Record, port: str, files: Files) -> None:
         """Take in a verified output; the record follows once all that it names is here."""
@@ -129,7 +155,7 @@ class Disk:
         if not is_key(sha256) or not self._is_there():
             return None
         try:
-            size = os.lstat(self._blob_path(sha256)).st_size
+            size = os.lstat(self._shelves.blob(sha256)).st_size
         except OSError:
             return None
         return self._content(File("blob", sha256, size))
@@ -138,7 +164,7 @@ class Disk:
         """Yield the records of a stage and a program, sorted by key."""
         if not self._is_there():
             return
-        for key in self._names("act"):
+        for key in self._shelves.names("act"):
             record = self._load(key)
             if record and stage in (None, record.stage) and program in (None, record.program):
                 yield record
@@ -147,19 +173,45 @@ class Disk:
         """Hold the right to build `key` among the processes of this node."""
         if not is_key(key) or self._read_only or not self._prepare():
             return nullcontext(False)
-        path = os.path.join(self._base, "lock", key[:2], key)
-        return BuildLock(path, self._faults.on_event).acquire(limit, what=key[:8])
+        return BuildLock(self._shelves.lock(key), self._faults.on_event).acquire(limit, key[:8])
+
+    def failure(self, key: str) -> Failure | None:
+        """Return how the last build of `key` failed; what cannot be read is no failure."""
+        if not is_key(key) or not self._is_there():
+            return None
+        from .failures import parse_failure
+
+        try:
+            return parse_failure(read_file(self._shelves.failure(key), _RECORD_LIMIT))
+        except (OSError, ValueError):
+            return None
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Write down for those who wait what the compiler said; being unable to costs time."""
+        from .failures import Failure
+
+        failure = Failure.of(error)
+        if failure is None or not is_key(key) or not self.writable or not self._prepare():
+            return
+        with suppress(OSError), scratch_folder(self._shelves.folder("tmp")) as scratch:
+            publish(scratch, self._shelves.failure(key), failure.encode())
+
+    def prune(self, budget: Budget, *, dry: bool = False) -> Pruned:
+        """Bring the store within a budget now; two processes never do so at once."""
+        from .eviction import Pruned
+
+        if not self.writable or not self._is_there() or not self._prepare():
+            return Pruned()
+        return self._upkeep.prune(budget, dry) or Pruned()
 
     def stats(self) -> Stats:
         """Count the files; walks the whole store."""
-        blobs, size = 0, 0
-        keys = list(self._names("act")) if self._is_there() else []
-        for path in [self._record_path(key) for key in keys]:
-            size += _size(path)
-        for name in self._names("cas") if self._is_there() else ():
-            blobs += 1
-            size += _size(self._blob_path(name))
-        return Stats(records=len(keys), blobs=blobs, size=size, **self._faults.counts)
+        records, blobs = (
+            [lying.size for lying in self._shelves.lying(folder)] if self._is_there() else []
+            for folder in ("act", "cas")
+        )
+        size = sum(records) + sum(blobs)
+        return Stats(records=len(records), blobs=len(blobs), size=size, **self._faults.counts)
 
     # Reading.
 
@@ -167,7 +219,8 @@ class Disk:
         """Tell whether there is a store, and check once that it may be believed."""
         if not self._checked and layout.exists(self._root):
             try:
-                layout.check(self._root, self._owners)
+                if not self._signed:
+                    layout.check(self._root, self._owners)
             except OSError as error:
                 self._faults.unreadable(self._root, error)
                 return False
@@ -175,10 +228,11 @@ class Disk:
         return self._checked
 
     def _load(self, key: str) -> Record | None:
-        path = self._record_path(key)
+        path = self._shelves.record(key)
+        secret = self._secret if self._signed else None
         try:
-            return parse_record(read_file(path, _RECORD_LIMIT), key)
-        except FileNotFoundError:
+            return parse_record(read_file(path, _RECORD_LIMIT), key, secret)
+        except (FileNotFoundError, ForeignError):
             return None
         except OSError as error:
             self._faults.unreadable(path, error)
@@ -186,8 +240,15 @@ class Disk:
             self._quarantine(path, str(error))
         return None
 
+    def _mark_used(self, key: str) -> None:
+        """Let the record be the last to be evicted; a clock that is wrong only costs a write."""
+        path = self._shelves.record(key)
+        with suppress(OSError):
+            if abs(time.time() - os.stat(path).st_mtime) > _MARK_AFTER:
+                os.utime(path)
+
     def _content(self, file: File) -> bytes | None:
-        path = self._blob_path(file.sha256)
+        path = self._shelves.blob(file.sha256)
         try:
             content = read_file(path, file.size)
         except FileNotFoundError:
@@ -210,7 +271,7 @@ class Disk:
         if self._read_only:
             return
         try:
-            set_aside(path, os.path.join(self._base, "bad"))
+            set_aside(path, self._shelves.folder("bad"))
         except OSError as error:
             self._faults.unmovable(path, error)
 
@@ -218,7 +279,7 @@ class Disk:
 
     def _prepare(self) -> bool:
         """Make the folders before the first write and sweep what killed processes left."""
-        tmp = os.path.join(self._base, "tmp")
+        tmp = self._shelves.folder("tmp")
         if self._made and os.path.isdir(tmp):
             return True
         try:
@@ -236,26 +297,29 @@ class Disk:
         if not self._prepare():
             return
         try:
-            with scratch_folder(os.path.join(self._base, "tmp")) as scratch:
+            with scratch_folder(self._shelves.folder("tmp")) as scratch:
                 for output in record.outputs:
                     if output.port in outputs:
                         self._write_blobs(scratch, output, outputs[output.port])
                 if len(outputs) < len(record.outputs) and not self._has_all(record):
                     return
-                path = self._record_path(record.key)
-                publish(scratch, path, record.encode(), durable=self._durable)
+                content = record.encode(self._secret)
+                path = self._shelves.record(record.key)
+                publish(scratch, path, content, durable=self._durable)
         except OSError as error:
-            self._faults.unwritable(self._record_path(record.key), error)
+            self._faults.unwritable(self._shelves.record(record.key), error)
             return
         self._faults.count("kept")
         self._faults.on_event(
             "store.kept", key=record.key, stage=record.stage, program=record.program
         )
+        written = sum(map(len, (content, *(c for port in outputs.values() for c in port.values()))))
+        self._upkeep.wrote(path, written)
 
     def _write_blobs(self, scratch: str, output: Output, files: Files) -> None:
         for file in output.files:
             if file.inline is None:
-                path = self._blob_path(file.sha256)
+                path = self._shelves.blob(file.sha256)
                 if not self._holds(path, file):
                     publish(scratch, path, files[file.name], durable=self._durable)
 
@@ -274,32 +338,6 @@ class Disk:
     def _has_all(self, record: Record) -> bool:
         files = [file for output in record.outputs for file in output.files]
         return all(
-            file.inline is not None or _size(self._blob_path(file.sha256)) == file.size
+            file.inline is not None or size_of(self._shelves.blob(file.sha256)) == file.size
             for file in files
         )
-
-    # Names.
-
-    def _record_path(self, key: str) -> str:
-        return f"{self._base}/act/{key[:2]}/{key}"
-
-    def _blob_path(self, sha256: str) -> str:
-        return f"{self._base}/cas/{sha256[:2]}/{sha256}"
-
-    def _names(self, folder: str) -> Iterator[str]:
-        top = os.path.join(self._base, folder)
-        for part in _listed(top):
-            yield from (name for name in _listed(os.path.join(top, part)) if is_key(name))
-
-
-def _listed(path: str) -> list[str]:
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
-
-
-def _size(path: str) -> int:
-    with suppress(OSError):
-        return os.lstat(path).st_size
-    return 0

@@ -85,6 +85,14 @@ def _move(draft: str, path: str) -> None:
         os.replace(draft, path)
 
 
+def keep_note(folder: str, name: str, content: bytes) -> None:
+    """Write a small file that may be lost to a store's folder; what cannot be written is let go."""
+    with suppress(OSError):
+        os.makedirs(os.path.join(folder, "tmp"), mode=0o700, exist_ok=True)
+        with scratch_folder(os.path.join(folder, "tmp")) as scratch:
+            publish(scratch, os.path.join(folder, name), content)
+
+
 def set_aside(path: str, folder: str) -> None:
     """Move a damaged file to `folder` for a person to look at, or delete it when that is full."""
     os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..runtime.errors import CompilationError
 from .memory import Memory
 from .record import Record
 from .store import Files, Stats, Store, make_record
+
+if TYPE_CHECKING:
+    from .failures import Failure
 
 
 class Layered:
@@ -108,6 +113,15 @@ class Layered:
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build `key` among the processes that share the written layer."""
         return self._target.lock(key, limit) if self._target else nullcontext(False)
+
+    def failure(self, key: str) -> Failure | None:
+        """Return how the last build of `key` failed, as the written layer knows it."""
+        return self._target.failure(key) if self._target else None
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Tell those who wait in the layer that results are written to."""
+        if self._target:
+            self._target.keep_failure(key, error)
 
     def stats(self) -> Stats:
         """Count in the layer that results are written to; `layers` has the others."""

@@ -1,8 +1,9 @@
 """Let one process of a node build while the others wait; a lock saves work and proves nothing.
 
 `flock` on a file descriptor of our own, closed on exec: the kernel frees it when its holder dies.
-The file stays when the lock is given back, and whoever gets the lock checks that
-the file is still the one under that name, so that even deleting lock files breaks nothing.
+A child that the holder forked keeps it; then the holder's name in the file tells that it is gone,
+and the file is deleted. The file stays when the lock is given back, and whoever gets the
+lock checks that the file is still the one under that name, so that deleting it breaks nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -21,17 +22,31 @@ import attrs
 from .store import OnEvent, ignore
 
 _FIRST_PAUSE = 0.001
-_LONGEST_PAUSE = 0.025  # a killed holder is noticed within this time
+_LONGEST_PAUSE = 0.02  # a killed holder is noticed within this time
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @attrs.frozen
 class Owner:
-    """Who wrote itself into a lock file last."""
+    """Who holds a lock, as written in its file; `started` and `space` tell a number used again."""
 
     host: str
     pid: int
     what: str
+    started: str = ""
+    space: str = ""
+
+    @classmethod
+    def of_this_process(cls, what: str) -> Owner:
+        """Describe the process that asks."""
+        pid = os.getpid()
+        return cls(os.uname().nodename, pid, what, _start_of(pid), _space())
+
+    def is_gone(self) -> bool:
+        """Tell whether the process has surely ended; False for what cannot be seen from here."""
+        if not self.started or (self.host, self.space) != (os.uname().nodename, _space()):
+            return False
+        return _start_of(self.pid) != self.started
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} ({self.what})"
@@ -56,20 +71,25 @@ class BuildLock:
             yield handle is not None
         finally:
             if handle is not None:
-                _close(handle)
+                _give_back(handle)
 
     def owner(self) -> Owner | None:
         """Return who holds the lock, or held it last; None if nobody wrote it down."""
+        from .files import read_file  # which needs `is_same_file`; a pipe must not be waited for
+
         try:
-            with open(self.path, encoding="utf-8") as stream:
-                facts = json.loads(stream.read(4096))
-            return Owner(str(facts["host"]), int(facts["pid"]), str(facts["what"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            facts = json.loads(read_file(self.path, 4096))
+            return Owner(
+                str(facts["host"]), int(facts["pid"]), str(facts["what"]),
+                str(facts.get("started", "")), str(facts.get("space", "")),
+            )  # fmt: skip
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def _obtain(self, limit: float, what: str) -> int | None:
         started = time.monotonic()
         pause, waits = _FIRST_PAUSE, False
+        suspect: Owner | None = None
         while True:
             try:
                 handle = self._try()
@@ -89,8 +109,25 @@ class BuildLock:
             if not waits:
                 waits = True
                 self._report("lock.awaited")
+            suspect = self._suspect(suspect)
+            if suspect is not None:
+                pause = _FIRST_PAUSE
             time.sleep(min(pause, max(limit - waited, 0.0)))
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _suspect(self, before: Owner | None) -> Owner | None:
+        """Return a holder that has ended; the second time, take its file away.
+
+        Between the two looks, a new holder has had the time to write its own name.
+        """
+        owner = self.owner()
+        if owner is None or not owner.is_gone():
+            return None
+        if owner == before:
+            self.on_event("lock.taken_over", path=self.path, owner=str(owner))
+            with suppress(OSError):
+                os.unlink(self.path)
+        return owner
 
     def _report(self, name: str, **facts: Any) -> None:
         self.on_event(name, path=self.path, owner=str(self.owner() or "unknown"), **facts)
@@ -131,17 +168,39 @@ def _open(path: str) -> int:
 
 def _sign(handle: int, what: str) -> None:
     """Write who holds the lock, for those who wait; not being able to is no reason not to build."""
-    facts = {"host": os.uname().nodename, "pid": os.getpid(), "what": what}
-    try:
+    facts = attrs.asdict(Owner.of_this_process(what))
+    with suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(facts).encode(), 0)
+
+
+def _give_back(handle: int) -> None:
+    """Wipe our name out, so that nobody takes the next holder for us."""
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+    _close(handle)
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process was started, in the system's own count; nothing if it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            words = stream.read(4096).rpartition(b")")[2].split()
     except OSError:
-        return
+        return ""
+    is_zombie = words[0] in (b"Z", b"X")  # ended, and its parent has not asked
+    return "" if is_zombie else words[19].decode()
+
+
+def _space() -> str:
+    """Name the numbering of processes that we see; containers have their own."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _close(handle: int) -> None:
     """Give the descriptor back; the kernel frees the lock even when closing reports a fault."""
-    try:
+    with suppress(OSError):
         os.close(handle)
-    except OSError:
-        return

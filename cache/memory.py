@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
+from ..runtime.errors import CompilationError
 from .fingerprint import artifact_digest
 from .record import Record, is_content
 from .store import Files, Stats, make_record
@@ -103,6 +104,12 @@ class Memory:
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build; no other process shares this memory."""
         return nullcontext(True)
+
+    def failure(self, key: str) -> None:
+        """Return nothing: threads get each other's errors from `SingleFlight`."""
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Forget it: no other process waits."""
 
     def stats(self) -> Stats:
         """Count records, outputs and bytes."""

@@ -20,7 +20,7 @@ from .fingerprint import rows_digest, sha256
 from .sealed import seal, unseal
 
 INLINE: Final = 2048  # bytes; a smaller file travels inside the record and saves an inode
-_KIND: Final = "fieldforge-record-1"
+_KIND: Final = "fieldforge-record-2"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
@@ -117,8 +117,8 @@ class Record:
         """Return the output at `port`, None if the stage has no such port."""
         return next((output for output in self.outputs if output.port == port), None)
 
-    def encode(self) -> bytes:
-        """Write the record as a checksum line and canonical JSON."""
+    def encode(self, secret: bytes | None = None) -> bytes:
+        """Write the record as a checksum line, canonical JSON, and a signature by `secret`."""
         body = {
             "components": dict(self.components),
             "created": self.created,
@@ -132,7 +132,7 @@ class Record:
             "seconds": self.seconds,
             "stage": self.stage,
         }
-        return seal(_KIND, json.dumps(body, sort_keys=True, separators=(",", ":")) + "\n")
+        return seal(_KIND, json.dumps(body, sort_keys=True, separators=(",", ":")), secret)
 
 
 def is_key(value: Any) -> bool:
@@ -155,9 +155,12 @@ def sorted_pairs(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(mapping.items()))
 
 
-def parse_record(content: bytes, key: str | None = None) -> Record:
-    """Read what `Record.encode` wrote; a fault, or another key than `key`, is a `ValueError`."""
-    body = unseal(_KIND, content)
+def parse_record(content: bytes, key: str | None = None, secret: bytes | None = None) -> Record:
+    """Read what `Record.encode` wrote; a fault, or another key than `key`, is a `ValueError`.
+
+    With a secret, so is a record that was not signed by it.
+    """
+    body = unseal(_KIND, content, secret)
     try:
         record = _record(json.loads(body))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

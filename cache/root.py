@@ -15,7 +15,8 @@ from ..runtime.errors import StorePermissionError
 from .files import publish, scratch_folder
 
 VERSION: Final = "v1"
-FOLDERS: Final = ("act", "cas", "tmp", "bad", "log", "lock")
+PINS: Final = "pins"  # which compilers packs name, beside the records
+FOLDERS: Final = ("act", "cas", "neg", "tmp", "bad", "log", "lock")
 _TAG: Final = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"
     b"# This folder is a cache of fieldforge. Deleting it loses nothing but time.\n"

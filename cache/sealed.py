@@ -1,24 +1,64 @@
-"""Text with its own checksum in the first line, so that no damage to it goes unseen."""
+"""Text with its own checksum in the first line, so that no damage to it goes unseen.
+
+A last line may hold a signature: who has the secret can tell that nobody without it wrote the text.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from typing import Final
+
+_KIND: Final = re.compile(r"fieldforge-[a-z]+-\d+")
+_SIGNED: Final = "signed "
 
 
-def seal(kind: str, body: str) -> bytes:
-    """Put a line with `kind` and the SHA-256 of `body` before it.
+class ForeignError(ValueError):
+    """Whole and sound, but written by another version: neither believed nor thrown away."""
+
+
+def seal(kind: str, body: str, secret: bytes | None = None) -> bytes:
+    """Put a line with `kind` and a checksum of kind and body before it, and a signature after it.
 
     >>> unseal("note", seal("note", "hello"))
     'hello'
+    >>> unseal("note", seal("note", "hello", b"secret"), b"secret")
+    'hello'
     """
+    if secret is not None:
+        body = f"{body}\n{_SIGNED}{_signature(kind, body, secret)}"
     content = body.encode()
-    return f"{kind} {hashlib.sha256(content).hexdigest()}\n".encode() + content
+    return f"{kind} {_checksum(kind, content)}\n".encode() + content
 
 
-def unseal(kind: str, content: bytes) -> str:
-    """Return the body; `ValueError` when a bit of it, or of the first line, has changed."""
+def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
+    """Return the body; `ValueError` when a bit of it, or of the first line, has changed.
+
+    With a secret, what was not signed by it is a `ValueError` too.
+    """
     head, newline, body = content.partition(b"\n")
-    expected = f"{kind} {hashlib.sha256(body).hexdigest()}".encode()
-    if not newline or head != expected:
+    said, _, checksum = head.decode("ascii", "replace").rpartition(" ")
+    if not newline or checksum != _checksum(said, body):
         raise ValueError(f"The checksum line of a '{kind}' does not fit what follows it.")
-    return body.decode()
+    if said != kind:
+        problem = ForeignError if _KIND.fullmatch(said) else ValueError
+        raise problem(f"It is a '{said}', not a '{kind}'.")
+    text, _, last = body.decode().rpartition("\n")
+    signed = last.startswith(_SIGNED)
+    if secret is not None:
+        import hmac  # most stores have no signatures
+
+        expected = _signature(kind, text, secret)
+        if not signed or not hmac.compare_digest(last[len(_SIGNED) :].encode(), expected.encode()):
+            raise ValueError(f"The '{kind}' is not signed by the key that is asked for.")
+    return text if signed else body.decode()
+
+
+def _checksum(kind: str, content: bytes) -> str:
+    return hashlib.sha256(kind.encode() + b"\n" + content).hexdigest()
+
+
+def _signature(kind: str, body: str, secret: bytes) -> str:
+    import hmac
+
+    return hmac.new(secret, f"{kind}\n{body}".encode(), "sha256").hexdigest()

@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
-from ..runtime.errors import StoreError
+from ..runtime.errors import CompilationError, StoreError
 from .record import Record, describe_outputs, sorted_pairs
+
+if TYPE_CHECKING:  # most processes meet no failure
+    from .failures import Failure
 
 OnEvent: TypeAlias = Callable[..., None]
 Files: TypeAlias = Mapping[str, bytes]
@@ -88,6 +91,12 @@ class Store(Protocol):
 
         Whoever gets False builds all the same: a lock only saves work.
         """
+
+    def failure(self, key: str) -> Failure | None:
+        """Return how the last build of `key` failed in some process, None if nobody said."""
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Let those who wait for `key` know what the compiler said."""
 
     def stats(self) -> Stats:
         """Count."""

@@ -25,6 +25,7 @@ COMPILER_VARIABLES: Final = (
     "PATH", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
     "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
 )  # fmt: skip
+_UNITS: Final = ("", "K", "M", "G", "T")
 _FLAGS: Final = {"0": False, "false": False, "off": False, "1": True, "true": True, "on": True}
 
 
@@ -32,6 +33,11 @@ def _default_jobs() -> int:
     """Return the number of processors that this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)
     return min(len(allowed(0)) if allowed else os.cpu_count() or 1, MOST_JOBS)
+
+
+def _default_local_dir(environ: Mapping[str, str]) -> Path:
+    """Return a folder of this user on this node; whoever uses it checks that it is private."""
+    return Path(os.path.abspath(environ.get("TMPDIR") or "/tmp"), f"fieldforge-{os.getuid()}")
 
 
 def _default_cache_dir(environ: Mapping[str, str]) -> Path:
@@ -51,6 +57,10 @@ class Settings:
 
     Attributes:
         cache_dir: where stage results are kept.
+        cache_layers: stores and packs to look through after that one; nothing is written to them.
+        cache_key: a file with a secret: what is kept is signed by it, what layers offer must be.
+        cache_size: how many bytes of results are kept, such as 20G; what was not used goes first.
+        local_dir: a folder of this node for builds under way and for the libraries that are loaded.
         jobs: how many builds run at once; 0 builds in the caller, one by one.
         dump: stages whose results are written beside their store entries as text.
         backend: name of the default backend; None runs embedded.
@@ -68,6 +78,10 @@ class Settings:
     """
 
     cache_dir: Path = attrs.field(factory=lambda: _default_cache_dir(os.environ))
+    cache_layers: tuple[Path, ...] = ()
+    cache_key: Path | None = None
+    cache_size: int = 8 << 30
+    local_dir: Path = attrs.field(factory=lambda: _default_local_dir(os.environ))
     jobs: int = attrs.field(factory=_default_jobs)
     dump: tuple[str, ...] = ()
     backend: str | None = None
@@ -92,6 +106,7 @@ class Settings:
         environ = os.environ if environ is None else environ
         given: dict[str, Any] = {
             "cache_dir": _default_cache_dir(environ),
+            "local_dir": _default_local_dir(environ),
             "compiler_variables": tuple(
                 (name, environ[name]) for name in sorted(COMPILER_VARIABLES) if name in environ
             ),
@@ -125,6 +140,28 @@ def _read_seconds(variable: str, text: str) -> float:
     if not seconds >= 0:
         raise _refused(variable, text, "a number of seconds, 0 or more")
     return seconds
+
+
+def read_size(variable: str, text: str) -> int:
+    """Read a number of bytes, or of K, M, G or T."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")
+    if not (number.isascii() and number.isdecimal() and unit in _UNITS):
+        raise _refused(variable, text, "a number of bytes, such as 500M or 20G")
+    return int(number) << 10 * _UNITS.index(unit)
+
+
+def _read_places(_: str, text: str) -> tuple[Path, ...]:
+    """Read folders and files, separated as in PATH; they need not be there yet."""
+    return tuple(
+        Path(os.path.abspath(os.path.expanduser(part))) for part in text.split(os.pathsep) if part
+    )
+
+
+def _read_key_file(variable: str, text: str) -> Path:
+    path = Path(os.path.abspath(os.path.expanduser(text)))
+    if "\0" in text or not path.is_file():
+        raise _refused(variable, text, "a file that holds a secret")
+    return path
 
 
 def _read_words(variable: str, text: str) -> tuple[str, ...]:
@@ -173,6 +210,10 @@ def _refused(variable: str, text: str, accepted: str) -> OptionError:
 
 _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "cache_dir": _read_path,
+    "cache_layers": _read_places,
+    "cache_key": _read_key_file,
+    "cache_size": read_size,
+    "local_dir": _read_path,
     "jobs": _read_count,
     "dump": _read_words,
     "backend": _read_backend,

@@ -60,6 +60,10 @@ class Stage:
         """Labelled key parts of inputs that are not artifacts, such as a `Definition`."""
         return {}
 
+    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
+        """Tell whether stored outputs (files by port) are still right, where no key could know."""
+        return True
+
     def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         """Return inputs on which this stage must run first; the results arrive as `earlier`."""
         return ()

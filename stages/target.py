@@ -114,6 +114,19 @@ def host_isa() -> str:
     return "x86-64"
 
 
+def runs_here(isa: str) -> bool:
+    """Tell whether this machine has a named instruction set.
+
+    >>> runs_here(host_isa())
+    True
+    """
+    families = (("x86-64", *reversed(_LEVELS)), ("armv8-a", "armv8.2-a"))
+    for family in families:
+        if isa in family and host_isa() in family:
+            return family.index(isa) <= family.index(host_isa())
+    return False
+
+
 def _has_vector_math() -> bool:
     """Tell whether the C library comes with libmvec: glibc on x86-64 has done since 2.22."""
     try:

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ..cache.memory import Memory
+from ..cache.store import Store
 from ..runtime.errors import FieldforgeError
 from . import pipelines
 from .backend import Backend
@@ -23,7 +24,7 @@ from .engine import Engine
 from .entry_point import EntryPoint
 from .graph_text import show_value
 from .options import options_of
-from .session import engine, using
+from .session import using
 
 PACKAGE = __name__.partition(".")[0]
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
@@ -34,10 +35,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        return sorted([*super().list_commands(ctx), *(["demo"] if _has_demo() else [])])
+        return sorted([*super().list_commands(ctx), "cache", *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; that of the demo is a module of its own."""
+        """Return a command; those of the demo and the store are modules of their own."""
+        if cmd_name == "cache":
+            from .cache_command import cache
+
+            return cache
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
@@ -161,42 +166,15 @@ def doctor(mesh: str) -> None:
     click.echo(mesh_order.advice(found))
 
 
-@main.group()
-def cache() -> None:
-    """Look at the store of stage results."""
+def _find(program: str, backend: str | None, store: Store | None = None) -> EntryPoint:
+    """Import a program without touching the store, so that what follows can be told apart.
 
-
-@cache.command(epilog="Example: ls $(fieldforge cache path)")
-@told
-def path() -> None:
-    """Print the folder of the store; FIELDFORGE_CACHE_DIR names another one."""
-    click.echo(str(engine().store.path))
-
-
-@cache.command(epilog="Example: fieldforge cache stats")
-@told
-def stats() -> None:
-    """Count what lies in the store."""
-    from rich.console import Console
-    from rich.table import Table
-
-    found = engine().store.stats()
-    table = Table("what", "how much", title=str(engine().store.path))
-    for label, value in (
-        ("results", f"{found.records}"),
-        ("files of their own", f"{found.blobs}"),
-        ("size", f"{found.size / 1e6:.1f} MB"),
-    ):
-        table.add_row(label, value)
-    Console().print(table)
-
-
-def _find(program: str, backend: str | None) -> EntryPoint:
-    """Import a program without touching the store, so that what follows can be told apart."""
+    With another store, what decorators look up goes through that one.
+    """
     where, colon, name = program.rpartition(":")
     if not colon or not where or not name:
         raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
-    with using(Engine(Memory())):
+    with using(Engine(store or Memory())):
         module = _load(where)
     found = getattr(module, name, None)
     if not isinstance(found, EntryPoint):

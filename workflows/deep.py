@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import attrs
 
 from ..cache.fingerprint import components_key
-from ..cache.store import Store
+from ..cache.store import Files, Store
 from .graph import Workflow
 from .handle import Handle, Result
 from .keys import input_components, is_nameless, own_components
@@ -114,12 +114,16 @@ def _read(
     if record is None:
         return {}
     outputs: dict[str, dict[str, Handle]] = {}
+    stored: dict[str, dict[str, Files]] = {}
     for name, port in frontier:
         output, files = record.output(f"{name}.{port}"), store.read(record, f"{name}.{port}")
         if output is None or files is None:
             return {}
+        stored.setdefault(name, {})[port] = files
         value = flow[name].provides[port].from_files(files)
         outputs.setdefault(name, {})[port] = Handle.of(value, output.digest)
+    if not all(flow[name].holds(files) for name, files in stored.items()):
+        return {}
     return {
         name: Result(name, STAGE, program, key, "deep", 0.0, dict(record.components), ports)
         for name, ports in outputs.items()

@@ -10,6 +10,7 @@ import attrs
 
 from ..cache.fingerprint import artifact_digest, components_key
 from ..cache.memory import SingleFlight
+from ..cache.once import build_once
 from ..cache.record import Record
 from ..cache.store import Files, Store
 from ..runtime.errors import WorkflowError
@@ -71,18 +72,24 @@ class Job:
         found = self._find(components, key, earlier)
         if found is not None:
             return found
-        with self.desk.store.lock(key):
-            found = self._find(components, key, earlier)
-            if found is None:
-                found, files = self._make(components, key, earlier)
-                self._keep(found, files)
-        return found
+
+        def make() -> Result:
+            made, files = self._make(components, key, earlier)
+            self._keep(made, files)
+            return made
+
+        return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
 
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
         began = time.perf_counter()
         record = self.desk.store.find(key)
         if record is None or any(record.output(port) is None for port in self.stage.provides):
             return None
+        if type(self.stage).holds is not Stage.holds:
+            stored = {port: self.desk.store.read(record, port) for port in self.stage.provides}
+            files = {port: each for port, each in stored.items() if each is not None}
+            if len(files) < len(stored) or not self.stage.holds(files):
+                return None
         handles = {port: self._lazy(record, port, earlier) for port in self.stage.provides}
         seconds = time.perf_counter() - began
         self.desk.tell(Hit(self.program, self.name, key, "disk", seconds))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from ..cache.root import VERSION
+from ..cache.root import PINS, VERSION
+from ..runtime.errors import CompilerNotFoundError
 from ..runtime.settings import current
 from ..stages.base import Stage
 from ..stages.bind.stage import Bind
@@ -20,14 +22,14 @@ from .graph import Workflow
 
 def cpu() -> Workflow:
     """Write C++, compile it, and load the library into the native call path."""
-    return Workflow.chain(Parse(), Lower(), Codegen(), _compiler(), Bind(), Load())
+    return Workflow.chain(Parse(), Lower(), Codegen(_target()), _compiler(), Bind(), Load())
 
 
 def dace() -> Workflow:
     """Write the C++ with DaCe's code generator; everything else is as for `cpu`."""
     from ..stages.codegen.sdfg import CodegenDace
 
-    return cpu().replace(codegen=CodegenDace())
+    return cpu().replace(codegen=CodegenDace(_target()))
 
 
 def reference() -> Workflow:
@@ -60,4 +62,28 @@ def _compiler() -> Compile:
         cxx=settings.cxx,
         variables=settings.compiler_variables,
         directory=settings.cache_dir / VERSION,
+        pins=_places(),
     )
+
+
+def _target() -> Target:
+    """Return this machine; one without a compiler takes what its packs were built for."""
+    if not any(place.is_file() or (place / VERSION / PINS).is_file() for place in _places()):
+        return Target.host()
+    from ..stages.compile.pins import find_pin
+
+    pin = find_pin(_places())
+    return Target.host() if pin is None or _has_compiler() else pin.target
+
+
+def _has_compiler() -> bool:
+    try:
+        _compiler().compiler()
+    except CompilerNotFoundError:
+        return False
+    return True
+
+
+def _places() -> tuple[Path, ...]:
+    settings = current()
+    return (*settings.cache_layers, settings.cache_dir)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..cache.disk import Disk
+from ..cache.opening import open_store
 from ..runtime.log import get_logger
 from ..runtime.settings import Settings, current
 from .dump import Dump
 from .engine import Engine
 from .events import log_event
 
-ROUTINE = ("store.kept", "store.swept")
+ROUTINE = ("store.kept", "store.swept", "store.pruned")
 
 _chosen: list[Engine] = []
 
@@ -36,7 +36,7 @@ def using(chosen: Engine) -> Iterator[Engine]:
 
 @functools.lru_cache(maxsize=8)
 def _engine_for(settings: Settings) -> Engine:
-    store = Disk(settings.cache_dir, on_event=_log_store)
+    store = open_store(settings, _log_store)
     dump = Dump(settings.cache_dir / "dump", frozenset(settings.dump)) if settings.dump else None
     return Engine(store, observers=[log_event], dump=dump)
 

@@ -6,23 +6,26 @@ import hashlib
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import attrs
 
+from ...cache.files import keep_note
+from ...cache.scratch import build_folder
 from ...runtime.errors import LAST_LINES, CompilationError
+from .headers import headers_of
 
-SOURCE, LIBRARY = "program.cpp", "program.so"
+SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
 
 
 @attrs.frozen
 class Outcome:
-    """What a successful run gave: the library and what the compiler said."""
+    """What a successful run gave: the library, what the compiler said, and the headers it read."""
 
     library: bytes = attrs.field(repr=False)
     log: str
+    headers: tuple[str, ...] = ()
 
 
 def compile_source(
@@ -39,9 +42,16 @@ def compile_source(
         CompilationError: with command, exit code, last lines, and where the whole log is.
 
     """
-    with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
-        Path(directory, SOURCE).write_text(source)
-        words = [*command, f"-ffile-prefix-map={directory}=.", "-o", LIBRARY, SOURCE]
+    with build_folder() as directory:
+        try:
+            Path(directory, SOURCE).write_text(source)
+        except OSError as error:
+            raise CompilationError(
+                f"The source cannot be written to '{directory}': {error.strerror or error}.",
+                hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
+            ) from error
+        words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
+                 SOURCE]  # fmt: skip
         try:
             done = subprocess.run(
                 words, cwd=directory, env={**environment, "LC_ALL": "C", "TMPDIR": directory},
@@ -58,7 +68,8 @@ def compile_source(
         if done.returncode != 0:
             raise _failure(source, shown, done.returncode, log, logs)
         try:
-            return Outcome(Path(directory, LIBRARY).read_bytes(), log)
+            library = Path(directory, LIBRARY).read_bytes()
+            return Outcome(library, log, headers_of(Path(directory, HEADERS)))
         except OSError as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' reported success but wrote no library.",
@@ -98,12 +109,5 @@ def _keep(
         return None
     text = f"command: {' '.join(command)}\nexit code: {code}\n\n{log}\n--- {SOURCE}\n{source}"
     path = logs / f"compile-{hashlib.sha256(text.encode()).hexdigest()[:16]}.txt"
-    try:
-        logs.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=logs, suffix=".new")
-        with os.fdopen(handle, "w") as stream:
-            stream.write(text)
-        os.replace(name, path)
-    except OSError:
-        return None
-    return str(path)
+    keep_note(str(logs.parent), f"{logs.name}/{path.name}", text.encode())
+    return str(path) if path.exists() else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import attrs
 
+from ...runtime.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .toolchain import Compiler, find_compiler
@@ -25,6 +27,7 @@ class Compile(Stage):
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
         variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
+        pins: stores and packs that may say which compiler keys name where there is none.
 
     """
 
@@ -37,15 +40,18 @@ class Compile(Stage):
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)
+    pins: tuple[Path, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
         from .command import compile_source
+        from .headers import digests
 
         compiler = self.compiler()
         flags = (*generated.flags, *self.flags)
         command = (*compiler.command, "-pipe", *flags)
         logs = self.directory / "log" if self.directory else None
+        began = time.time_ns()
         done = compile_source(generated.source, command, dict(self.variables), logs)
         manifest = {
             "compiler": compiler.identity,
@@ -53,16 +59,38 @@ class Compile(Stage):
             "language": generated.language,
             "bytes": len(done.library),
         }
+        if done.headers:
+            manifest["headers"] = digests(done.headers, command, dict(self.variables), began)
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}
 
     def environment(self) -> Mapping[str, str]:
-        """Return the compiler's identity and the variables that it reads."""
-        labels = {"compiler": self.compiler().identity}
+        """Return the compiler's identity and the variables that it reads.
+
+        Without a compiler, return what a pack has pinned, so that its results are found.
+        """
+        try:
+            labels = {"compiler": self.compiler().identity}
+        except CompilerNotFoundError:
+            from .pins import find_pin
+
+            pin = find_pin(self.pins)
+            if pin is None:
+                raise
+            return dict(pin.labels)
         for name, value in self.variables:
             if name != SEARCH_PATH:
                 labels[f"variable {name}"] = value
         return labels
+
+    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
+        """Tell whether the headers that the library was made of are still the same."""
+        manifest = outputs["compiled"]["manifest.json"]
+        if b'"headers"' not in manifest:
+            return True
+        from .headers import still_hold
+
+        return still_hold(manifest)
 
     def compiler(self) -> Compiler:
         """Return the compiler that would be run."""

@@ -11,18 +11,25 @@ from typing import Any, Final
 
 import attrs
 
+from ...cache.files import keep_note, read_file
+from ...cache.sealed import seal, unseal
 from ...runtime.errors import CompilerNotFoundError
 
 CANDIDATES: Final = ("c++", "g++", "clang++")
-MEMORY: Final = "compilers.json"  # identities by path, size, time and inode
+MEMORY: Final = "compilers"  # identities by path, size, time and inode
+# What GCC's driver runs, and what it links into every library; Clang does all but linking itself.
+PROGRAMS: Final = ("cc1plus", "as", "ld")
+PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
+_KIND: Final = "fieldforge-compilers-1"
+_LIMIT: Final = 1 << 20
 
 
 @attrs.frozen
 class Compiler:
     """A C++ compiler: how it is called, and everything that tells it from another one.
 
-    `digests` are those of the driver and of the program that does the work (`cc1plus`),
-    where there is one.
+    `digests` are those of the driver, of the programs that do the work (`cc1plus`, `as`, `ld`)
+    and of what is linked into every library, as far as the driver names them.
     """
 
     command: tuple[str, ...]
@@ -53,7 +60,7 @@ def find_compiler(
     for name in words[:1] or CANDIDATES:
         found = _which(name, search_path)
         if found is not None:
-            return _identify(found, tuple(words[1:]), remember)
+            return _identify(found, tuple(words[1:]), search_path, remember)
     if words:
         tried = f"'{words[0]}', the one that was asked for, is not on the path"
     else:
@@ -82,35 +89,71 @@ def _which(name: str, search_path: str | None) -> str | None:
     return None
 
 
-def _identify(found: str, options: tuple[str, ...], remember: Path | None) -> Compiler:
-    path = os.path.realpath(found)
+def _identify(
+    found: str, options: tuple[str, ...], search_path: str | None, remember: Path | None
+) -> Compiler:
     memory = _read(remember)
     entry = memory.get(found)
-    if entry is None or not _holds(entry, path):
-        entry = _examine(found, path)
+    if entry is None or not _holds(entry, found, search_path):
+        entry = _examine(found, search_path)
         _write(remember, {**memory, found: entry})
     digests = tuple((name, digest) for name, _, digest in entry["files"])
-    return Compiler((found, *options), path, entry["version"], digests)
+    return Compiler((found, *options), _real(found), entry["version"], digests)
 
 
-def _examine(found: str, path: str) -> dict[str, Any]:
-    """Ask the compiler who it is; runs it twice and reads it once."""
+def _examine(found: str, search_path: str | None) -> dict[str, Any]:
+    """Ask the compiler who it is and what it works with, and read all of that once."""
     version = _ask(found, "--version").partition("\n")[0].strip()
-    worker = _ask(found, "-print-prog-name=cc1plus").strip()
-    files = [path, worker] if os.path.isabs(worker) and os.path.isfile(worker) else [path]
+    questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
+    named = [_ask(found, f"-print-{question}").strip() for question in questions]
+    files = _files(found, named, search_path)
     return {
         "version": version,
-        "files": [[os.path.basename(file), [file, *_stamp(file)], _digest(file)] for file in files],
+        "named": named,
+        "files": [_row(file) for file in files],
     }
+
+
+def _row(file: str) -> list[Any]:
+    """Describe a file; one that may be run and not read is known by size and time alone."""
+    try:
+        stamp = _stamp(file)
+    except OSError:
+        return [os.path.basename(file), [file], "unknown"]  # and is looked at again next time
+    try:
+        digest = _digest(file)
+    except OSError:
+        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()
+    return [os.path.basename(file), [file, *stamp], digest]
+
+
+def _files(found: str, named: Sequence[str], search_path: str | None) -> list[str]:
+    """Return the files behind the names that a driver gave; bare ones are on its search path."""
+    paths = [name if os.path.isabs(name) else _which(name, search_path) for name in named]
+    there = [_real(path) for path in paths if path and os.path.isfile(path)]
+    return list(dict.fromkeys([_real(found), *there]))
+
+
+def _real(path: str) -> str:
+    """Follow links; one that cannot be read leads to the same file by its own name."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def _ask(command: str, question: str) -> str:
     import subprocess
 
-    done = subprocess.run(
-        [command, question], capture_output=True, text=True, errors="replace", check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [command, question], capture_output=True, text=True, errors="replace", check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        raise CompilerNotFoundError(
+            f"The compiler '{command}' cannot be run: {error.strerror or error}."
+        ) from error
     if done.returncode != 0 and question == "--version":
         raise CompilerNotFoundError(
             f"The compiler '{command}' does not run: '{command} --version' gave exit code "
@@ -130,17 +173,16 @@ def _stamp(file: str) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
-def _holds(entry: Any, path: str) -> bool:
+def _holds(entry: Any, found: str, search_path: str | None) -> bool:
     """Tell whether a remembered identity is whole and its files are still the same."""
     try:
-        files: Sequence[Any] = entry["files"]
-        first = files[0][1][0]
+        rows: Sequence[Any] = entry["files"]
         return (
             isinstance(entry["version"], str)
-            and first == path
+            and [file for _, (file, *_), _ in rows] == _files(found, entry["named"], search_path)
             and all(
                 isinstance(name, str) and isinstance(digest, str) and stamp == _stamp(file)
-                for name, (file, *stamp), digest in files
+                for name, (file, *stamp), digest in rows
             )
         )
     except (KeyError, IndexError, TypeError, ValueError, OSError):
@@ -148,26 +190,18 @@ def _holds(entry: Any, path: str) -> bool:
 
 
 def _read(directory: Path | None) -> dict[str, Any]:
+    """Return what was remembered; something damaged is as good as nothing."""
     if directory is None:
         return {}
     try:
-        memory = json.loads((directory / MEMORY).read_text())
+        memory = json.loads(unseal(_KIND, read_file(str(directory / MEMORY), _LIMIT)))
     except (OSError, ValueError):
         return {}
     return memory if isinstance(memory, dict) else {}
 
 
 def _write(directory: Path | None, memory: dict[str, Any]) -> None:
-    """Publish by rename; a directory that cannot be written costs time, nothing else."""
-    if directory is None:
-        return
-    import tempfile
-
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=directory, prefix=MEMORY, suffix=".new")
-        with os.fdopen(handle, "w") as stream:
-            json.dump(memory, stream, indent=1, sort_keys=True)
-        os.replace(name, directory / MEMORY)
-    except OSError:
-        return
+    """Remember for the next process; a directory that cannot be written only costs time."""
+    if directory is not None:
+        text = json.dumps(memory, indent=1, sort_keys=True)
+        keep_note(str(directory), MEMORY, seal(_KIND, text))

@@ -28,7 +28,7 @@ class Load(Stage):
 
     Attributes:
         directory: where libraries are written before they are loaded; None takes
-            the cache folder of the settings.
+            the settings' folder of this node, and memory where that cannot be used.
         threads: how many threads calls use unless they ask for others; 0 for as many as OpenMP has.
 
     """
@@ -46,5 +46,6 @@ class Load(Stage):
         """Load the library, or find it loaded."""
         from ...runtime.loader import load_library
 
-        directory = self.directory or current().cache_dir / LIBRARIES
-        return {"entry": load_library(compiled.library, directory).entry(bound.plan, self.threads)}
+        directory = self.directory or current().local_dir / LIBRARIES
+        library = load_library(compiled.library, directory, or_memory=self.directory is None)
+        return {"entry": library.entry(bound.plan, self.threads)}

@@ -13,7 +13,7 @@ from ...cache.fingerprint import components_key
 from ...runtime.annotations import type_from_annotation
 from ...runtime.connectivity import FieldOffset
 from ...runtime.definition import Definition
-from ...runtime.dimension import Dimension
+from ...runtime.dimension import Dimension, DimensionKind
 from ...runtime.structure import elements
 from .free_names import (
     builtin_name,
@@ -122,6 +122,16 @@ def _describe(value: Any, depth: int = 0) -> str:
 def _annotation(value: Any) -> str:
     """Describe an annotation by the type that it stands for, whatever it is called."""
     try:
-        return str(type_from_annotation(value))
+        found = type_from_annotation(value)
     except Exception:  # somebody's object: parse will say what is wrong with it
         return f"opaque {getattr(value, '__qualname__', type(value).__qualname__)}"
+    # a type is written with the names of its dimensions; most are horizontal
+    kinds = {str(dim) for dim in _dimensions(found) if dim.kind is not DimensionKind.HORIZONTAL}
+    return f"{found} where {', '.join(sorted(kinds))}" if kinds else str(found)
+
+
+def _dimensions(found: Any) -> Iterator[Dimension]:
+    """Yield the dimensions that a type names, and those of its elements."""
+    yield from getattr(found, "dims", ())
+    for element in getattr(found, "elements", ()):
+        yield from _dimensions(element)

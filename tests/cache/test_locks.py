@@ -141,3 +141,34 @@ def test_no_descriptor_leaks(path):
                 assert not mine
     after = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
     assert before == after
+
+
+def test_a_pipe_in_place_of_a_lock_is_not_waited_for(path):
+    os.makedirs(os.path.dirname(path))
+    os.mkfifo(path)
+    with BuildLock(path).acquire(0.05) as first, BuildLock(path).acquire(0.05) as second:
+        assert (first, second) == (True, False)
+
+
+def test_a_holder_whose_child_lives_on_is_replaced(path, events, tmp_path):
+    script = HOLD.replace("time.sleep(60)", "__import__('os').fork(); time.sleep(60)")
+    process = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE,
+                               start_new_session=True)  # fmt: skip
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"True\n"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        with BuildLock(path, events).acquire(limit=30) as mine:
+            assert mine
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()
+    assert "lock.timed_out" not in events.names()
+
+
+def test_a_lock_that_was_given_back_names_nobody(path):
+    with BuildLock(path).acquire(0):
+        assert BuildLock(path).owner().pid == os.getpid()
+        assert not BuildLock(path).owner().is_gone()
+    assert BuildLock(path).owner() is None

@@ -74,12 +74,12 @@ def test_a_record_under_another_key_is_refused():
 
 
 def body_of(record: Record) -> Any:
-    return json.loads(unseal("fieldforge-record-1", record.encode()))
+    return json.loads(unseal("fieldforge-record-2", record.encode()))
 
 
 def forged(body: Any) -> bytes:
     """Give any content a fitting checksum."""
-    return seal("fieldforge-record-1", json.dumps(body))
+    return seal("fieldforge-record-2", json.dumps(body))
 
 
 DIGEST = "0" * 64
@@ -134,7 +134,7 @@ def test_other_json_is_no_record(body):
 def test_a_record_that_is_nested_too_deep_is_refused():
     body = "[" * 100_000 + "]" * 100_000
     with pytest.raises(ValueError, match=FAULT):
-        parse_record(seal("fieldforge-record-1", body))
+        parse_record(seal("fieldforge-record-2", body))
 
 
 TRAVERSALS = [

@@ -1,5 +1,6 @@
 """Libraries from bytes to a loaded entry point."""
 
+import fcntl
 import gc
 import hashlib
 import os
@@ -135,7 +136,7 @@ def test_bytes_that_are_no_library_are_refused(tmp_path):
 def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
     (tmp_path / "file").write_bytes(b"")
 
-    with pytest.raises(LibraryError, match="FIELDFORGE_CACHE_DIR"):
+    with pytest.raises(LibraryError, match="FIELDFORGE_LOCAL_DIR"):
         load_library(b"x", tmp_path / "file" / "folder")
 
 
@@ -155,3 +156,56 @@ def test_a_library_stays_loaded_while_an_entry_refers_to_it(build, tmp_path):
     loaded_without = name in Path("/proc/self/maps").read_text()
 
     assert (loaded_with_entry, loaded_without) == (True, False)
+
+
+# From memory, where no file can be written or run.
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs sealed memory")
+@pytest.mark.parametrize("obstacle", ["file in the way", "another user", "disk full"])
+def test_without_a_file_a_library_is_loaded_from_memory(build, tmp_path, monkeypatch, obstacle):
+    data = build(6.5)
+    folder = tmp_path / "l"
+    if obstacle == "file in the way":
+        folder.write_bytes(b"")
+    elif obstacle == "another user":
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    else:
+        real, calls = os.write, []
+
+        def write(handle, content):
+            calls.append(handle)
+            if len(calls) == 1:
+                raise OSError(28, "No space left on device")
+            return real(handle, content)
+
+        monkeypatch.setattr(os, "write", write)
+    assert call(load_library(data, folder, or_memory=True)) == 6.5
+    assert call(load_library(build(7.5), tmp_path / "other", or_memory=True)) == 7.5
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs sealed memory")
+def test_nobody_can_change_a_library_in_memory_and_it_is_kept_once(build, tmp_path):
+    (tmp_path / "l").write_bytes(b"")
+    data = build(8.5)
+    for _ in range(3):
+        assert call(load_library(data, tmp_path / "l", or_memory=True)) == 8.5
+    handle = loader._sealed[hashlib.sha256(data).hexdigest()]
+    for change in (lambda: os.write(handle, b"x"), lambda: os.ftruncate(handle, 0)):
+        with pytest.raises(PermissionError):
+            change()
+
+
+@pytest.mark.needs_compiler
+def test_drafts_of_processes_that_were_killed_go(build, tmp_path):
+    folder = tmp_path / "l"
+    folder.mkdir(mode=0o700)
+    (folder / ".draft-1-00").write_bytes(b"half")
+    held = os.open(folder / ".draft-2-00", os.O_CREAT | os.O_WRONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    load_library(build(9.5), folder)
+    os.close(held)
+    drafts = [name for name in os.listdir(folder) if name.startswith(".draft")]
+    assert drafts == [".draft-2-00"]

@@ -1,5 +1,6 @@
 """Section 11: settings come from the environment, and a wrong one says what is right."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,35 @@ def test_11_a_level_of_metrics_that_is_none_is_refused():
 
 def test_11_what_is_measured_is_no_difference_for_builds():
     assert Settings(collect_metrics=10) == Settings(collect_metrics=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("123", 123), ("2k", 2048), ("500M", 500 << 20), ("3T", 3 << 40)]
+)
+def test_a_size_has_a_unit(text, size):
+    assert Settings.from_env({"FIELDFORGE_CACHE_SIZE": text}).cache_size == size
+
+
+@pytest.mark.parametrize("text", ["G", "1.5G", "-1", "10X", "1 G", "\u0661G"])
+def test_a_size_that_is_none_is_refused(text):
+    with pytest.raises(OptionError, match="a number of bytes, such as 500M or 20G"):
+        Settings.from_env({"FIELDFORGE_CACHE_SIZE": text})
+
+
+def test_layers_are_separated_as_in_path(tmp_path):
+    text = f"{tmp_path}/a:~/b::relative"
+    layers = Settings.from_env({"FIELDFORGE_CACHE_LAYERS": text}).cache_layers
+    assert layers == (tmp_path / "a", Path.home() / "b", Path.cwd() / "relative")
+
+
+def test_a_key_is_a_file_that_is_there(tmp_path):
+    (tmp_path / "key").write_text("secret")
+    variable = {"FIELDFORGE_CACHE_KEY": str(tmp_path / "key")}
+    assert Settings.from_env(variable).cache_key == tmp_path / "key"
+    with pytest.raises(OptionError, match="a file that holds a secret"):
+        Settings.from_env({"FIELDFORGE_CACHE_KEY": str(tmp_path / "none")})
+
+
+def test_the_local_folder_is_the_user_s_own_among_temporary_files():
+    assert Settings.from_env({"TMPDIR": "/scratch"}).local_dir.parent == Path("/scratch")
+    assert str(os.getuid()) in Settings.from_env({}).local_dir.name

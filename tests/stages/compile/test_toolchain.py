@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from fieldforge.cache.sealed import seal
 from fieldforge.runtime.errors import CompilerNotFoundError
 from fieldforge.stages.compile import toolchain
 from fieldforge.stages.compile.toolchain import MEMORY, find_compiler
@@ -75,14 +75,16 @@ def test_a_replaced_compiler_has_another_identity(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"%s": 3}', '{"%s": {"version": 1, "files": []}}']
+    "damage", ["", "{", "[]", '{"%s": 3}', '{"%s": {"version": 1, "named": [], "files": []}}']
 )
 def test_a_damaged_memory_is_a_miss(tmp_path: Path, damage: str) -> None:
     path = fake(tmp_path / "bin")
     first = find_compiler(str(path), None, tmp_path)
-    (tmp_path / MEMORY).write_text(damage.replace("%s", str(path)))
-    assert find_compiler(str(path), None, tmp_path) == first
-    assert str(path) in json.loads((tmp_path / MEMORY).read_text())
+    for spoilt in (damage.encode(), seal("fieldforge-compilers-1", damage)):
+        (tmp_path / MEMORY).unlink()
+        (tmp_path / MEMORY).write_bytes(spoilt.replace(b"%s", str(path).encode()))
+        assert find_compiler(str(path), None, tmp_path) == first
+        assert str(path).encode() in (tmp_path / MEMORY).read_bytes()
 
 
 def test_the_place_of_a_compiler_is_no_part_of_its_identity(tmp_path: Path) -> None:

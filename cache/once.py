@@ -1,0 +1,37 @@
+"""Build a thing once, however many processes want it; all of them get it, or the same refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..runtime.errors import CompilationError
+from .store import Store
+
+T = TypeVar("T")
+
+
+def build_once(
+    store: Store,
+    key: str,
+    find: Callable[[], T | None],
+    build: Callable[[], T],
+    limit: float = 120.0,
+) -> T:
+    """Build under `key` in one process while the others wait, at most `limit` seconds.
+
+    Those who waited find the result, or get the same `CompilationError`.
+    """
+    known = store.failure(key)
+    with store.lock(key, limit):
+        found = find()
+        if found is not None:
+            return found
+        failed = store.failure(key)
+        if failed is not None and (known is None or failed.token != known.token):
+            raise failed.error()
+        try:
+            return build()
+        except CompilationError as error:
+            store.keep_failure(key, error)
+            raise

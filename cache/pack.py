@@ -1,0 +1,278 @@
+"""One relocatable file with all results that a set of programs needs: read in place, or unpacked.
+
+A zip file, so that anybody can look inside: `pack.json` says what it is for, `act/<key>` are the
+records and `cas/<sha256>` the files, as in a store. Nothing in it is believed unchecked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+from ..runtime.errors import CompilationError, StoreError, StorePermissionError
+from .faults import Faults
+from .layered import Layered
+from .memory import Memory
+from .record import Record, is_content, is_key, parse_record
+from .sealed import ForeignError, seal, unseal
+from .store import Files, OnEvent, Stats, Store, ignore, make_record
+
+_HEAD: Final = "pack.json"
+_KIND: Final = "fieldforge-pack-1"
+_DATE: Final = (1980, 1, 1, 0, 0, 0)  # equal contents, equal packs
+
+
+class Pack:
+    """A store in one file; it can be looked into, and never changes."""
+
+    path = None
+    notes = None
+    writable = False
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        secret: bytes | None = None,
+        signed: bool = False,
+        owners: tuple[int, ...] = (),
+        on_event: OnEvent = ignore,
+    ) -> None:
+        """Open a pack; one that others may write to is a `StorePermissionError`.
+
+        With `signed`, records with a signature by `secret` are believed, whoever owns the
+        file, and no others. A damaged pack is an event, and empty.
+        """
+        self._file = os.path.abspath(os.path.expanduser(os.fspath(file)))
+        self._secret = secret if signed else None
+        self._faults = Faults(on_event)
+        self._guard = threading.Lock()
+        self._zip: zipfile.ZipFile | None = None
+        self._owner = 0  # a forked child opens the file again: they would share one position
+        try:
+            if not signed:
+                _check(self._file, os.stat(self._file), (os.geteuid(), 0, *owners))
+            self._names = frozenset(self._opened().namelist())
+        except OSError as error:
+            self._names = frozenset()
+            self._faults.unreadable(self._file, error)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            self._names = frozenset()
+            self._faults.corrupt(self._file, str(error))
+
+    def head(self) -> Mapping[str, Any]:
+        """Return what the pack says of itself; nothing if that is damaged."""
+        content = self._bytes(_HEAD)
+        try:
+            found: dict[str, Any] = json.loads(unseal(_KIND, content or b"", self._secret))
+        except ValueError:
+            return {}
+        return found
+
+    def find(self, key: str) -> Record | None:
+        """Return the record under `key`."""
+        found = self._load(key) if is_key(key) else None
+        self._faults.count("misses" if found is None else "hits")
+        return found
+
+    def read(self, record: Record, port: str) -> Files | None:
+        """Return the files at `port`, verified."""
+        output = record.output(port)
+        if output is None:
+            return None
+        files = {}
+        for file in output.files:
+            content = file.inline if file.inline is not None else self.blob(file.sha256)
+            if content is None or not is_content(file, content):
+                return None
+            files[file.name] = content
+        return files
+
+    def keep(
+        self,
+        key: str,
+        *,
+        stage: str,
+        program: str,
+        components: Mapping[str, str],
+        outputs: Mapping[str, Files],
+        seconds: float = 0.0,
+        meta: Mapping[str, str] | None = None,
+    ) -> Record:
+        """Describe a result and remember nothing."""
+        return make_record(
+            key, stage=stage, program=program, components=components, outputs=outputs,
+            seconds=seconds, meta=meta,
+        )  # fmt: skip
+
+    def admit(self, record: Record, port: str, files: Files) -> None:
+        """Take nothing in."""
+
+    def blob(self, sha256: str) -> bytes | None:
+        """Return the verified content with this digest."""
+        content = self._bytes(f"cas/{sha256}")
+        if content is None:
+            return None
+        from .fingerprint import sha256 as digest_of
+
+        if digest_of(content) != sha256:
+            self._faults.corrupt(self._file, f"'cas/{sha256}' does not have its digest.")
+            return None
+        return content
+
+    def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
+        """Yield the records of a stage and a program, sorted by key."""
+        for name in sorted(self._names):
+            record = self._load(name[4:]) if name.startswith("act/") else None
+            if record and stage in (None, record.stage) and program in (None, record.program):
+                yield record
+
+    def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
+        """Give no right to build: nothing can be written here."""
+        return nullcontext(False)
+
+    def failure(self, key: str) -> None:
+        """Return nothing: no build ever fails here."""
+
+    def keep_failure(self, key: str, error: CompilationError) -> None:
+        """Remember nothing."""
+
+    def stats(self) -> Stats:
+        """Count what is inside."""
+        records = sum(name.startswith("act/") for name in self._names)
+        blobs = sum(name.startswith("cas/") for name in self._names)
+        size = os.path.getsize(self._file) if self._names else 0
+        return Stats(records=records, blobs=blobs, size=size, **self._faults.counts)
+
+    def _load(self, key: str) -> Record | None:
+        content = self._bytes(f"act/{key}")
+        if content is None:
+            return None
+        try:
+            return parse_record(content, key, self._secret)
+        except ForeignError:
+            return None
+        except ValueError as error:
+            self._faults.corrupt(self._file, f"'act/{key}': {error}")
+            return None
+
+    def _bytes(self, name: str) -> bytes | None:
+        """Return a member as it lies there; a pack that was cut off has none."""
+        if name not in self._names:
+            return None
+        try:
+            with self._guard:
+                return self._opened().read(name)
+        except OSError as error:
+            self._faults.unreadable(self._file, error)
+        except Exception as error:  # zipfile raises many kinds on what is damaged
+            self._faults.corrupt(self._file, f"'{name}': {error}")
+        return None
+
+    def _opened(self) -> zipfile.ZipFile:
+        if self._zip is None or self._owner != os.getpid():
+            self._zip, self._owner = zipfile.ZipFile(self._file), os.getpid()
+        return self._zip
+
+
+class Recorder(Layered):
+    """A store that remembers which records were found in it or kept, as `write_pack` wants them."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(Memory(), store)
+        self.seen: dict[str, Record] = {}
+
+    def find(self, key: str) -> Record | None:
+        """Return the record under `key`, and note it."""
+        found = super().find(key)
+        if found is not None:
+            self.seen[key] = found
+        return found
+
+    def keep(self, key: str, **facts: Any) -> Record:
+        """Keep a result, and note its record."""
+        self.seen[key] = super().keep(key, **facts)
+        return self.seen[key]
+
+
+def write_pack(
+    file: str | os.PathLike[str],
+    store: Store,
+    records: Iterable[Record],
+    head: Mapping[str, Any],
+    secret: bytes | None = None,
+) -> int:
+    """Write records and all that they name to a pack, whole or not at all; return how many.
+
+    A record whose files have gone from the store is left out.
+    """
+    path = os.path.abspath(os.path.expanduser(os.fspath(file)))
+    members = {_HEAD: seal(_KIND, json.dumps(head, sort_keys=True), secret)}
+    count = 0
+    for record in records:
+        outputs = read_outputs(store, record)
+        if outputs is None:
+            continue
+        count += 1
+        members[f"act/{record.key}"] = record.encode(secret)
+        for output in record.outputs:
+            for each in output.files:
+                if each.inline is None:
+                    members[f"cas/{each.sha256}"] = outputs[output.port][each.name]
+    draft = f"{path}.{os.getpid()}.draft"
+    try:
+        _write(draft, members)
+        os.replace(draft, path)
+    except OSError as error:
+        Path(draft).unlink(missing_ok=True)
+        raise StoreError(f"The pack '{path}' cannot be written: {error.strerror}.") from error
+    return count
+
+
+def unpack(pack: Pack, store: Any) -> int:
+    """Copy every result of a pack to a store on disk; return how many were whole."""
+    count = 0
+    for record in pack.records():
+        outputs = read_outputs(pack, record)
+        if outputs is not None:
+            store.take(record, outputs)
+            count += 1
+    return count
+
+
+def read_outputs(store: Store, record: Record) -> dict[str, Files] | None:
+    """Return all files of a record by port, None if any is missing or damaged."""
+    outputs = {output.port: store.read(record, output.port) for output in record.outputs}
+    found = {port: files for port, files in outputs.items() if files is not None}
+    return found if len(found) == len(outputs) else None
+
+
+def _write(path: str, members: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members, key=lambda name: (name != _HEAD, name)):
+            about = zipfile.ZipInfo(name, _DATE)
+            about.external_attr = 0o444 << 16
+            archive.writestr(about, members[name])
+    os.chmod(path, 0o644)
+
+
+def _check(path: str, found: os.stat_result, owners: Sequence[int]) -> None:
+    hint = "Name a key with FIELDFORGE_CACHE_KEY that it is signed by, or make a copy of your own."
+    if found.st_uid not in owners:
+        raise StorePermissionError(
+            f"The pack '{path}' belongs to user {found.st_uid}, and what is in it is run as code.",
+            hints=(hint,),
+        )
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StorePermissionError(
+            f"The pack '{path}' can be written to by others (mode "
+            f"{stat.S_IMODE(found.st_mode):04o}), and what is in it is run as code.",
+            hints=(f"Run 'chmod go-w {path}'.", hint),
+        )

@@ -1,0 +1,74 @@
+"""The compiler of another machine, as a pack remembers it: what keys say where there is none."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ...cache.files import keep_note, read_file
+from ...cache.root import PINS, VERSION
+from ...cache.sealed import seal, unseal
+from ..target import Target, runs_here
+
+_KIND: Final = "fieldforge-pins-1"
+_LIMIT: Final = 1 << 20
+
+
+@attrs.frozen
+class Pin:
+    """What the key of a library says of compiler and environment, and what it was built for."""
+
+    labels: tuple[tuple[str, str], ...]
+    target: Target
+
+    def row(self) -> list[Any]:
+        """Write it as JSON has it."""
+        return [dict(self.labels), attrs.asdict(self.target)]
+
+
+def find_pin(places: Iterable[Path]) -> Pin | None:
+    """Return the first pin, in stores and packs, for an instruction set that this machine has."""
+    pins = (pin for place in places for pin in read_pins(place))
+    return next((pin for pin in pins if runs_here(pin.target.isa)), None)
+
+
+@functools.lru_cache(maxsize=16)
+def read_pins(place: Path) -> tuple[Pin, ...]:
+    """Return the pins of a store or pack; what is damaged is none."""
+    try:
+        if not place.is_file():
+            note = read_file(str(place / VERSION / PINS), _LIMIT)
+            return parse_pins(json.loads(unseal(_KIND, note)))
+    except (OSError, ValueError):
+        return ()
+    from ...cache.opening import read_secret
+    from ...cache.pack import Pack
+    from ...runtime.settings import current
+
+    secret = read_secret(current().cache_key)
+    pack = Pack(place, secret=secret, signed=secret is not None)
+    return parse_pins(pack.head().get("pins", ()))
+
+
+def parse_pins(rows: Iterable[Any]) -> tuple[Pin, ...]:
+    """Read what `Pin.row` gave; what has another shape is no pin."""
+    pins = []
+    for row in rows:
+        try:
+            labels, target = row
+            pins.append(Pin(tuple(sorted(labels.items())), Target(**target)))
+        except (ValueError, TypeError, AttributeError):
+            continue
+    return tuple(pins)
+
+
+def add_pins(root: Path, pins: Iterable[Pin]) -> None:
+    """Write pins beside the records of a store, before those that are there."""
+    rows = list(dict.fromkeys((*pins, *read_pins(root))))
+    keep_note(str(root / VERSION), PINS, seal(_KIND, json.dumps([pin.row() for pin in rows])))
+    read_pins.cache_clear()

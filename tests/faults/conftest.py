@@ -1,0 +1,12 @@
+"""A list of the events that a store reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..cache.conftest import Events
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()

@@ -1,0 +1,102 @@
+"""Change every bit of a record and of a file, and cut them at every length: all of it is noticed.
+
+python -m tests.faults.flips
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import attrs
+
+from fieldforge.cache.disk import Disk
+from fieldforge.cache.pack import Pack, read_outputs, write_pack
+
+from .sample import key
+
+SIZE = 4096
+OUTPUTS = {"out": {"library.so": bytes(range(256)) * (SIZE // 256), "log.txt": b"fine " * 300}}
+
+
+@attrs.define
+class Report:
+    """How many changes there were, and which were believed."""
+
+    flips: int = 0
+    cuts: int = 0
+    believed: list[str] = attrs.field(factory=list)
+
+    @property
+    def text(self) -> str:
+        lines = [f"{self.flips} flipped bits and {self.cuts} cuts, {len(self.believed)} believed"]
+        return "\n".join([*lines, *self.believed])
+
+
+def run(folder: Path, step: int) -> Report:
+    report = Report()
+    disk = Disk(folder / "store")
+    record = disk.keep(key(1), stage="compile", program="p", components={}, outputs=OUTPUTS)
+    (blob,) = (folder / "store/v1/cas").glob("*/*")
+    for path in (folder / "store/v1/act" / key(1)[:2] / key(1), blob):
+        _spoil(path, disk, report, step)
+    pack = folder / "all.ffpack"
+    write_pack(pack, disk, [record], {"programs": ["p"]})
+    _spoil_pack(pack, report, 8 * step)
+    return report
+
+
+def _spoil(path: Path, disk: Disk, report: Report, step: int) -> None:
+    content = path.read_bytes()
+    for what, spoilt in _versions(content, step, report):
+        path.unlink(missing_ok=True)
+        path.write_bytes(spoilt)
+        record = disk.find(key(1))
+        if record is not None and disk.read(record, "out") is not None:
+            report.believed.append(f"{path.name[:8]}: {what}")
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+def _spoil_pack(path: Path, report: Report, step: int) -> None:
+    """A pack has bits that mean nothing, such as dates; it must give the truth or nothing."""
+    content = path.read_bytes()
+    for what, spoilt in _versions(content, step, report):
+        path.write_bytes(spoilt)
+        pack = Pack(path)
+        record = pack.find(key(1))
+        if record is not None and read_outputs(pack, record) not in (None, OUTPUTS):
+            report.believed.append(f"pack: {what}")
+    path.write_bytes(content)
+
+
+def _versions(content: bytes, step: int, report: Report):  # type: ignore[no-untyped-def]
+    for bit in range(0, 8 * len(content), step):
+        report.flips += 1
+        spoilt = bytearray(content)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        yield f"bit {bit}", bytes(spoilt)
+    for size in range(0, len(content), step):
+        report.cuts += 1
+        yield f"cut to {size}", content[:size]
+    yield "zeros", bytes(len(content))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--step", type=int, default=1, help="only every n-th bit and length")
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="fieldforge-flips-"))
+    try:
+        report = run(folder, args.step)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.stdout.write(f"{report.text}\n")
+    return 1 if report.believed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
