@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..runtime.definition import Definition
 from ..runtime.errors import WorkflowError
@@ -15,6 +16,7 @@ from .backend import Backend
 from .engine import Engine
 from .graph import Workflow
 from .handle import Handle, Result
+from .policy import NotLoadedError, current_policy
 from .session import engine
 
 if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
@@ -24,6 +26,7 @@ ENTRY = "entry"
 OUT = "out"
 _CHECK = Workflow.chain(Check())
 _PARSE = Workflow.chain(Parse())
+_entry_flows: WeakKeyDictionary[Backend, Workflow] = WeakKeyDictionary()
 
 
 def check(definition: Definition) -> Handle:
@@ -54,10 +57,24 @@ def call_parameters(summary: Summary) -> tuple[tuple[str, Type], ...]:
 
 def build(definition: Definition, backend: Backend, variant: Variant, used: Engine) -> Any:
     """Return what runs a definition for a variant: a native entry, or a Python function."""
-    flow = backend.workflow
+    flow = entry_flow(backend)
+    if current_policy() == "build_only":
+        raise NotLoadedError(
+            f"'{definition.name}' is called where programs are only built.",
+            hints=["Call it outside of the block 'with policy(\"build_only\")'."],
+        )
+    results = used.run(flow, inputs_of(definition, variant), program=definition.name)
     last = _entry_stage(flow, backend)
-    results = used.run(flow, _inputs(definition, variant), until=[last], program=definition.name)
     return results[last].outputs[ENTRY].get()
+
+
+def entry_flow(backend: Backend) -> Workflow:
+    """Return the stages that an entry of a backend depends on."""
+    found = _entry_flows.get(backend)
+    if found is None:
+        flow = backend.workflow
+        found = _entry_flows[backend] = flow.upto(_entry_stage(flow, backend))
+    return found
 
 
 def trace(definition: Definition, backend: Backend, variant: Variant, until: str | None) -> Trace:
@@ -67,12 +84,13 @@ def trace(definition: Definition, backend: Backend, variant: Variant, until: str
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
     results: dict[str, Result] = dict(
-        used.run(flow, _inputs(definition, variant), program=definition.name, deep=False)
+        used.run(flow, inputs_of(definition, variant), program=definition.name, deep=False)
     )
     return make_trace(definition.name, flow.plan, results, used.store)
 
 
-def _inputs(definition: Definition, variant: Variant) -> Mapping[str, Any]:
+def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
+    """Return what a workflow of ours needs from outside."""
     return {"definition": definition, "variant": variant}
 
 

@@ -140,8 +140,7 @@ class EntryPoint:
             static: for each static parameter the list of its values; every combination is built.
 
         """
-        self._check_compilable()
-        wanted = self._wanted(offset_provider, static)
+        wanted = self.wanted(offset_provider, static)
         if enable_jit is not None:
             self._sets[0].enable_jit = enable_jit
         self._sets[0].begin(wanted)
@@ -149,10 +148,13 @@ class EntryPoint:
 
     def build(self, offset_provider: Any = None, **static: Sequence[Any]) -> Self:
         """Build it like `compile`, but here and now, and no error if it is built already."""
-        self._check_compilable()
-        for variant, provider in self._wanted(offset_provider, static):
-            self._sets[0].entry(variant, provider)
+        for variant, provider in self.wanted(offset_provider, static):
+            self.provide(variant, provider)
         return self
+
+    def provide(self, variant: Variant, provider: Provider = None) -> None:
+        """Have one variant ready, built here if need be."""
+        self._sets[0].entry(variant, provider)
 
     def _check_compilable(self) -> None:
         if self.backend is None:
@@ -163,10 +165,11 @@ class EntryPoint:
         if self._made.bound:
             raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
-    def _wanted(
+    def wanted(
         self, given: Any, static: Mapping[str, Sequence[Any]]
     ) -> list[tuple[Variant, Provider]]:
-        """Return every combination of static values and offset providers."""
+        """Return the variants for every combination of static values and offset providers."""
+        self._check_compilable()
         self._current()
         self._choose_static(static)
         variants = self._sets[0]

@@ -24,11 +24,12 @@ HOW: Mapping[Outcome, str] = {
 
 @attrs.frozen(eq=False)
 class Step:
-    """One stage of a build."""
+    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
 
     name: str
     outcome: Outcome
     seconds: float
+    build_seconds: float
     key: str
     _result: Result = attrs.field(repr=False)
     _store: Store = attrs.field(repr=False)
@@ -114,7 +115,8 @@ class Trace(Mapping[str, Step]):
     def __str__(self) -> str:
         width = max((len(name) for name in self), default=0)
         rows = [
-            f"{step.name:<{width}}  {step.outcome:<6}  {step.seconds * 1e3:9.2f} ms  {step.key[:8]}"
+            f"{step.name:<{width}}  {step.outcome:<6}  {_duration(step.seconds)}, "
+            f"to build {_duration(step.build_seconds)}  {step.key[:8]}"
             for step in self.values()
         ]
         return "\n".join(row.rstrip() for row in rows)
@@ -135,7 +137,19 @@ def make_trace(
 
 
 def _as_step(result: Result, store: Store) -> Step:
-    return Step(result.name, result.outcome, result.seconds, result.key, result, store)
+    return Step(
+        result.name,
+        result.outcome,
+        result.seconds,
+        result.build_seconds,
+        result.key,
+        result,
+        store,
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e3:8.2f} ms"
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:

@@ -17,6 +17,7 @@ from ..stages.base import Stage
 from .events import Failed, Finished, Hit, Observer, Outcome, Started, Warned
 from .handle import Handle, Result
 from .keys import input_components, is_nameless, nameless_labels, own_components
+from .policy import NotStoredError, Policy
 
 Earlier: TypeAlias = Callable[[], tuple[Result, ...]]
 
@@ -40,6 +41,7 @@ class Job:
     stage: Stage
     feeds: Mapping[str, Handle]
     program: str
+    policy: Policy = "may_build"
 
     def result(self, earlier: Earlier) -> Result:
         """Return the result: a live one, the stored one, or the one that is made now."""
@@ -71,12 +73,18 @@ class Job:
         found = self._find(components, key, earlier)
         if found is not None:
             return found
+        self._allow(components, key)
         with self.desk.store.lock(key):
             found = self._find(components, key, earlier)
             if found is None:
                 found, files = self._make(components, key, earlier)
                 self._keep(found, files)
         return found
+
+    def _allow(self, components: Mapping[str, str], key: str) -> None:
+        """Refuse to run a stage where everything must be stored; reading a definition is free."""
+        if self.policy == "must_hit" and any(handle.digest for handle in self.feeds.values()):
+            raise NotStoredError(self.program, self.name, key, components)
 
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
         began = time.perf_counter()
@@ -86,7 +94,8 @@ class Job:
         handles = {port: self._lazy(record, port, earlier) for port in self.stage.provides}
         seconds = time.perf_counter() - began
         self.desk.tell(Hit(self.program, self.name, key, "disk", seconds))
-        return self._as_result(components, key, "disk", seconds, handles)
+        found = self._as_result(components, key, "disk", seconds, handles)
+        return attrs.evolve(found, build_seconds=record.seconds)
 
     def _lazy(self, record: Record, port: str, earlier: Earlier) -> Handle:
         """Decode on demand; what turns out to be damaged by then is made again."""
@@ -174,7 +183,15 @@ class Job:
     ) -> Result:
         ports = {port: handles[port] for port in self.stage.provides}
         return Result(
-            self.name, self.stage.name, self.program, key, outcome, seconds, components, ports
+            self.name,
+            self.stage.name,
+            self.program,
+            key,
+            outcome,
+            seconds,
+            components,
+            ports,
+            seconds,
         )
 
 
