@@ -1,4 +1,4 @@
-"""`Order`: one variant of one program that is to be there; lists of programs become lists of orders."""
+"""`Order`: one variant of one program that is to be there, made from lists of programs."""
 
 from __future__ import annotations
 

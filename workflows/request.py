@@ -1,8 +1,8 @@
 """A build as bytes: what is left of a workflow once its definition is read, for another process.
 
-The caller reads definitions, as they are Python objects of its own. Everything behind that is made of
-artifacts and of stages that say what they are, so any process that can import the stages can run it:
-a worker of ours, one of an executor of `concurrent.futures`, another MPI rank.
+The caller reads definitions, as they are Python objects of its own. Everything behind that is made
+of artifacts and of stages that say what they are, so any process that can import the stages can run
+it: a worker of ours, one of an executor of `concurrent.futures`, another MPI rank.
 """
 
 from __future__ import annotations

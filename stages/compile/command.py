@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from ...runtime.errors import LAST_LINES, CompilationError
 
 SOURCE, LIBRARY = "program.cpp", "program.so"
 
-_running: Final[set[subprocess.Popen[bytes]]] = set()  # compilers of all threads
+_running: Final[dict[subprocess.Popen[bytes], str]] = {}  # compilers, by the thread that waits
 
 
 @attrs.frozen
@@ -66,10 +67,11 @@ def compile_source(
             ) from error  # fmt: skip
 
 
-def stop_compilers() -> None:
-    """End every compiler that a thread of this process waits for; each wait ends in an error."""
-    for process in tuple(_running):
-        _kill(process)
+def stop_compilers(threads: str) -> None:
+    """End the compilers that threads wait for whose names begin so; the waits end in errors."""
+    for process, thread in tuple(_running.items()):
+        if thread.startswith(threads):
+            _kill(process)
 
 
 def _run(words: Sequence[str], directory: str, environment: Mapping[str, str]) -> tuple[int, bytes]:
@@ -82,7 +84,7 @@ def _run(words: Sequence[str], directory: str, environment: Mapping[str, str]) -
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         process_group=0,
     )  # fmt: skip
-    _running.add(process)
+    _running[process] = threading.current_thread().name
     try:
         output, _ = process.communicate()
     except BaseException:
@@ -90,7 +92,7 @@ def _run(words: Sequence[str], directory: str, environment: Mapping[str, str]) -
         process.wait()
         raise
     finally:
-        _running.discard(process)
+        del _running[process]
     return process.returncode, output
 
 
