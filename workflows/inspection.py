@@ -14,6 +14,7 @@ from ..runtime.errors import WorkflowError, nearest
 from .events import Outcome
 from .handle import Result
 from .plan import Step as PlanStep
+from .reasons import said
 
 HOW: Mapping[Outcome, str] = {
     "memory": "found in this process",
@@ -80,7 +81,7 @@ class Step:
             return f"{head}ran, for the first time for '{self._result.program}'."
         equal = len(self.components) - sum(part.new is not None for part in changed)
         lines = [f"{head}ran, because its key changed; {equal} parts of it are as before."]
-        return "\n".join([*lines, *(f"  {_said(part)}" for part in changed)])
+        return "\n".join([*lines, *(f"  {said(part)}" for part in changed)])
 
 
 @attrs.frozen(eq=False)
@@ -163,16 +164,3 @@ def _nearest_other(store: Store, result: Result) -> Record | None:
         if (shared, record.created) > best:
             best, found = (shared, record.created), record
     return found
-
-
-def _said(part: Difference) -> str:
-    kind, _, name = part.label.partition(".")
-    what = f"{kind} '{name}'" if name else f"'{kind}'"
-    return f"{what} changed from {_short(part.old)} to {_short(part.new)}"
-
-
-def _short(value: str | None) -> str:
-    if value is None:
-        return "nothing"
-    is_digest = len(value) == 64 and all(letter in "0123456789abcdef" for letter in value)
-    return value[:8] if is_digest else value

@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_complete
 from contextlib import ExitStack
 from threading import BoundedSemaphore
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import attrs
 
@@ -18,6 +18,8 @@ from .orders import Order, orders_of
 from .progress import Built, Progress, shown
 from .request import fulfil, read_reply
 from .session import engine, using
+
+E = TypeVar("E", bound=BaseException)
 
 FEW: Final = 4  # builds a job; fewer are done in threads before a worker has even started
 MOST_WAITING: Final = 64  # threads that wait for an executor
@@ -58,6 +60,14 @@ class Precompilation:
         Whatever ends the waiting, such as Ctrl-C, ends all that goes on: no compiler is left, and
         no file.
         """
+        found = zip(self._futures, self.settle(), strict=True)
+        errors = [named(error, name) for (name, _), error in found if error is not None]
+        if errors:
+            message = f"{len(errors)} of {len(self._futures)} programs were not built"
+            raise BaseExceptionGroup(message, errors)
+
+    def settle(self) -> list[BaseException | None]:
+        """Wait for all, and return the error of each or None, in order."""
         names = {future: name for name, future in self._futures}
         try:
             for number, future in enumerate(as_completed(names), start=1):
@@ -67,10 +77,7 @@ class Precompilation:
             self.cancel()
             raise
         self._close()
-        errors = [_named(e, name) for name, each in self._futures if (e := each.exception())]
-        if errors:
-            message = f"{len(errors)} of {len(names)} programs were not built"
-            raise BaseExceptionGroup(message, errors)
+        return [future.exception() for future in names]
 
     def cancel(self) -> None:
         """Drop what has not begun and end what goes on."""
@@ -187,8 +194,9 @@ def precompile(
     return made
 
 
-def _named(error: BaseException, name: str) -> BaseException:
-    note = f"While compiling '{name}'."
+def named(error: E, program: str) -> E:
+    """Note with an error which program it belongs to."""
+    note = f"While compiling '{program}'."
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     return error

@@ -12,7 +12,7 @@ import io
 import pickle
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -20,12 +20,15 @@ from ..cache.disk import Disk
 from ..cache.functions import home
 from ..cache.memory import Memory
 from ..cache.record import parse_record
+from ..cache.store import Store
 from ..runtime.errors import FieldforgeError
 from .engine import Engine
-from .events import Collector, Event, Failed
+from .events import Collector, Event
 from .graph import Workflow
 from .keys import is_nameless, own_components
 from .plan import Step, ancestors
+
+T = TypeVar("T")
 
 # Pickle goes between processes of one user and job, and is never read from a store.
 
@@ -53,7 +56,7 @@ class Reply:
     """What another process did: its events, and records with their files or an error."""
 
     events: tuple[Event, ...] = ()
-    results: tuple[tuple[bytes, Mapping[str, Mapping[str, bytes]]], ...] = ()
+    results: tuple[bytes, ...] = ()
     error: BaseException | None = None
 
     def admit(self, engine: Engine) -> None:
@@ -62,10 +65,8 @@ class Reply:
             engine.tell(event)
         if self.error is not None:
             raise self.error
-        for content, outputs in self.results:
-            record = parse_record(content)
-            for port, files in outputs.items():
-                engine.store.admit(record, port, files)
+        for content in self.results:
+            unpack(engine.store, content)
 
 
 def make_request(
@@ -105,10 +106,11 @@ def fulfil(content: bytes) -> bytes:
         done = engine.run(
             request.flow, inputs, program=request.program, deep=False, policy="may_build"
         )
-        results = tuple(_packed(engine, result.key) for result in done.values())
+        results = [pack(store, result.key) for result in done.values()] if wants_results else []
     except Exception as error:
         return _encoded(Reply(tuple(seen.events), error=error))
-    return _encoded(Reply(tuple(seen.events), results if wants_results else ()))
+    found = tuple(content for content in results if content is not None)
+    return _encoded(Reply(tuple(seen.events), found))
 
 
 def read_reply(content: bytes) -> Reply:
@@ -116,6 +118,40 @@ def read_reply(content: bytes) -> Reply:
     reply = pickle.loads(content)
     assert isinstance(reply, Reply)
     return reply
+
+
+def pack(store: Store, key: str) -> bytes | None:
+    """Write a stored result with all its files; None if it is not there."""
+    record = store.find(key)
+    if record is None:
+        return None
+    outputs = {output.port: store.read(record, output.port) for output in record.outputs}
+    if any(files is None for files in outputs.values()):
+        return None
+    files = {port: dict(found) for port, found in outputs.items() if found is not None}
+    return pickle.dumps((record.encode(), files), pickle.HIGHEST_PROTOCOL)
+
+
+def unpack(store: Store, content: bytes) -> None:
+    """Take in what `pack` wrote; the store checks it against its digests."""
+    head, outputs = pickle.loads(content)
+    record = parse_record(head)
+    for port, files in outputs.items():
+        store.admit(record, port, files)
+
+
+def portable(value: T) -> T:
+    """Return a value that holds an error so that it can be pickled: some errors only as text."""
+    try:
+        pickle.loads(pickle.dumps(value))
+    except Exception:
+        if isinstance(value, BaseException):
+            lost: Any = WorkerError(f"{type(value).__name__}: {value}")
+            lost.__notes__ = list(getattr(value, "__notes__", ()))
+            return lost  # type: ignore[no-any-return]  # an error for an error
+        inner: Any = value
+        return attrs.evolve(inner, error=portable(inner.error))  # type: ignore[no-any-return]
+    return value
 
 
 def _rest(flow: Workflow, inputs: Mapping[str, Any]) -> Workflow | None:
@@ -152,24 +188,11 @@ def _disk(path: str) -> Disk:
     return Disk(path)
 
 
-def _packed(engine: Engine, key: str) -> tuple[bytes, dict[str, Mapping[str, bytes]]]:
-    record = engine.store.find(key)
-    if record is None:  # a disk that is full, say: the caller then builds it again
-        raise WorkerError("The results cannot be stored, so they cannot be handed on.")
-    files = {output.port: engine.store.read(record, output.port) or {} for output in record.outputs}
-    return record.encode(), {port: dict(found) for port, found in files.items()}
-
-
 def _encoded(reply: Reply) -> bytes:
     """Write a reply; an error that cannot be pickled travels as its text."""
-    try:
-        content = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
-        pickle.loads(content)
-    except Exception:
-        events = tuple(event for event in reply.events if not isinstance(event, Failed))
-        text = f"{type(reply.error).__name__}: {reply.error}"
-        content = pickle.dumps(Reply(events, error=WorkerError(text)), pickle.HIGHEST_PROTOCOL)
-    return content
+    events = tuple(map(portable, reply.events))
+    error = None if reply.error is None else portable(reply.error)
+    return pickle.dumps(Reply(events, reply.results, error), pickle.HIGHEST_PROTOCOL)
 
 
 class _Pickler(pickle.Pickler):

@@ -57,6 +57,9 @@ if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
     from .workflows.background import wait_for_compilation
+    from .workflows.check import check
+    from .workflows.collective import collective
+    from .workflows.policy import policy
     from .workflows.precompile import precompile
 
 __version__ = "0.1.0"
@@ -84,6 +87,8 @@ __all__ = [
     "as_connectivity",
     "as_field",
     "as_non_staggered",
+    "check",
+    "collective",
     "cpu",
     "dace_cpu",
     "domain",
@@ -99,6 +104,7 @@ __all__ = [
     "is_staggered",
     "itir_python",
     "ones",
+    "policy",
     "precompile",
     "program",
     "recipes",
@@ -114,7 +120,10 @@ __all__ = [
 
 _LATE: _Final = {
     "CUPY_DEVICE_TYPE": "._core.definitions",
+    "check": ".workflows.check",
+    "collective": ".workflows.collective",
     "is_scalar_type": "._core.definitions",
+    "policy": ".workflows.policy",
     "precompile": ".workflows.precompile",
     "wait_for_compilation": ".workflows.background",
 }
