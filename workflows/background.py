@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from typing import Any
 
 import attrs
 
 from ..runtime.settings import current
-from .executors import pool
+from .orders import Order
+from .precompile import Precompilation
 
 
 @attrs.define(eq=False)
@@ -31,11 +30,14 @@ class Build:
 
 
 _under_way: list[Build] = []
+_batches: dict[int, Precompilation] = {}  # by the number of jobs
 
 
-def begin(program: str, task: Callable[[], Any]) -> Build:
-    """Start a build, in a pool of as many threads as the settings allow."""
-    build = Build(program, _pool(current().jobs).submit(task))
+def begin(order: Order) -> Build:
+    """Start a build; as many go on at once as the settings allow."""
+    jobs = current().jobs
+    batch = _batches.setdefault(jobs, Precompilation(jobs))
+    build = Build(order.name, batch.add_order(order))
     _under_way[:] = [each for each in _under_way if not _is_settled(each)]
     _under_way.append(build)
     return build
@@ -58,6 +60,9 @@ def wait_for_compilation() -> None:
         if not isinstance(error, Exception):
             raise error
         errors.append(error)
+    if not _under_way:
+        for jobs in tuple(_batches):
+            _batches.pop(jobs).close()
     if len(errors) == 1:
         raise errors[0]
     if errors:
@@ -66,8 +71,3 @@ def wait_for_compilation() -> None:
 
 def _is_settled(build: Build) -> bool:
     return build.future.done() and (build.told or build.future.exception() is None)
-
-
-@functools.lru_cache(maxsize=4)
-def _pool(jobs: int) -> Executor:
-    return pool(jobs)

@@ -33,13 +33,13 @@ class Missing:
 
 
 def check(programs: Iterable[Any]) -> tuple[Missing, ...]:
-    """Return every variant of these programs that is not in the store, with the reason.
+    r"""Return every variant of these programs that is not in the store, with the reason.
 
     Nothing is compiled or loaded. Programs come as for `precompile`.
 
         missing = check([diffusion, advection])
         if missing:
-            raise SystemExit("\\n".join(map(str, missing)))
+            raise SystemExit("\n".join(map(str, missing)))
     """
     found = (_missing(order) for order in orders(programs))
     return tuple(each for each in found if each is not None)

@@ -75,17 +75,16 @@ class Order:
         """Return what is left to do once the definition is read; None if that must happen here."""
         return make_request(self.engine, self.flow, self.inputs, self.name)
 
-    def build(self) -> None:
+    def build(self) -> Any:
         """Build it in this process, or take it from the store, and give it to the program."""
         if current_policy() == "build_only":
-            self._prepare("may_build")
-        else:
-            self.finish()
+            return self._prepare("may_build")
+        return self.finish()
 
-    def take(self, reply: Reply) -> None:
+    def take(self, reply: Reply) -> Any:
         """Take in what another process built."""
         reply.admit(self.engine)
-        self.build()
+        return self.build()
 
     def _prepare(self, policy: Any) -> None:
         self.engine.run(self.flow, self.inputs, program=self.name, load=False, policy=policy)

@@ -32,7 +32,7 @@ class Precompilation:
     jobs: int = 1
     progress: Callable[[Built], None] | None = None
     _executor: Executor | None = attrs.field(default=None, repr=False)
-    _futures: list[tuple[str, Future[None]]] = attrs.field(factory=list, init=False, repr=False)
+    _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
     _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
     _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
@@ -46,13 +46,15 @@ class Precompilation:
         for order in orders_of(program, offset_provider, **static):
             self.add_order(order)
 
-    def add_order(self, order: Order) -> None:
-        """Begin to build one variant of a program."""
+    def add_order(self, order: Order) -> Future[Any]:
+        """Begin to build one variant of a program; the future gives what calls need."""
         if self._threads is None:
             count = max(self.jobs, 1) if self._executor is None else MOST_WAITING
             self._threads = ThreadPoolExecutor(count, thread_name_prefix=self._thread_names)
         remote = self._executor or self._own_workers()
-        self._futures.append((order.name, self._threads.submit(self._build, order, remote)))
+        future = self._threads.submit(self._build, order, remote)
+        self._futures.append((order.name, future))
+        return future
 
     def wait(self) -> None:
         """Wait for all; raise an `ExceptionGroup` with every error, in the order of the programs.
@@ -76,7 +78,7 @@ class Precompilation:
         except BaseException:
             self.cancel()
             raise
-        self._close()
+        self.close()
         return [future.exception() for future in names]
 
     def cancel(self) -> None:
@@ -92,7 +94,7 @@ class Precompilation:
         while running:  # a thread may be just about to start a compiler
             stop_compilers(self._thread_names)
             running = wait(running, timeout=0.05).not_done
-        self._close()
+        self.close()
 
     @property
     def _thread_names(self) -> str:
@@ -120,15 +122,14 @@ class Precompilation:
             self._workers = Workers(self.jobs)
         return self._workers
 
-    def _build(self, order: Order, remote: Executor | None) -> None:
+    def _build(self, order: Order, remote: Executor | None) -> Any:
         """Build one variant, elsewhere if it can travel and is not stored yet."""
         request = None
         if remote is not None and not order.is_stored():
             request = order.request()
         if remote is None or request is None:
             with self._budget:
-                order.build()
-            return
+                return order.build()
         content = request.encode(results=remote is self._executor)
         try:
             reply = read_reply(remote.submit(fulfil, content).result())
@@ -136,11 +137,11 @@ class Precompilation:
             if self._is_over:
                 raise
             with self._budget:
-                order.build()
-        else:
-            order.take(reply)
+                return order.build()
+        return order.take(reply)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let threads and processes go once they are done."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
         if self._workers is not None:

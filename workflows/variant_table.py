@@ -103,8 +103,11 @@ class Variants:
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
         from . import background
+        from .orders import Order
 
-        wanted, used, name = list(wanted), engine(), self.source().name
+        assert self.backend is not None, "embedded functions are not built"
+        wanted, used, definition = list(wanted), engine(), self.source()
+        name = definition.name
         for variant, _ in wanted:
             if variant in self:
                 raise ValueError(
@@ -112,7 +115,8 @@ class Variants:
                 )
         for variant, provider in wanted:
             task = _Task(self, variant, used, provider)
-            self._under_way[variant] = background.begin(name, task)
+            order = Order(definition, self.backend, variant, used, task)
+            self._under_way[variant] = background.begin(order)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Build what a call needs and return it; the call is then tried again.
