@@ -10,6 +10,7 @@ import attrs
 from ..cache.explain import Difference
 from .deep import STAGE
 from .orders import Order, orders
+from .policy import NotStoredError
 from .reasons import Reason, reason
 
 
@@ -49,12 +50,20 @@ def _missing(order: Order) -> Missing | None:
     refused = order.missing()
     if refused is None:
         return None
-    return Missing(order.name, order.about, refused.stage, why(order, refused.components))
+    return Missing(order.name, order.about, refused.stage, why(order, refused))
 
 
-def why(order: Order, components: Any = None) -> Reason:
-    """Say why an order is not stored: by the record of a whole build, which has all parts."""
-    store, look = order.engine.store, order.look()
-    if look is None:
-        return reason(store, "lower", order.name, components or {})
-    return reason(store, STAGE, order.name, look.components)
+def why(order: Order, refused: NotStoredError) -> Reason:
+    """Compare an order with the nearest whole build, which has all parts, or else by its stage."""
+    whole = changes(order)
+    if whole is not None and whole.record is not None:
+        return whole
+    return reason(order.engine.store, refused.kind, order.name, refused.components)
+
+
+def changes(order: Order) -> Reason | None:
+    """Compare an order with the nearest whole build, running nothing; None if it is stored."""
+    look = order.look()
+    if look is None or look.results:
+        return None
+    return reason(order.engine.store, STAGE, order.name, look.components)

@@ -5,24 +5,22 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-import sys
-from collections.abc import Callable
-from functools import wraps
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import click
 
 from ..cache.memory import Memory
-from ..runtime.errors import FieldforgeError
 from . import pipelines
+from .addresses import AddressError, load_module
 from .backend import Backend
 from .backends import BACKENDS, find_backend
+from .check import changes
+from .cli_builds import COMMANDS, told
 from .engine import Engine
 from .entry_point import EntryPoint
 from .graph_text import show_value
 from .options import options_of
+from .orders import orders_of
 from .session import engine, using
 
 PACKAGE = __name__.partition(".")[0]
@@ -48,20 +46,6 @@ def _has_demo() -> bool:
         return importlib.util.find_spec(DEMO) is not None
     except ModuleNotFoundError:  # a wheel without the examples
         return False
-
-
-def told(command: Callable[..., None]) -> Callable[..., None]:
-    """End a command on one of our errors with its words and exit code 1, without a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except FieldforgeError as error:
-            notes = getattr(error, "__notes__", ())
-            raise click.ClickException("\n".join([str(error), *notes])) from error
-
-    return run
 
 
 program_argument = click.argument("program", metavar="MODULE:PROGRAM")
@@ -117,8 +101,16 @@ def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
 @backend_option
 @told
 def explain(program: str, backend: str | None) -> None:
-    """Build a program and say of each stage why it ran, or where its result was found."""
-    click.echo(_find(program, backend).trace().explain())
+    """Say what has changed since the nearest build in the store, then build it stage by stage.
+
+    That build may be of another process or another machine.
+    """
+    found = _find(program, backend)
+    for order in orders_of(found):
+        since = changes(order)
+        if since is not None and since.record is not None:
+            click.echo(f"{order.name}: {since}")
+    click.echo(found.trace().explain())
 
 
 @main.command(epilog="Example: fieldforge stages")
@@ -159,6 +151,10 @@ def doctor(mesh: str) -> None:
         )  # fmt: skip
     Console().print(table)
     click.echo(mesh_order.advice(found))
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 @main.group()
@@ -218,20 +214,7 @@ def _backend_of(entry: EntryPoint) -> Backend:
 
 
 def _load(where: str) -> ModuleType:
-    file = Path(where)
-    if file.suffix == ".py":
-        if not file.is_file():
-            raise click.BadParameter(f"There is no file '{where}'.")
-        sys.path.insert(0, str(file.resolve().parent))
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None, "a file that ends in .py has a spec"
-        assert spec.loader is not None, "and a loader"
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[file.stem] = module
-        spec.loader.exec_module(module)
-        return module
-    sys.path.insert(0, "")
     try:
-        return importlib.import_module(where)
-    except ModuleNotFoundError as error:
-        raise click.BadParameter(f"Module '{where}' cannot be imported: {error}.") from error
+        return load_module(where)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from error

@@ -84,7 +84,12 @@ class Collective:
 
     def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
         """Want a program, with the arguments of its `compile`."""
-        self._orders += orders_of(program, offset_provider, **static)
+        for order in orders_of(program, offset_provider, **static):
+            self.add_order(order)
+
+    def add_order(self, order: Order) -> None:
+        """Want one variant of a program."""
+        self._orders.append(order)
 
     def wait(self) -> None:
         """Build what nobody has, share it, and raise on every rank what failed on any."""

@@ -73,7 +73,7 @@ class Job:
         found = self._find(components, key, earlier)
         if found is not None:
             return found
-        self._allow(components, key)
+        self._allow(components)
         with self.desk.store.lock(key):
             found = self._find(components, key, earlier)
             if found is None:
@@ -81,10 +81,10 @@ class Job:
                 self._keep(found, files)
         return found
 
-    def _allow(self, components: Mapping[str, str], key: str) -> None:
+    def _allow(self, components: Mapping[str, str]) -> None:
         """Refuse to run a stage where everything must be stored; reading a definition is free."""
         if self.policy == "must_hit" and any(handle.digest for handle in self.feeds.values()):
-            raise NotStoredError(self.program, self.name, key, components)
+            raise NotStoredError(self.program, self.name, self.stage.name, components)
 
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
         began = time.perf_counter()

@@ -16,9 +16,7 @@ _chosen: list[tuple[Policy, object]] = []  # the object tells blocks with equal 
 class NotStoredError(FieldforgeError, RuntimeError):
     """A stage would have to run, where everything must be in the store."""
 
-    def __init__(
-        self, program: str, stage: str, key: str = "", components: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, program: str, stage: str, kind: str, components: Mapping[str, str]) -> None:
         super().__init__(
             f"'{program}' is not in the store: stage '{stage}' would have to run.",
             hints=[
@@ -26,8 +24,8 @@ class NotStoredError(FieldforgeError, RuntimeError):
                 "'check([...])' lists everything that is missing."
             ],
         )
-        self.program, self.stage, self.key = program, stage, key
-        self.components = dict(components or {})
+        self.program, self.stage, self.kind = program, stage, kind
+        self.components = dict(components)
 
 
 class NotLoadedError(FieldforgeError, RuntimeError):

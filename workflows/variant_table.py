@@ -19,6 +19,7 @@ from .alike import Groups, alike_outputs, all_alike
 from .backend import Backend
 from .building import OUT, build, call_parameters, summary
 from .engine import Engine
+from .recording import note
 from .session import engine
 from .static_arguments import Static, spelled
 from .tables import tables_of
@@ -114,6 +115,8 @@ class Variants:
                     f"'{name}' is compiled already for {described(variant) or 'any arguments'}."
                 )
         for variant, provider in wanted:
+            if note(definition, self.backend, variant):
+                continue
             task = _Task(self, variant, used, provider)
             order = Order(definition, self.backend, variant, used, task)
             self._under_way[variant] = background.begin(order)
@@ -168,6 +171,7 @@ class Variants:
     def _build(self, variant: Variant, used: Engine, provider: Provider) -> Any:
         assert self.backend is not None, "embedded functions are not built"
         definition = self.source()
+        note(definition, self.backend, variant)
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)

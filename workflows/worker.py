@@ -1,8 +1,8 @@
 """A process that fulfils requests: `python -m fieldforge.workflows.worker`, started by `Workers`.
 
 It reads pickled functions with their arguments from one pipe and answers on another. It never
-imports the script that its parent runs. When the parent is gone, or asks for it with SIGTERM, it ends
-its compiler, removes its temporary files and leaves.
+imports the script that its parent runs. When the parent is gone, or asks for it with SIGTERM, it
+ends its compiler, removes its temporary files and leaves.
 """
 
 from __future__ import annotations

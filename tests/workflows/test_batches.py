@@ -1,4 +1,4 @@
-"""Batches of real programs: built by workers, by any executor, and ended by Ctrl-C without a trace."""
+"""Batches of real programs: by workers, by any executor, and ended by Ctrl-C without a trace."""
 
 from __future__ import annotations
 
@@ -175,7 +175,8 @@ def run(executor=None):
     seen = ff.Collector()
     flow = ff.cpu.workflow.insert_after("lower", leave_alone)
     with ff.using(ff.Engine(ff.engine().store, observers=[seen])):
-        programs = [scaled_0.with_backend(ff.cpu), scaled_1.with_backend(ff.cpu.with_workflow(flow))]
+        other = ff.cpu.with_workflow(flow)
+        programs = [scaled_0.with_backend(ff.cpu), scaled_1.with_backend(other)]
         ff.precompile(programs, jobs=2, executor=executor, progress=None)
     for event in seen.events:
         if isinstance(event, Finished) and event.stage == "lower":
@@ -219,8 +220,12 @@ if __name__ == "__main__":
         if executor is not None:
             run(executor)
 """
-    more = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}  # fmt: skip
+    more = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
     words = ["mpirun", "-n", "2", sys.executable, script(tmp_path, ending)]
 
     done = subprocess.run(
