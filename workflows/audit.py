@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from ..cache.functions import PACKAGE  # by its own name this module may be '__main__'
 from ..cache.memory import Memory
 from ..runtime.errors import FieldforgeError
 from ..runtime.settings import environment_with
@@ -29,7 +30,6 @@ from .session import using
 
 Texts: TypeAlias = list[tuple[str, str, str]]  # stage and port, digest, text
 
-PACKAGE: Final = __name__.partition(".")[0]
 MODULES: Final = (
     "stages.lower.build", "stages.codegen.schedule", "stages.parse.trees", "stages.bind.plans",
     "stages.codegen.cpp", "stages.ir.loops", "stages.lower.passes", "stages.ir.syntax",
