@@ -5,17 +5,20 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
+from typing import Any
 
 import click
 
 from ..cache.memory import Memory
+from ..runtime.errors import FieldforgeError
 from . import pipelines
 from .addresses import AddressError, load_module
 from .backend import Backend
 from .backends import BACKENDS, find_backend
 from .check import changes
-from .cli_builds import COMMANDS, told
 from .engine import Engine
 from .entry_point import EntryPoint
 from .graph_text import show_value
@@ -24,6 +27,7 @@ from .orders import orders_of
 from .session import engine, using
 
 PACKAGE = __name__.partition(".")[0]
+BUILDS = ("audit", "build", "check", "diff")
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
 
 
@@ -32,10 +36,15 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        return sorted([*super().list_commands(ctx), *(["demo"] if _has_demo() else [])])
+        own = [*super().list_commands(ctx), *BUILDS]
+        return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; that of the demo is a module of its own."""
+        """Return a command; those of the demo and for many programs are modules of their own."""
+        if cmd_name in BUILDS:
+            from . import cli_builds
+
+            return cli_builds.COMMANDS[cmd_name]
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
@@ -46,6 +55,20 @@ def _has_demo() -> bool:
         return importlib.util.find_spec(DEMO) is not None
     except ModuleNotFoundError:  # a wheel without the examples
         return False
+
+
+def told(command: Callable[..., None]) -> Callable[..., None]:
+    """End a command on one of our errors with its words and exit code 1, without a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except FieldforgeError as error:
+            notes = getattr(error, "__notes__", ())
+            raise click.ClickException("\n".join([str(error), *notes])) from error
+
+    return run
 
 
 program_argument = click.argument("program", metavar="MODULE:PROGRAM")
@@ -151,10 +174,6 @@ def doctor(mesh: str) -> None:
         )  # fmt: skip
     Console().print(table)
     click.echo(mesh_order.advice(found))
-
-
-for _command in COMMANDS:
-    main.add_command(_command)
 
 
 @main.group()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import wraps
 from typing import Any
 
 import click
 
-from ..runtime.errors import FieldforgeError
 from .addresses import find
 from .check import why
+from .cli import told
 from .entry_point import EntryPoint
 from .lock_file import Locked, read
 from .orders import Order, orders_of
@@ -25,22 +24,6 @@ LOCK = ".lock"
 what_argument = click.argument(
     "what", nargs=-1, required=True, metavar="LOCKFILE|MODULE:PROGRAM..."
 )
-
-
-def told(command: Callable[..., None]) -> Callable[..., None]:
-    """End a command on one of our errors with its words and exit code 1, without a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except FieldforgeError as error:
-            notes = getattr(error, "__notes__", ())
-            raise click.ClickException("\n".join([str(error), *notes])) from error
-        except ExceptionGroup as group:
-            raise click.ClickException(_listed(group)) from group
-
-    return run
 
 
 @click.command(epilog="Example: fieldforge build programs.lock --jobs 8 --trace build.json")
@@ -77,8 +60,7 @@ def build(
             return
         executor = stack.enter_context(_dask_executor(dask)) if dask else None
         progress = stack.enter_context(shown("auto", len(wanted)))
-        builds = Precompilation(jobs or current().jobs, progress, executor)
-        with builds:
+        with _told_together(), Precompilation(jobs or current().jobs, progress, executor) as builds:
             for order in wanted:
                 builds.add_order(order)
 
@@ -140,7 +122,7 @@ def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     click.echo(f"{len(programs)} programs gave the same bytes in {runs} processes.")
 
 
-COMMANDS = (build, check, diff, audit)
+COMMANDS = {each.name: each for each in (build, check, diff, audit)}
 
 
 def _orders(what: Sequence[str]) -> Iterator[Order]:
@@ -185,7 +167,8 @@ def _build_together(wanted: Sequence[Order], jobs: int | None) -> None:
     together = Collective(MPI.COMM_WORLD, jobs, "auto")
     for order in wanted:
         together.add_order(order)
-    together.wait()
+    with _told_together():
+        together.wait()
 
 
 @contextmanager
@@ -196,8 +179,13 @@ def _dask_executor(address: str) -> Iterator[Any]:
         yield client.get_executor()
 
 
-def _listed(group: ExceptionGroup[Exception]) -> str:
-    lines = [group.message]
-    for error in group.exceptions:
-        lines += [str(error), *getattr(error, "__notes__", ())]
-    return "\n".join(lines)
+@contextmanager
+def _told_together() -> Iterator[None]:
+    """End a command with the words of all errors."""
+    try:
+        yield
+    except ExceptionGroup as group:
+        lines = [group.message]
+        for error in group.exceptions:
+            lines += [str(error), *getattr(error, "__notes__", ())]
+        raise click.ClickException("\n".join(lines)) from group

@@ -73,7 +73,6 @@ class Job:
         found = self._find(components, key, earlier)
         if found is not None:
             return found
-        self._allow(components)
         with self.desk.store.lock(key):
             found = self._find(components, key, earlier)
             if found is None:
@@ -83,7 +82,12 @@ class Job:
 
     def _allow(self, components: Mapping[str, str]) -> None:
         """Refuse to run a stage where everything must be stored; reading a definition is free."""
-        if self.policy == "must_hit" and any(handle.digest for handle in self.feeds.values()):
+        is_kept = self.stage.cache != "never"
+        if (
+            self.policy == "must_hit"
+            and is_kept
+            and any(handle.digest for handle in self.feeds.values())
+        ):
             raise NotStoredError(self.program, self.name, self.stage.name, components)
 
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
@@ -127,6 +131,7 @@ class Job:
         self, components: Mapping[str, str], key: str, earlier: Earlier
     ) -> tuple[Result, Mapping[str, Files]]:
         """Run the stage; the files of its outputs are made once, for digest and store."""
+        self._allow(components)
         inputs = {need: handle.get() for need, handle in self.feeds.items()}
         if type(self.stage).prerequisites is not Stage.prerequisites:
             inputs["earlier"] = tuple(

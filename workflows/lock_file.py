@@ -17,12 +17,12 @@ from . import graph_text
 from .addresses import address_of, find
 from .backend import Backend
 from .backends import BACKENDS
+from .dry_run import Asked, recording
 from .entry_point import EntryPoint
 from .function_stage import FunctionStage
 from .graph import Workflow
 from .orders import Order
 from .recipes import registry
-from .recording import Asked, recording
 from .session import engine
 
 FORMAT: Final = 1

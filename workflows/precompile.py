@@ -83,7 +83,7 @@ class Precompilation:
 
     def cancel(self) -> None:
         """Drop what has not begun and end what goes on."""
-        from ..stages.compile.command import stop_compilers
+        from ..stages.compile.running import stop_compilers
 
         self._is_over = True
         for _, future in self._futures:

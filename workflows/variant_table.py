@@ -18,8 +18,8 @@ from ..stages.parse.summary import Summary
 from .alike import Groups, alike_outputs, all_alike
 from .backend import Backend
 from .building import OUT, build, call_parameters, summary
+from .dry_run import note
 from .engine import Engine
-from .recording import note
 from .session import engine
 from .static_arguments import Static, spelled
 from .tables import tables_of

@@ -5,21 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import attrs
 
 from ...runtime.errors import LAST_LINES, CompilationError
+from .running import run_compiler
 
 SOURCE, LIBRARY = "program.cpp", "program.so"
-
-_running: Final[dict[subprocess.Popen[bytes], str]] = {}  # compilers, by the thread that waits
 
 
 @attrs.frozen
@@ -48,16 +43,16 @@ def compile_source(
         Path(directory, SOURCE).write_text(source)
         words = [*command, f"-ffile-prefix-map={directory}=.", "-o", LIBRARY, SOURCE]
         try:
-            code, output = _run(words, directory, environment)
+            done = run_compiler(words, directory, environment)
         except OSError as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' cannot be run: {error.strerror or error}.",
                 command=words,
             ) from error
-        log = output.decode(errors="replace").replace(directory, ".")
+        log = done.stdout.decode(errors="replace").replace(directory, ".")
         shown = [word.replace(directory, "DIRECTORY") for word in words]
-        if code != 0:
-            raise _failure(source, shown, code, log, logs)
+        if done.returncode != 0:
+            raise _failure(source, shown, done.returncode, log, logs)
         try:
             return Outcome(Path(directory, LIBRARY).read_bytes(), log)
         except OSError as error:
@@ -65,40 +60,6 @@ def compile_source(
                 f"The compiler '{command[0]}' reported success but wrote no library.",
                 command=shown, exit_code=0, log=log,
             ) from error  # fmt: skip
-
-
-def stop_compilers(threads: str) -> None:
-    """End the compilers that threads wait for whose names begin so; the waits end in errors."""
-    for process, thread in tuple(_running.items()):
-        if thread.startswith(threads):
-            _kill(process)
-
-
-def _run(words: Sequence[str], directory: str, environment: Mapping[str, str]) -> tuple[int, bytes]:
-    """Run a compiler in a process group of its own; whatever ends the wait ends the whole group.
-
-    A driver that is killed would leave the programs behind that do its work.
-    """
-    process = subprocess.Popen(
-        words, cwd=directory, env={**environment, "LC_ALL": "C", "TMPDIR": directory},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        process_group=0,
-    )  # fmt: skip
-    _running[process] = threading.current_thread().name
-    try:
-        output, _ = process.communicate()
-    except BaseException:
-        _kill(process)
-        process.wait()
-        raise
-    finally:
-        del _running[process]
-    return process.returncode, output
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # it has ended by itself
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _failure(

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, cast
 import attrs
 
 from ...runtime import _core
-from ...runtime.loader import load_library
 from ...runtime.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
@@ -37,5 +36,7 @@ class Load(Stage):
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Load the library, or find it loaded."""
+        from ...runtime.loader import load_library
+
         directory = self.directory or current().cache_dir / LIBRARIES
         return {"entry": load_library(compiled.library, directory).entry(bound.plan)}
