@@ -60,7 +60,10 @@ def build(
             return
         executor = stack.enter_context(_dask_executor(dask)) if dask else None
         progress = stack.enter_context(shown("auto", len(wanted)))
-        with _told_together(), Precompilation(jobs or current().jobs, progress, executor) as builds:
+        with (
+            _told_together(),
+            Precompilation(jobs or current().jobs, progress, executor, len(wanted)) as builds,
+        ):
             for order in wanted:
                 builds.add_order(order)
 

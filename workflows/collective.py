@@ -163,7 +163,7 @@ class Collective:
         hosts = self.comm.allgather(os.uname().nodename)
         share = max(current().jobs // hosts.count(os.uname().nodename), 1)
         with shown(self.progress if self.comm.Get_rank() == 0 else None, len(mine)) as progress:
-            builds = Precompilation(self.jobs or share, progress)
+            builds = Precompilation(self.jobs or share, progress, expected=len(mine))
             for _, order in mine:
                 builds.add_order(order)
             errors = builds.settle()

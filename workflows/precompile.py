@@ -27,11 +27,15 @@ MOST_WAITING: Final = 64  # threads that wait for an executor
 
 @attrs.define(eq=False)
 class Precompilation:
-    """Programs that are being built; leaving the `with` block waits for all of them."""
+    """Programs that are being built; leaving the `with` block waits for all of them.
+
+    `expected` is how many there will be, if that is known.
+    """
 
     jobs: int = 1
     progress: Callable[[Built], None] | None = None
     _executor: Executor | None = attrs.field(default=None, repr=False)
+    expected: int = 0
     _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
     _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
@@ -116,7 +120,7 @@ class Precompilation:
 
     def _own_workers(self) -> Workers | None:
         """Return processes for the Python passes once there are enough builds to be worth it."""
-        if self.jobs <= 1 or len(self._futures) < FEW * self.jobs:
+        if self.jobs <= 1 or max(self.expected, len(self._futures)) < FEW * self.jobs:
             return None
         if self._workers is None:
             self._workers = Workers(self.jobs)
@@ -173,8 +177,8 @@ def precompile(
         executor: where builds run instead of here: any executor of `concurrent.futures`, such as
             `dask.distributed.Client.get_executor()` or `mpi4py.futures.MPIPoolExecutor`.
         store: where results go instead of the engine's store; only for `programs`.
-        progress: told after each program; 'auto' draws a bar on a terminal and elsewhere prints a
-            line a program to standard error, None shows nothing.
+        progress: told after each program; for `programs`, 'auto' draws a bar on a terminal and
+            elsewhere prints a line a program to standard error; None shows nothing.
 
     """
     made = Precompilation(current().jobs if jobs is None else jobs, None, executor)
@@ -188,6 +192,7 @@ def precompile(
         if store is not None:
             stack.enter_context(using(attrs.evolve(engine(), store=store)))
         wanted = [order for program, static in given for order in orders_of(program, **static)]
+        made.expected = len(wanted)
         made.progress = stack.enter_context(shown(progress, len(wanted)))
         stack.enter_context(made)
         for order in wanted:

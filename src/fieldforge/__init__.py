@@ -59,6 +59,7 @@ if _TYPE_CHECKING:
     from .workflows.background import wait_for_compilation
     from .workflows.check import check
     from .workflows.collective import collective
+    from .workflows.lock_file import locking
     from .workflows.policy import policy
     from .workflows.precompile import precompile
 
@@ -103,6 +104,7 @@ __all__ = [
     "is_scalar_type",
     "is_staggered",
     "itir_python",
+    "locking",
     "ones",
     "policy",
     "precompile",
@@ -123,6 +125,7 @@ _LATE: _Final = {
     "check": ".workflows.check",
     "collective": ".workflows.collective",
     "is_scalar_type": "._core.definitions",
+    "locking": ".workflows.lock_file",
     "policy": ".workflows.policy",
     "precompile": ".workflows.precompile",
     "wait_for_compilation": ".workflows.background",
