@@ -81,6 +81,7 @@ class Collective:
     jobs: int | None = None
     progress: Progress = None
     _orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
+    _keyed: list[tuple[str | None, Order]] = attrs.field(factory=list, init=False, repr=False)
 
     def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
         """Want a program, with the arguments of its `compile`."""
@@ -130,7 +131,7 @@ class Collective:
         told += self._tell(self._build(mine))
         failed = {failure.key for failure in told}
         self._share({key: rank for key, rank in dealt.items() if key not in failed}, wanted)
-        here = [(key, order) for key, (_, order) in wanted.items() if key not in failed]
+        here = [(key, order) for key, order in self._keyed if key not in failed]
         return told + self._tell(_load(here))
 
     def _look_up(self, failures: list[Failure]) -> dict[str, tuple[Want, Order]]:
@@ -139,10 +140,13 @@ class Collective:
         if rank != 0:
             self.comm.bcast(None, root=0)
         wanted: dict[str, tuple[Want, Order]] = {}
+        self._keyed = []
         for order in self._orders:
             try:
                 found = order.look()
-                if found is not None:  # else it has no key but in this process: '_load' builds it
+                # What has no key but in this process is nobody else's: '_load' builds it.
+                self._keyed.append((found.key if found else None, order))
+                if found is not None:
                     want = Want(found.key, order.name, _size(order), bool(found.results))
                     wanted.setdefault(found.key, (want, order))
             except Exception as error:
@@ -219,14 +223,14 @@ def collective(
     return made
 
 
-def _load(orders: Sequence[tuple[str, Order]]) -> list[Failure]:
+def _load(orders: Sequence[tuple[str | None, Order]]) -> list[Failure]:
     """Take everything from the store; what got lost on the way is built."""
     failures = []
     for key, order in orders:
         try:
             order.build()
         except Exception as error:
-            failures.append(Failure(key, order.name, error))
+            failures.append(Failure(key or "", order.name, error))
     return failures
 
 

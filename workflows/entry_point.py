@@ -17,6 +17,7 @@ from .backend import Backend
 from .backends import find_backend
 from .building import summary, trace
 from .compilation_options import CompilationOptions, changed_options, grid_name
+from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
 from .static_arguments import check_names, combinations
@@ -152,9 +153,11 @@ class EntryPoint:
             self.provide(variant, provider)
         return self
 
-    def provide(self, variant: Variant, provider: Provider = None) -> None:
-        """Have one variant ready, built here if need be."""
-        self._sets[0].entry(variant, provider)
+    def provide(
+        self, variant: Variant, provider: Provider = None, used: Engine | None = None
+    ) -> None:
+        """Have one variant ready, built here if need be, by an engine or that of the process."""
+        self._sets[0].entry(variant, provider, used)
 
     def _check_compilable(self) -> None:
         if self.backend is None:

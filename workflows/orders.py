@@ -122,5 +122,5 @@ def _order(program: EntryPoint, variant: Variant, provider: Provider, used: Engi
         backend,
         variant,
         used,
-        lambda: program.provide(variant, provider),
+        lambda: program.provide(variant, provider, used),
     )

@@ -16,7 +16,7 @@ from ..runtime.settings import current
 from .executors import WorkerLostError, Workers
 from .orders import Order, orders_of
 from .progress import Built, Progress, shown
-from .request import fulfil, read_reply
+from .request import RequestError, fulfil, read_reply
 from .session import engine, using
 
 E = TypeVar("E", bound=BaseException)
@@ -136,13 +136,12 @@ class Precompilation:
                 return order.build()
         content = request.encode(results=remote is self._executor)
         try:
-            reply = read_reply(remote.submit(fulfil, content).result())
-        except WorkerLostError:
+            return order.take(read_reply(remote.submit(fulfil, content).result()))
+        except (WorkerLostError, RequestError):
             if self._is_over:
                 raise
             with self._budget:
                 return order.build()
-        return order.take(reply)
 
     def close(self) -> None:
         """Let threads and processes go once they are done."""

@@ -37,6 +37,10 @@ class WorkerError(FieldforgeError, RuntimeError):
     """Another process could not do a build, or its error could not travel."""
 
 
+class RequestError(WorkerError):
+    """A request cannot be read in another process, which lacks a module, for instance."""
+
+
 @attrs.frozen(eq=False)
 class Request:
     """The stages to run and their inputs as files; without a folder the results come back."""
@@ -97,7 +101,7 @@ def fulfil(content: bytes) -> bytes:
     try:
         request, wants_results = pickle.loads(content)
     except Exception as error:  # a module of the user that cannot be imported here, for instance
-        return _encoded(Reply(error=WorkerError(f"The request cannot be read here: {error!r}.")))
+        return _encoded(Reply(error=RequestError(f"The request cannot be read there: {error!r}.")))
     seen = Collector()
     try:
         store = Memory() if request.store is None else _disk(request.store)

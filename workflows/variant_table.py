@@ -93,13 +93,13 @@ class Variants:
         )
         return attrs.evolve(found, alike=self._alike())
 
-    def entry(self, variant: Variant, provider: Provider = None) -> Any:
+    def entry(self, variant: Variant, provider: Provider = None, used: Engine | None = None) -> Any:
         """Return the entry of a variant, built if there is none yet."""
         with self._adding:
             found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
-        return self._build(variant, engine(), provider) if found is None else found
+        return self._build(variant, used or engine(), provider) if found is None else found
 
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
