@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import attrs
 
@@ -16,6 +17,9 @@ from .orders import Order, orders_of
 from .precompile import Precompilation, named
 from .progress import Progress, shown
 from .request import pack, portable, unpack
+
+FIRST_PAUSE: Final = 0.0005  # seconds
+LONGEST_PAUSE: Final = 0.02
 
 
 class RankError(FieldforgeError, RuntimeError):
@@ -121,7 +125,7 @@ class Collective:
     def _meet(self, failures: list[Failure]) -> list[Failure]:
         """Go through all steps, each of which every rank takes; return the failures of all."""
         wanted = self._look_up(failures)
-        wants = self.comm.allgather([want for want, _ in wanted.values()])
+        wants = self._gather([want for want, _ in wanted.values()])
         told = self._tell(failures)
         if any(not failure.program for failure in told):
             return told
@@ -138,7 +142,7 @@ class Collective:
         """Look everything up; rank 0 does so first, and leaves what it learns of the compiler."""
         rank = self.comm.Get_rank()
         if rank != 0:
-            self.comm.bcast(None, root=0)
+            self._gather(None)
         wanted: dict[str, tuple[Want, Order]] = {}
         self._keyed = []
         for order in self._orders:
@@ -152,19 +156,19 @@ class Collective:
             except Exception as error:
                 failures.append(Failure("", order.name, error))
         if rank == 0:
-            self.comm.bcast(None, root=0)
+            self._gather(None)
         return wanted
 
     def _tell(self, failures: list[Failure]) -> list[Failure]:
         """Tell all ranks what failed here, and return what failed anywhere, once each."""
-        told = self.comm.allgather([portable(failure) for failure in failures])
+        told = self._gather([portable(failure) for failure in failures])
         once: dict[tuple[str, str, str], Failure] = {}
         for failure in (failure for each in told for failure in each):
             once.setdefault((failure.key, failure.program, repr(failure.error)), failure)
         return list(once.values())
 
     def _build(self, mine: Sequence[tuple[str, Order]]) -> list[Failure]:
-        hosts = self.comm.allgather(os.uname().nodename)
+        hosts = self._gather(os.uname().nodename)
         share = max(current().jobs // hosts.count(os.uname().nodename), 1)
         with shown(self.progress if self.comm.Get_rank() == 0 else None, len(mine)) as progress:
             builds = Precompilation(self.jobs or share, progress, expected=len(mine))
@@ -179,15 +183,27 @@ class Collective:
 
     def _share(self, dealt: Mapping[str, int], wanted: Mapping[str, tuple[Want, Order]]) -> None:
         """Send what some rank does not find in its own store; a shared store needs none of it."""
-        lacking = [key for key in dealt if key in wanted and not wanted[key][1].is_stored()]
-        missed = {key for each in self.comm.allgather(lacking) for key in each}
+        stores = {key: order.engine.store for key, (_, order) in wanted.items()}
+        lacking = [key for key in dealt if key in stores and stores[key].find(key) is None]
+        missed = {key for each in self._gather(lacking) for key in each}
         for key in sorted(missed):
-            root, (_, order) = dealt[key], wanted.get(key, (None, None))
+            root, store = dealt[key], stores.get(key)
             is_root = root == self.comm.Get_rank()
-            content = pack(order.engine.store, key) if is_root and order else None
+            content = pack(store, key) if is_root and store else None
             content = self.comm.bcast(content, root=root)
-            if content is not None and order is not None and not is_root:
-                unpack(order.engine.store, content)
+            if content is not None and store is not None and not is_root:
+                unpack(store, content)
+
+    def _gather(self, value: Any) -> list[Any]:
+        """Exchange values; who waits for slower ranks sleeps, as spinning takes their processor."""
+        begin = getattr(self.comm, "Ibarrier", None)
+        request = begin() if begin is not None else None
+        pause = FIRST_PAUSE
+        while request is not None and not request.Test():
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        found: list[Any] = self.comm.allgather(value)
+        return found
 
 
 def collective(

@@ -13,7 +13,7 @@ from ..cache.record import Record
 from ..cache.store import Store
 
 _DIGEST: Final = 64
-_CONTEXT: Final = 0
+_KINDS: Final = ("stage", "version", "code", "option", "environment", "input", "feeds")
 _MOST_LINES: Final = 12
 
 
@@ -48,10 +48,13 @@ def said(part: Difference) -> str:
 
     >>> said(Difference("option.fold", "True", "False"))
     "option 'fold' changed from True to False"
+    >>> said(Difference("parse.input.closure.constants.g", "float64 9.8", "float64 9.81"))
+    "input 'closure.constants.g' of stage 'parse' changed from float64 9.8 to float64 9.81"
     """
-    *before, kind, name = ("", "", *part.label.split("."))[-3:]
-    whose = f" of stage '{before[0]}'" if before and before[0] else ""
-    what = f"{kind} '{name}'{whose}" if kind else f"'{name}'{whose}"
+    words = part.label.split(".")
+    at = next((place for place, word in enumerate(words) if word in _KINDS), 0)
+    stage, kind, name = ".".join(words[:at]), words[at], ".".join(words[at + 1 :])
+    what = (f"{kind} '{name}'" if name else f"'{kind}'") + (f" of stage '{stage}'" if stage else "")
     if "\n" in f"{part.old}{part.new}":
         rows = _diff((part.old or "").splitlines(), (part.new or "").splitlines())
         return "\n".join([f"{what} changed:", *(f"    {row}" for row in rows)])
@@ -65,7 +68,7 @@ def _roots(found: tuple[Difference, ...]) -> tuple[Difference, ...]:
 
 
 def _diff(old: list[str], new: list[str]) -> Iterable[str]:
-    rows = list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
+    rows = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
     rows = [row for row in rows if not row.startswith("@@")]
     return [*rows[:_MOST_LINES], "..."] if len(rows) > _MOST_LINES else rows
 
