@@ -27,6 +27,9 @@ class Build:
         except Exception:
             self.told = True
             raise
+        except BaseException:  # Ctrl-C, say
+            _cancel_all()
+            raise
 
 
 _under_way: list[Build] = []
@@ -53,7 +56,7 @@ def wait_for_compilation() -> None:
     del _under_way[: len(waiting)]
     errors: list[Exception] = []
     for build in waiting:
-        error = build.future.exception()
+        error = _error_of(build)
         if error is None or build.told:
             continue
         build.told = True
@@ -67,6 +70,20 @@ def wait_for_compilation() -> None:
         raise errors[0]
     if errors:
         raise ExceptionGroup(f"{len(errors)} programs were not built", errors)
+
+
+def _error_of(build: Build) -> BaseException | None:
+    try:
+        return build.future.exception()
+    except BaseException:  # of the waiting, not of the build
+        _cancel_all()
+        raise
+
+
+def _cancel_all() -> None:
+    """Drop what has not begun and end the compilers of what has."""
+    for jobs in tuple(_batches):
+        _batches.pop(jobs).cancel()
 
 
 def _is_settled(build: Build) -> bool:

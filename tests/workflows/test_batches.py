@@ -247,7 +247,7 @@ wait
 """
 
 
-def start_slow_builds(tmp_path, few):
+def start_slow_builds(tmp_path, few, door="precompile"):
     """Start a script whose compilers never end, and return it once two of them run."""
     log, compiler = tmp_path / "log", tmp_path / "c++"
     compiler.write_text(SLOW.format(log=log))
@@ -256,7 +256,12 @@ def start_slow_builds(tmp_path, few):
     ending = f"""
 module.FEW = {few}
 backend = ff.cpu.with_options(cxx={str(compiler)!r})
-ff.precompile([scaled_0.with_backend(backend), scaled_1.with_backend(backend)], jobs=2)
+programs = [scaled_0.with_backend(backend), scaled_1.with_backend(backend)]
+if {door == "precompile"}:
+    ff.precompile(programs, jobs=2)
+for program in programs:
+    program.compile()
+ff.wait_for_compilation()
 """
     process = subprocess.Popen(
         [sys.executable, script(tmp_path, ending)],
@@ -282,9 +287,10 @@ def is_alive(pid):
 
 
 @pytest.mark.parametrize("few", [0, 100], ids=["workers", "threads"])
+@pytest.mark.parametrize("door", ["precompile", "compile"])
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
-def test_ctrl_c_leaves_no_compiler_and_no_file(tmp_path, few):
-    process, compilers = start_slow_builds(tmp_path, few)
+def test_ctrl_c_leaves_no_compiler_and_no_file(tmp_path, few, door):
+    process, compilers = start_slow_builds(tmp_path, few, door)
 
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
