@@ -136,7 +136,8 @@ class Precompilation:
                 return order.build()
         content = request.encode(results=remote is self._executor)
         try:
-            return order.take(read_reply(remote.submit(fulfil, content).result()))
+            reply = read_reply(remote.submit(fulfil, content).result())
+            return order.take(reply)
         except (WorkerLostError, RequestError):
             if self._is_over:
                 raise
