@@ -22,6 +22,7 @@ import attrs
 from .files import publish, read_file, scratch_folder
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
+from .known_digests import KnownDigests
 from .sealed import seal, unseal
 
 FOLDERS: Final = ("cache", "runtime", "stages", "workflows")
@@ -103,16 +104,23 @@ def read_sources(root: str, memo: str | None) -> dict[str, Source]:
     return sources
 
 
-def reach(sources: dict[str, Source], modules: Iterable[str]) -> tuple[str, ...]:
-    """Return the files that `modules` import, directly or not, and the packages around them."""
-    waiting = [path for module in modules for path in _paths(sources, module)]
-    seen = set(waiting)
+def reach(
+    sources: dict[str, Source], modules: Iterable[str], known: dict[str, list[str]] | None = None
+) -> tuple[str, ...]:
+    """Return the files that `modules` import, directly or not, and the packages around them.
+
+    `known` remembers the files of a module for the next question about the same sources.
+    """
+    found: dict[str, list[str]] = {} if known is None else known
+    waiting, seen = [tuple(modules)], set()
     while waiting:
-        for module in sources[waiting.pop()].imports:
-            for path in _paths(sources, module):
+        for module in waiting.pop():
+            if module not in found:
+                found[module] = _paths(sources, module)
+            for path in found[module]:
                 if path not in seen:
                     seen.add(path)
-                    waiting.append(path)
+                    waiting.append(sources[path].imports)
     return tuple(sorted(seen))
 
 
@@ -121,17 +129,39 @@ def _toolchain_digest(modules: tuple[str, ...], memo: str | None) -> str:
     record = _wheel_record()
     if record is not None:
         return fingerprint(("wheel", record))
+    known, wanted = _known(memo), " ".join(modules)
+    if known is not None and wanted in known.digests:
+        return known.digests[wanted]
     sources = _sources(memo)
-    names = reach(sources, modules) if modules else tuple(sources)
+    names = reach(sources, modules, _places(memo)) if modules else tuple(sources)
     if modules and not all(_paths(sources, module) for module in modules):
         names = tuple(sources)  # a module that is no file of ours: believe nothing less than all
     used = components_key({name: sources[name].digest for name in names})
-    return fingerprint(("sources", used, _loaded_code(sources, names)))
+    found = fingerprint(("sources", used, _loaded_code(sources, names)))
+    if known is not None:
+        known.add(wanted, found)
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _known(memo: str | None) -> KnownDigests | None:
+    """Return the digests of the files as they are; None while some may still be edited."""
+    stamps = list(_files(_ROOT))
+    young = min(_STARTED, time.time_ns() - _RACY)
+    if any(mtime >= young for _, (_, mtime, _) in stamps):
+        return None
+    return KnownDigests.read(f"{memo}-digests" if memo else None, stamps)
 
 
 @functools.lru_cache(maxsize=8)
 def _sources(memo: str | None) -> dict[str, Source]:
     return read_sources(_ROOT, memo)
+
+
+@functools.lru_cache(maxsize=8)
+def _places(_: str | None) -> dict[str, list[str]]:
+    """Remember the files of modules among the sources of one memo."""
+    return {}
 
 
 def _loaded_code(sources: dict[str, Source], names: Iterable[str]) -> bytes:

@@ -169,7 +169,8 @@ def _atom(value: Any) -> bytes | None:
 
 
 def _atom_text(value: str) -> bytes:
-    return _tagged(b"t", value.encode("utf-8", "surrogatepass"))
+    content = value.encode("utf-8", "surrogatepass")  # as `_tagged` does: this is most of a key
+    return b"t" + len(content).to_bytes(8, "big") + content
 
 
 def _tagged(tag: bytes, content: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import linecache
@@ -14,9 +15,10 @@ import attrs
 
 from .definition import Definition, Kind, ScanOptions
 from .errors import ArgumentError, DSLError
-from .source import SourceText, Span
+from .source import PYTHON_PARSER, SourceText, Span
 
 _LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
+_HEADER: Final = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _ABSENT: Final = object()
 
@@ -82,10 +84,10 @@ def _block(function: types.FunctionType) -> tuple[int, list[str]]:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
-    header = re.compile(rf"\s*(async\s+)?def\s+{re.escape(code.co_name)}\b")
     for number in range(code.co_firstlineno - 1, len(lines)):  # past the decorators
-        if header.match(lines[number]):
-            return number + 1, inspect.getblock(lines[number:])
+        header = _HEADER.match(lines[number])
+        if header and header[1] == code.co_name:
+            return number + 1, _first_block(lines[number:])
     place = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2)
     if lines and code.co_firstlineno <= len(lines):
         raise DSLError(
@@ -102,6 +104,45 @@ def _block(function: types.FunctionType) -> tuple[int, list[str]]:
             "file name given to 'compile'.",
         ],
     )
+
+
+def _first_block(lines: list[str]) -> list[str]:
+    """Return the lines of the function that begins with the first one, as `inspect.getblock` does.
+
+    It ends before some line that is indented as little as 'def' is: the first of these up to which
+    the lines can be parsed, as they cannot in the middle of a bracket or a string. Parsing takes
+    half the time of reading every token.
+    """
+    indent = _indent(lines[0])
+    for end in range(1, len(lines) + 1):
+        is_outside = end == len(lines) or (_indent(lines[end]) <= indent and _is_code(lines[end]))
+        last = _parsed_lines("".join(lines[:end]), indent) if is_outside else 0
+        if last:
+            inside = last  # remarks that are indented like the body belong to it
+            while last < end and (_indent(lines[last]) > indent or not lines[last].strip()):
+                last += 1
+                inside = last if lines[last - 1].strip() else inside
+            return lines[:inside]
+    return inspect.getblock(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_code(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _parsed_lines(text: str, indent: int) -> int:
+    """Return the last line of the function that the text is, 0 if the text cannot be parsed."""
+    try:
+        with PYTHON_PARSER:
+            tree = ast.parse(f"if True:\n{text}" if indent else text)
+    except SyntaxError:
+        return 0
+    last = tree.body[0].end_lineno or 0
+    return last - 1 if indent else last
 
 
 # --- names ------------------------------------------------------------------------------------

@@ -251,6 +251,11 @@ def on_change(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
+def environment_with(**changes: str) -> dict[str, str]:
+    """Return the environment of this process with changes, for a child process."""
+    return {**os.environ, **changes}
+
+
 def _tell() -> None:
     for listener in tuple(_listeners):
         listener()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from typing import Any
 
 import attrs
 
 from ..runtime.settings import current
-from .executors import pool
+from .orders import Order
+from .precompile import Precompilation
 
 
 @attrs.define(eq=False)
@@ -28,14 +27,20 @@ class Build:
         except Exception:
             self.told = True
             raise
+        except BaseException:  # Ctrl-C, say
+            _cancel_all()
+            raise
 
 
 _under_way: list[Build] = []
+_batches: dict[int, Precompilation] = {}  # by the number of jobs
 
 
-def begin(program: str, task: Callable[[], Any]) -> Build:
-    """Start a build, in a pool of as many threads as the settings allow."""
-    build = Build(program, _pool(current().jobs).submit(task))
+def begin(order: Order) -> Build:
+    """Start a build; as many go on at once as the settings allow."""
+    jobs = current().jobs
+    batch = _batches.setdefault(jobs, Precompilation(jobs))
+    build = Build(order.name, batch.add_order(order))
     _under_way[:] = [each for each in _under_way if not _is_settled(each)]
     _under_way.append(build)
     return build
@@ -51,23 +56,35 @@ def wait_for_compilation() -> None:
     del _under_way[: len(waiting)]
     errors: list[Exception] = []
     for build in waiting:
-        error = build.future.exception()
+        error = _error_of(build)
         if error is None or build.told:
             continue
         build.told = True
         if not isinstance(error, Exception):
             raise error
         errors.append(error)
+    if not _under_way:
+        for jobs in tuple(_batches):
+            _batches.pop(jobs).close()
     if len(errors) == 1:
         raise errors[0]
     if errors:
         raise ExceptionGroup(f"{len(errors)} programs were not built", errors)
 
 
+def _error_of(build: Build) -> BaseException | None:
+    try:
+        return build.future.exception()
+    except BaseException:  # of the waiting, not of the build
+        _cancel_all()
+        raise
+
+
+def _cancel_all() -> None:
+    """Drop what has not begun and end the compilers of what has."""
+    for jobs in tuple(_batches):
+        _batches.pop(jobs).cancel()
+
+
 def _is_settled(build: Build) -> bool:
     return build.future.done() and (build.told or build.future.exception() is None)
-
-
-@functools.lru_cache(maxsize=4)
-def _pool(jobs: int) -> Executor:
-    return pool(jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..runtime.definition import Definition
 from ..runtime.errors import WorkflowError
@@ -17,6 +18,7 @@ from .engine import Engine
 from .events import Warned
 from .graph import Workflow
 from .handle import Handle, Result
+from .policy import NotLoadedError, current_policy
 from .session import engine
 
 if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
@@ -26,6 +28,7 @@ ENTRY = "entry"
 OUT = "out"
 _CHECK = Workflow.chain(Check())
 _PARSE = Workflow.chain(Parse())
+_entry_flows: WeakKeyDictionary[Backend, Workflow] = WeakKeyDictionary()
 
 
 def check(definition: Definition) -> Handle:
@@ -65,13 +68,27 @@ def build(
 
     A build that takes more seconds than `budget` is told of, and goes on.
     """
-    flow = backend.workflow
-    last = _entry_stage(flow, backend)
-    results = used.run(flow, _inputs(definition, variant), until=[last], program=definition.name)
+    flow = entry_flow(backend)
+    if current_policy() == "build_only":
+        raise NotLoadedError(
+            f"'{definition.name}' is called where programs are only built.",
+            hints=["Call it outside of the block 'with policy(\"build_only\")'."],
+        )
+    results = used.run(flow, inputs_of(definition, variant), program=definition.name)
     late = excess(definition.name, results, budget)
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))
+    last = _entry_stage(flow, backend)
     return results[last].outputs[ENTRY].get()
+
+
+def entry_flow(backend: Backend) -> Workflow:
+    """Return the stages that an entry of a backend depends on."""
+    found = _entry_flows.get(backend)
+    if found is None:
+        flow = backend.workflow
+        found = _entry_flows[backend] = flow.upto(_entry_stage(flow, backend))
+    return found
 
 
 def trace(
@@ -87,14 +104,15 @@ def trace(
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
     results: dict[str, Result] = dict(
-        used.run(flow, _inputs(definition, variant), program=definition.name, deep=False)
+        used.run(flow, inputs_of(definition, variant), program=definition.name, deep=False)
     )
     late = excess(definition.name, results, budget)
     note = "" if late is None else late.message
     return make_trace(definition.name, flow.plan, results, used.store, note)
 
 
-def _inputs(definition: Definition, variant: Variant) -> Mapping[str, Any]:
+def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
+    """Return what a workflow of ours needs from outside."""
     return {"definition": definition, "variant": variant}
 
 

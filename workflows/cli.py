@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-import sys
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,15 +16,19 @@ from ..cache.memory import Memory
 from ..cache.store import Store
 from ..runtime.errors import FieldforgeError
 from . import pipelines
+from .addresses import AddressError, load_module
 from .backend import Backend
 from .backends import BACKENDS, find_backend
+from .check import changes
 from .engine import Engine
 from .entry_point import EntryPoint
 from .graph_text import show_value
 from .options import options_of
+from .orders import orders_of
 from .session import using
 
 PACKAGE = __name__.partition(".")[0]
+BUILDS = ("audit", "build", "check", "diff")
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
 
 
@@ -35,14 +37,19 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        return sorted([*super().list_commands(ctx), "cache", *(["demo"] if _has_demo() else [])])
+        own = [*super().list_commands(ctx), *BUILDS, "cache"]
+        return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; those of the demo and the store are modules of their own."""
+        """Return a command; those of the store, the demo and for batches are their own modules."""
         if cmd_name == "cache":
             from .cache_command import cache
 
             return cache
+        if cmd_name in BUILDS:
+            from . import cli_builds
+
+            return cli_builds.COMMANDS[cmd_name]
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
@@ -122,8 +129,16 @@ def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
 @backend_option
 @told
 def explain(program: str, backend: str | None) -> None:
-    """Build a program and say of each stage why it ran, or where its result was found."""
-    click.echo(_find(program, backend).trace().explain())
+    """Say what has changed since the nearest build in the store, then build it stage by stage.
+
+    That build may be of another process or another machine.
+    """
+    found = _find(program, backend)
+    for order in orders_of(found):
+        since = changes(order)
+        if since is not None and since.record is not None:
+            click.echo(f"{order.name}: {since}")
+    click.echo(found.trace().explain())
 
 
 @main.command(epilog="Example: fieldforge stages")
@@ -196,20 +211,7 @@ def _backend_of(entry: EntryPoint) -> Backend:
 
 
 def _load(where: str) -> ModuleType:
-    file = Path(where)
-    if file.suffix == ".py":
-        if not file.is_file():
-            raise click.BadParameter(f"There is no file '{where}'.")
-        sys.path.insert(0, str(file.resolve().parent))
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None, "a file that ends in .py has a spec"
-        assert spec.loader is not None, "and a loader"
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[file.stem] = module
-        spec.loader.exec_module(module)
-        return module
-    sys.path.insert(0, "")
     try:
-        return importlib.import_module(where)
-    except ModuleNotFoundError as error:
-        raise click.BadParameter(f"Module '{where}' cannot be imported: {error}.") from error
+        return load_module(where)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from error

@@ -61,7 +61,7 @@ def keep_shortcut(
         f"{name}.{port}": results[name].outputs[port].get().files()
         for name, port in shortcut.frontier
     }
-    seconds = sum(result.seconds for result in results.values() if result.outcome == "ran")
+    seconds = sum(result.build_seconds for result in results.values())
     store.keep(
         shortcut.key,
         stage=STAGE,
@@ -125,6 +125,8 @@ def _read(
     if not all(flow[name].holds(files) for name, files in stored.items()):
         return {}
     return {
-        name: Result(name, STAGE, program, key, "deep", 0.0, dict(record.components), ports)
+        name: Result(
+            name, STAGE, program, key, "deep", 0.0, dict(record.components), ports, record.seconds
+        )
         for name, ports in outputs.items()
     }

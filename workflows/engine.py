@@ -22,6 +22,7 @@ from .graph import Workflow
 from .handle import Handle, Result, given
 from .job import Desk, Job
 from .plan import Step
+from .policy import Policy, current_policy
 from .prerequisites import in_order
 
 if TYPE_CHECKING:  # most engines have no executor, and futures bring `logging` along
@@ -65,6 +66,8 @@ class Engine:
         program: str = "workflow",
         deep: bool = True,
         trust: bool = False,
+        load: bool = True,
+        policy: Policy | None = None,
     ) -> Mapping[str, Result]:
         """Run the stages that `until` depends on (all, by default) and return results by stage.
 
@@ -76,6 +79,8 @@ class Engine:
             deep: pass over stages whose end results the store has under one common record; they
                 are missing from what is returned.
             trust: believe what this engine knows of prerequisites that are the same objects.
+            load: run the stages too whose results are never stored.
+            policy: what may run; that of the innermost `policy` block if not given.
 
         """
         flow = workflow.upto(*until) if until else workflow
@@ -84,7 +89,12 @@ class Engine:
         shortcut = self._shortcut(flow, outside, program) if deep and not self.dump else None
         results: dict[str, Result] = dict(shortcut.results) if shortcut else {}
         remaining = shortcut.remaining if shortcut else flow.names
-        plan = [step for step in flow.plan if step.name in remaining]
+        may = policy or current_policy()
+        plan = [
+            step
+            for step in flow.plan
+            if step.name in remaining and (load or step.stage.cache != "never")
+        ]
 
         def work(step: Step) -> None:
             feeds = {
@@ -93,12 +103,26 @@ class Engine:
                 else outside[feed.need]
                 for feed in step.feeds
             }
-            results[step.name] = self._step(step, feeds, program, trust)
+            results[step.name] = self._step(step, feeds, program, trust, may)
 
         self._work_through(plan, work)
         if shortcut is not None and not shortcut.results:
             keep_shortcut(self.store, shortcut, results, program)
         return results
+
+    def look(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any],
+        *,
+        until: Sequence[str] = (),
+        program: str = "workflow",
+    ) -> Shortcut | None:
+        """Look a whole build up without running anything; None where there is no deep record."""
+        flow = workflow.upto(*until) if until else workflow
+        _require(flow, inputs)
+        outside = {need: given(inputs[need]) for need in flow.inputs}
+        return find_shortcut(self.store, flow, outside, program, self._desk.memo)
 
     def tell(self, event: Event) -> None:
         """Hand an event to all observers."""
@@ -124,8 +148,10 @@ class Engine:
             self.tell(Hit(program, result.name, result.key, "deep", seconds))
         return shortcut
 
-    def _step(self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool) -> Result:
-        job = Job(self._desk, step.name, step.stage, feeds, program)
+    def _step(
+        self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool, may: Policy
+    ) -> Result:
+        job = Job(self._desk, step.name, step.stage, feeds, program, may)
         result = job.result(lambda: self._earlier(step, feeds, program, trust))
         if type(step.stage).prerequisites is not Stage.prerequisites:
             self._remember(step.stage, feeds, result)

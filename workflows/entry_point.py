@@ -22,6 +22,7 @@ from .backend import Backend
 from .backends import find_backend
 from .building import summary, trace
 from .compilation_options import CompilationOptions, changed_options, grid_name
+from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
 from .static_arguments import check_names, combinations
@@ -195,8 +196,7 @@ class EntryPoint:
             static: for each static parameter the list of its values; every combination is built.
 
         """
-        self._check_compilable()
-        wanted = self._wanted(offset_provider, static)
+        wanted = self.wanted(offset_provider, static)
         if enable_jit is not None:
             self._sets[0].enable_jit = enable_jit
         self._sets[0].begin(wanted)
@@ -204,10 +204,15 @@ class EntryPoint:
 
     def build(self, offset_provider: Any = None, **static: Sequence[Any]) -> Self:
         """Build it like `compile`, but here and now, and no error if it is built already."""
-        self._check_compilable()
-        for variant, provider in self._wanted(offset_provider, static):
-            self._sets[0].entry(variant, provider, "asked for by 'build'")
+        for variant, provider in self.wanted(offset_provider, static):
+            self.provide(variant, provider)
         return self
+
+    def provide(
+        self, variant: Variant, provider: Provider = None, used: Engine | None = None
+    ) -> None:
+        """Have one variant ready, built here if need be, by an engine or that of the process."""
+        self._sets[0].entry(variant, provider, "asked for by 'build'", used)
 
     def _check_compilable(self) -> None:
         if self.backend is None:
@@ -218,10 +223,11 @@ class EntryPoint:
         if self._made.bound:
             raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
-    def _wanted(
+    def wanted(
         self, given: Any, static: Mapping[str, Sequence[Any]]
     ) -> list[tuple[Variant, Provider]]:
-        """Return every combination of static values and offset providers."""
+        """Return the variants for every combination of static values and offset providers."""
+        self._check_compilable()
         self._current()
         self._choose_static(static)
         variants = self._sets[0]

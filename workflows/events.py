@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
@@ -12,8 +15,23 @@ from ..runtime.log import get_logger
 Outcome: TypeAlias = Literal["ran", "memory", "disk", "deep"]
 
 
+def _here() -> tuple[int, int]:
+    return os.getpid(), threading.get_native_id()
+
+
+@attrs.frozen(kw_only=True)
+class Moment:
+    """When an event was told, in seconds since 1970, and by which process and thread.
+
+    It comes along when events of a worker process are handed on; equality does not ask for it.
+    """
+
+    at: float = attrs.field(factory=time.time, eq=False, repr=False)
+    place: tuple[int, int] = attrs.field(factory=_here, eq=False, repr=False)
+
+
 @attrs.frozen
-class Started:
+class Started(Moment):
     """A stage begins to run."""
 
     program: str
@@ -22,7 +40,7 @@ class Started:
 
 
 @attrs.frozen
-class Hit:
+class Hit(Moment):
     """The result of a stage was found, and where."""
 
     program: str
@@ -33,7 +51,7 @@ class Hit:
 
 
 @attrs.frozen
-class Finished:
+class Finished(Moment):
     """A stage has run."""
 
     program: str
@@ -43,7 +61,7 @@ class Finished:
 
 
 @attrs.frozen
-class Failed:
+class Failed(Moment):
     """A stage has raised an error."""
 
     program: str
@@ -54,7 +72,7 @@ class Failed:
 
 
 @attrs.frozen
-class Warned:
+class Warned(Moment):
     """Something that is no error but costs time or misses the cache."""
 
     program: str
@@ -63,7 +81,7 @@ class Warned:
 
 
 @attrs.frozen
-class Dumped:
+class Dumped(Moment):
     """The text of an artifact was written to a file."""
 
     program: str
@@ -88,7 +106,8 @@ LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
 def log_event(event: Event) -> None:
     """Write an event to the log: failures as errors, stages at debug level."""
     level = LEVELS.get(type(event), "debug")
-    getattr(get_logger(), level)(NAMES[type(event)], **attrs.asdict(event, recurse=False))
+    facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
+    getattr(get_logger(), level)(NAMES[type(event)], **facts)
 
 
 @attrs.define

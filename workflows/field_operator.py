@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from ..runtime import embedded, observation
+from ..runtime import context, observation
 from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
 from .alike import Groups, alike_on, alike_whole
@@ -41,7 +41,9 @@ class FieldOperator(EntryPoint):
     ) -> Any:
         """Write the result to `out`, whole or on `domain`; inside embedded operators return it."""
         if out is None:
-            if embedded.active():
+            if context.active():
+                from ..runtime import embedded  # what is compiled never needs it
+
                 return embedded.call_operator(self.__definition__, args, kwargs)
             raise MissingArgumentError(
                 None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
@@ -51,7 +53,7 @@ class FieldOperator(EntryPoint):
             more = {"domain": domain, "offset_provider": offset_provider, "enable_jit": enable_jit}
             self.checked(*args, out=out, **kwargs, **more)
             return None
-        if not is_native(self.backend) and not embedded.active():
+        if not is_native(self.backend) and not context.active():
             given = {"out": out, "domain": domain, "offset_provider": offset_provider}
             note(self, args, {**kwargs, **given})
         if observation.active():
@@ -71,7 +73,7 @@ class FieldOperator(EntryPoint):
         provider: Mapping[str, Any] | None,
         enable_jit: bool | None,
     ) -> None:
-        if self.backend is None or embedded.active():
+        if self.backend is None or context.active():
             self._embedded(args, kwargs, out, domain, provider)
             return
         if domain is None:
@@ -90,6 +92,8 @@ class FieldOperator(EntryPoint):
         domain: Any,
         provider: Mapping[str, Any] | None,
     ) -> None:
+        from ..runtime import embedded
+
         definition = self.__definition__
         with observation.embedded_call(self, args, kwargs, provider):
             embedded.run_operator(

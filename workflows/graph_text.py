@@ -24,24 +24,24 @@ from .plan import Edge, Nodes, chain_edges
 OPENING, CLOSING = "([{", ")]}"
 
 
-def show(nodes: Nodes, edges: Sequence[Edge]) -> str:
-    """Return one line for a chain, else one line a node."""
+def show(nodes: Nodes, edges: Sequence[Edge], whole: bool = False) -> str:
+    """Return one line for a chain, else one line a node; `whole` with the defaults of options."""
     is_named = all(name == stage.name for name, stage in nodes)
     if is_named and chain_edges(nodes) == tuple(edges):
-        return " -> ".join(show_stage(stage) for _, stage in nodes)
+        return " -> ".join(show_stage(stage, whole) for _, stage in nodes)
     rows = []
     for name, stage in nodes:
         feeds = [f"{e.need}: {e.source}.{e.port}" for e in edges if e.target == name]
-        row = f"{name} = {show_stage(stage)}"
+        row = f"{name} = {show_stage(stage, whole)}"
         rows.append(f"{row} <- {', '.join(feeds)}" if feeds else row)
     return "\n".join(rows)
 
 
-def show_stage(stage: Stage) -> str:
-    """Return a stage with the options that are not at their defaults."""
+def show_stage(stage: Stage, whole: bool = False) -> str:
+    """Return a stage with the options that are not at their defaults, or with all."""
     if is_pass(stage):
         return stage.name
-    return f"{stage.name}({_arguments(stage)})".removesuffix("()")
+    return f"{stage.name}({_arguments(stage, whole)})".removesuffix("()")
 
 
 def is_pass(stage: Stage) -> bool:
@@ -50,12 +50,12 @@ def is_pass(stage: Stage) -> bool:
     return "function" in options_of(stage) and stage.name == getattr(function, "__name__", None)
 
 
-def _arguments(value: Any) -> str:
+def _arguments(value: Any, whole: bool = False) -> str:
     shown = []
     for field in attrs.fields(type(value)):
         option = getattr(value, field.name)
         # what is not compared says where things are on this machine, not what is done
-        if field.init and field.eq and not _is_default(field, option):
+        if field.init and field.eq and (whole or not _is_default(field, option)):
             shown.append(f"{field.alias}={show_value(option)}")
     return ", ".join(shown)
 

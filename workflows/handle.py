@@ -53,7 +53,10 @@ def given(value: Any) -> Handle:
 
 @attrs.frozen(eq=False)
 class Result:
-    """What one stage gave, under which key, and how it was come by."""
+    """What one stage gave, under which key, and how it was come by.
+
+    `seconds` is how long that took here, `build_seconds` how long the stage ran, maybe elsewhere.
+    """
 
     name: str
     stage: str
@@ -63,3 +66,4 @@ class Result:
     seconds: float
     components: Mapping[str, str] = attrs.field(repr=False)
     outputs: Mapping[str, Handle] = attrs.field(repr=False)
+    build_seconds: float = 0.0

@@ -14,6 +14,7 @@ from ..runtime.errors import WorkflowError, nearest
 from .events import Outcome
 from .handle import Result
 from .plan import Step as PlanStep
+from .reasons import said
 
 HOW: Mapping[Outcome, str] = {
     "memory": "found in this process",
@@ -24,11 +25,12 @@ HOW: Mapping[Outcome, str] = {
 
 @attrs.frozen(eq=False)
 class Step:
-    """One stage of a build."""
+    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
 
     name: str
     outcome: Outcome
     seconds: float
+    build_seconds: float
     key: str
     _result: Result = attrs.field(repr=False)
     _store: Store = attrs.field(repr=False)
@@ -79,7 +81,7 @@ class Step:
             return f"{head}ran, for the first time for '{self._result.program}'."
         equal = len(self.components) - sum(part.new is not None for part in changed)
         lines = [f"{head}ran, because its key changed; {equal} parts of it are as before."]
-        return "\n".join([*lines, *(f"  {_said(part)}" for part in changed)])
+        return "\n".join([*lines, *(f"  {said(part)}" for part in changed)])
 
 
 @attrs.frozen(eq=False)
@@ -115,7 +117,8 @@ class Trace(Mapping[str, Step]):
     def __str__(self) -> str:
         width = max((len(name) for name in self), default=0)
         rows = [
-            f"{step.name:<{width}}  {step.outcome:<6}  {step.seconds * 1e3:9.2f} ms  {step.key[:8]}"
+            f"{step.name:<{width}}  {step.outcome:<6}  {_duration(step.seconds)}, "
+            f"to build {_duration(step.build_seconds)}  {step.key[:8]}"
             for step in self.values()
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
@@ -140,7 +143,19 @@ def make_trace(
 
 
 def _as_step(result: Result, store: Store) -> Step:
-    return Step(result.name, result.outcome, result.seconds, result.key, result, store)
+    return Step(
+        result.name,
+        result.outcome,
+        result.seconds,
+        result.build_seconds,
+        result.key,
+        result,
+        store,
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e3:8.2f} ms"
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:
@@ -154,16 +169,3 @@ def _nearest_other(store: Store, result: Result) -> Record | None:
         if (shared, record.created) > best:
             best, found = (shared, record.created), record
     return found
-
-
-def _said(part: Difference) -> str:
-    kind, _, name = part.label.partition(".")
-    what = f"{kind} '{name}'" if name else f"'{kind}'"
-    return f"{what} changed from {_short(part.old)} to {_short(part.new)}"
-
-
-def _short(value: str | None) -> str:
-    if value is None:
-        return "nothing"
-    is_digest = len(value) == 64 and all(letter in "0123456789abcdef" for letter in value)
-    return value[:8] if is_digest else value

@@ -18,6 +18,7 @@ from ..stages.base import Stage
 from .events import Failed, Finished, Hit, Observer, Outcome, Started, Warned
 from .handle import Handle, Result
 from .keys import input_components, is_nameless, nameless_labels, own_components
+from .policy import NotStoredError, Policy
 
 Earlier: TypeAlias = Callable[[], tuple[Result, ...]]
 
@@ -41,6 +42,7 @@ class Job:
     stage: Stage
     feeds: Mapping[str, Handle]
     program: str
+    policy: Policy = "may_build"
 
     def result(self, earlier: Earlier) -> Result:
         """Return the result: a live one, the stored one, or the one that is made now."""
@@ -80,6 +82,16 @@ class Job:
 
         return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
 
+    def _allow(self, components: Mapping[str, str]) -> None:
+        """Refuse to run a stage where everything must be stored; reading a definition is free."""
+        is_kept = self.stage.cache != "never"
+        if (
+            self.policy == "must_hit"
+            and is_kept
+            and any(handle.digest for handle in self.feeds.values())
+        ):
+            raise NotStoredError(self.program, self.name, self.stage.name, components)
+
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
         began = time.perf_counter()
         record = self.desk.store.find(key)
@@ -93,7 +105,8 @@ class Job:
         handles = {port: self._lazy(record, port, earlier) for port in self.stage.provides}
         seconds = time.perf_counter() - began
         self.desk.tell(Hit(self.program, self.name, key, "disk", seconds))
-        return self._as_result(components, key, "disk", seconds, handles)
+        found = self._as_result(components, key, "disk", seconds, handles)
+        return attrs.evolve(found, build_seconds=record.seconds)
 
     def _lazy(self, record: Record, port: str, earlier: Earlier) -> Handle:
         """Decode on demand; what turns out to be damaged by then is made again."""
@@ -125,6 +138,7 @@ class Job:
         self, components: Mapping[str, str], key: str, earlier: Earlier
     ) -> tuple[Result, Mapping[str, Files]]:
         """Run the stage; the files of its outputs are made once, for digest and store."""
+        self._allow(components)
         inputs = {need: handle.get() for need, handle in self.feeds.items()}
         if type(self.stage).prerequisites is not Stage.prerequisites:
             inputs["earlier"] = tuple(
@@ -181,7 +195,15 @@ class Job:
     ) -> Result:
         ports = {port: handles[port] for port in self.stage.provides}
         return Result(
-            self.name, self.stage.name, self.program, key, outcome, seconds, components, ports
+            self.name,
+            self.stage.name,
+            self.program,
+            key,
+            outcome,
+            seconds,
+            components,
+            ports,
+            seconds,
         )
 
 

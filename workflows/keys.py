@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from weakref import ref
 
 import attrs
 
@@ -18,6 +19,8 @@ from .handle import Handle
 
 NAMELESS: Final = "nameless:"
 _PLAIN: Final = (bool, int, float, str, type(None))
+# By identity: options such as 1 and True are equal, and are not the same.
+_settled: dict[int, tuple[ref[Stage], str | None, dict[str, str]]] = {}
 _nameless: list[Any] = []  # keeps what has no digest alive, so that its number stays its own
 
 
@@ -26,13 +29,26 @@ def own_components(stage: Stage, memo: str | None = None) -> dict[str, str]:
 
     `memo` is a file that remembers digests of our own sources between processes.
     """
+    known = _settled.get(id(stage))
+    if known is None or known[0]() is not stage or known[1] != memo:
+        parts = _settled_parts(stage, memo)
+        if hasattr(stage, "__weakref__"):
+            place = id(stage)
+            held = ref(stage, lambda _: _settled.pop(place, None))
+            _settled[place] = held, memo, parts
+    else:
+        parts = known[2]
+    around = {f"environment.{label}": value for label, value in stage.environment().items()}
+    return {**parts, **around}
+
+
+def _settled_parts(stage: Stage, memo: str | None) -> dict[str, str]:
+    """Return what cannot change as long as the stage is there: its code and its options."""
     parts = {"stage": stage.name, "version": stage.version, "code": _code(stage, memo)}
     kind: Any = type(stage)
     for field in attrs.fields(kind) if attrs.has(kind) else ():
         if field.eq:
             parts[f"option.{field.name}"] = _spelling(getattr(stage, field.name))
-    for label, value in stage.environment().items():
-        parts[f"environment.{label}"] = value
     return parts
 
 

@@ -1,4 +1,4 @@
-"""The stages of the recipes in a row; imported when the first program is built, not before."""
+"""The stages of the recipes in a row."""
 
 from __future__ import annotations
 

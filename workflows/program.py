@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
-from ..runtime import _core, embedded, observation, settings
+from ..runtime import _core, observation, settings
 from ..runtime.compiled import reject
 from ..runtime.errors import ArgumentError, nearest
 from .bound_program import BoundProgram
@@ -162,6 +162,8 @@ class PythonProgram(Program):
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.backend is None:
+            from ..runtime import embedded  # what is compiled never needs it
+
             embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
@@ -177,6 +179,8 @@ class PythonProgram(Program):
             if self.backend is not None:
                 self._calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
                 return
+            from ..runtime import embedded
+
             with observation.embedded_call(self, args, kwargs, provider):
                 embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
 

@@ -1,7 +1,6 @@
 """The backends: functions with keyword options that return a `Backend`.
 
-The stages behind `parse` are imported when a workflow is first looked at, which
-keeps a third of the package out of `import fieldforge`.
+A workflow is made when it is first looked at: settings may change until then.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from typing import Any
 
 from ..runtime.allocator import CPUAllocator
 from ..runtime.errors import OptionError
+from . import pipelines
 from .backend import Backend
 from .graph import Workflow
 
@@ -42,8 +42,6 @@ def reference(**options: Any) -> Backend:
 
 def registry() -> dict[str, Any]:
     """Return what `Workflow.parse` needs to read the text of our own workflows."""
-    from . import pipelines
-
     return pipelines.registry()
 
 
@@ -57,14 +55,10 @@ def read_workflow(text: str, **more: Any) -> Workflow:
 
 
 def _cpu() -> Workflow:
-    from . import pipelines
-
     return pipelines.cpu()
 
 
 def _dace() -> Workflow:
-    from . import pipelines
-
     return pipelines.dace()
 
 
@@ -75,6 +69,4 @@ def _gpu() -> Workflow:
 
 
 def _reference() -> Workflow:
-    from . import pipelines
-
     return pipelines.reference()

@@ -18,6 +18,7 @@ from ..stages.parse.summary import Summary
 from .alike import Groups, alike_outputs, all_alike
 from .backend import Backend
 from .building import OUT, build, call_parameters, summary
+from .dry_run import note
 from .engine import Engine
 from .session import engine
 from .static_arguments import Static, spelled
@@ -106,27 +107,41 @@ class Variants:
         )
         return attrs.evolve(found, alike=self._alike())
 
-    def entry(self, variant: Variant, provider: Provider = None, reason: str = "") -> Any:
+    def entry(
+        self,
+        variant: Variant,
+        provider: Provider = None,
+        reason: str = "",
+        used: Engine | None = None,
+    ) -> Any:
         """Return the entry of a variant, built if there is none yet; a call gives no reason."""
         with self._adding:
             found = self.table.get(variant)
         if found is None and variant in self._under_way:
             found = self._awaited(variant)
-        return self._build(variant, engine(), provider, reason) if found is None else found
+        if found is not None:
+            return found
+        return self._build(variant, used or engine(), provider, reason)
 
     def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
         """Start to build variants; those that are there or under way already are an error."""
         from . import background
+        from .orders import Order
 
-        wanted, used, name = list(wanted), engine(), self.source().name
+        assert self.backend is not None, "embedded functions are not built"
+        wanted, used, definition = list(wanted), engine(), self.source()
+        name = definition.name
         for variant, _ in wanted:
             if variant in self:
                 raise ValueError(
                     f"'{name}' is compiled already for {described(variant) or 'any arguments'}."
                 )
         for variant, provider in wanted:
+            if note(definition, self.backend, variant):
+                continue
             task = _Task(self, variant, used, provider)
-            self._under_way[variant] = background.begin(name, task)
+            order = Order(definition, self.backend, variant, used, task)
+            self._under_way[variant] = background.begin(order)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Build what a call needs and return it; the call is then tried again.
@@ -187,6 +202,7 @@ class Variants:
         assert self.backend is not None, "embedded functions are not built"
         self.source()  # may notice that it has changed
         age, definition = self._age, self.source()
+        note(definition, self.backend, variant)
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(definition, self.backend, provider, static, variant)

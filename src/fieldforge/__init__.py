@@ -59,6 +59,10 @@ if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
     from .workflows.background import wait_for_compilation
+    from .workflows.check import check
+    from .workflows.collective import collective
+    from .workflows.lock_file import locking
+    from .workflows.policy import policy
     from .workflows.precompile import precompile
 
 __version__ = "0.1.0"
@@ -86,6 +90,8 @@ __all__ = [
     "as_connectivity",
     "as_field",
     "as_non_staggered",
+    "check",
+    "collective",
     "cpu",
     "dace_cpu",
     "domain",
@@ -100,7 +106,9 @@ __all__ = [
     "is_scalar_type",
     "is_staggered",
     "itir_python",
+    "locking",
     "ones",
+    "policy",
     "precompile",
     "program",
     "recipes",
@@ -119,7 +127,11 @@ __all__ = [
 
 _LATE: _Final = {
     "CUPY_DEVICE_TYPE": "._core.definitions",
+    "check": ".workflows.check",
+    "collective": ".workflows.collective",
     "is_scalar_type": "._core.definitions",
+    "locking": ".workflows.lock_file",
+    "policy": ".workflows.policy",
     "precompile": ".workflows.precompile",
     "wait_for_compilation": ".workflows.background",
 }

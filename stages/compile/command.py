@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ...cache.files import keep_note
 from ...cache.scratch import build_folder
 from ...runtime.errors import LAST_LINES, CompilationError
 from .headers import headers_of
+from .running import run_compiler
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
 
@@ -53,11 +53,7 @@ def compile_source(
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
                  SOURCE]  # fmt: skip
         try:
-            done = subprocess.run(
-                words, cwd=directory, env={**environment, "LC_ALL": "C", "TMPDIR": directory},
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                check=False,
-            )  # fmt: skip
+            done = run_compiler(words, directory, environment)
         except OSError as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' cannot be run: {error.strerror or error}.",

@@ -37,6 +37,15 @@ def built(text: str, path: Path, disk: Disk) -> dict[str, str]:
         ("comment", lambda t: t.replace("    lap = lap", "    # the same\n    lap = lap"), True),
         ("spaces", lambda text: text.replace("coeff * (", "coeff  *  ("), True),
         ("docstring", lambda text: text.replace("Return u minus", "u minus"), True),
+        ("blank lines", lambda t: t.replace("    flx = flux_i", "\n\n    flx = flux_i"), True),
+        ("brackets", lambda t: t.replace("return u - coeff * (", "return u - (coeff) * ("), True),
+        (
+            "a broken line",
+            lambda t: t.replace("+ fly - fly(J - 1))", "\n + fly - fly(J - 1))"),
+            True,
+        ),
+        ("a number written otherwise", lambda t: t.replace("wpfloat(4.0)", "wpfloat(4.00)"), True),
+        ("a remark after the code", lambda t: t.replace("out=out)", "out=out)  # done"), True),
         ("moved down", lambda text: "# a new header\n" * 9 + text, False),
     ],
 )

@@ -1,12 +1,13 @@
 """A decorated function as a value: text, closure, annotations."""
 
 import functools
+import inspect
 import linecache
 import types
 
 import pytest
 
-from fieldforge.runtime.capture import capture, recapture
+from fieldforge.runtime.capture import _first_block, capture, recapture
 from fieldforge.runtime.definition import ScanOptions
 from fieldforge.runtime.errors import ArgumentError, DSLError
 
@@ -172,3 +173,44 @@ def test_a_lambda_is_refused():
 def test_what_is_no_python_function_is_refused(thing):
     with pytest.raises(ArgumentError, match="A field operator is made of a Python function"):
         capture(thing, "field_operator")
+
+
+BLOCKS = '''\
+def with_a_remark_in_the_middle(x):
+    y = x
+# a remark that stands left of the body
+    return (y
+)
+
+# after it
+def with_a_string():
+    """
+# in a string
+"""
+    # a remark of the body
+
+# a remark after it
+class Outer:
+    def method(self):
+        return """
+  z"""
+    # a remark of the class
+    def short(self): return 1
+    def long(
+        self,
+    ): \\
+        return 3
+def last():
+    s = """
+# x"""
+'''
+
+
+def test_a_block_ends_where_the_tokens_say():
+    lines = BLOCKS.splitlines(keepends=True)
+    headers = [number for number, line in enumerate(lines) if line.lstrip().startswith("def ")]
+
+    found = [_first_block(lines[number:]) for number in headers]
+
+    assert len(found) == 6
+    assert found == [inspect.getblock(lines[number:]) for number in headers]

@@ -1,0 +1,111 @@
+"""Four ranks build programs once, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+RANKS = 4
+JOB = Path(__file__).with_name("job.py")
+NAMES = [f"sum_{number}" for number in range(4)]
+
+pytestmark = [
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(
+        shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None,
+        reason="MPI is not installed",
+    ),
+]
+
+
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+SCENARIOS = ("plain", "plain-again", "apart", "differ", "fails", "raises", "dies", "late", "lost")
+
+
+def start(folder, *scenarios):
+    """Run a job; one that hangs is a failure."""
+    words = ["mpirun", "-n", str(RANKS), sys.executable, str(JOB), str(folder), *scenarios]
+    return subprocess.run(
+        words,
+        env=os.environ | ENVIRONMENT,
+        timeout=200,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """Return what the ranks of one job said, by scenario."""
+    folder = tmp_path_factory.mktemp("job")
+    done = start(folder, *SCENARIOS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {
+        scenario: [
+            json.loads(
+                (folder / scenario.removesuffix("-again") / f"{scenario}{rank}.json").read_text()
+            )
+            for rank in range(RANKS)
+        ]
+        for scenario in SCENARIOS
+    }
+
+
+def compiled(ranks):
+    return Counter(name for each in ranks for name in each["compiled"])
+
+
+@pytest.mark.parametrize("stores", ["plain", "apart"])
+def test_every_program_is_built_once_in_the_job_and_is_there_on_every_rank(said, stores):
+    assert compiled(said[stores]) == dict.fromkeys(NAMES, 1)
+    assert [len(each["compiled"]) for each in said[stores]] == [1] * RANKS
+    assert [(each["missing"], each["errors"]) for each in said[stores]] == [([], [])] * RANKS
+
+
+def test_what_is_in_the_store_is_built_by_nobody(said):
+    assert compiled(said["plain-again"]) == {}
+
+
+def test_programs_that_differ_between_ranks_are_built_by_those_who_want_them(said):
+    expected = dict.fromkeys(NAMES[:-1], 1) | {f"sum_{100 + rank}": 1 for rank in range(RANKS)}
+    assert compiled(said["differ"]) == expected
+    assert [each["missing"] for each in said["differ"]] == [[]] * RANKS
+
+
+@pytest.mark.parametrize(
+    ("scenario", "error"),
+    [("fails", "CompilationError"), ("dies", "CompilationError"), ("raises", "ValueError")],
+)
+def test_an_error_is_raised_on_all_ranks_and_the_rest_is_built(said, scenario, error):
+    expected = [f"{error} While compiling 'sum_2'."]
+    assert [each["errors"] for each in said[scenario]] == [expected] * RANKS
+    assert [each["missing"] for each in said[scenario]] == [["sum_2"]] * RANKS
+
+
+def test_ranks_wait_for_one_that_comes_late(said):
+    assert compiled(said["late"]) == dict.fromkeys(NAMES, 1)
+    assert [each["errors"] for each in said["late"]] == [[]] * RANKS
+
+
+def test_a_rank_that_fails_before_building_is_no_hang_for_the_others(said):
+    assert said["lost"][1]["errors"] == ["KeyError('mine')"]
+    others = [each["errors"] for each in said["lost"] if each["rank"] != 1]
+    assert others == [["RankError "]] * (RANKS - 1)
+
+
+def test_a_rank_that_is_killed_ends_the_job(tmp_path):
+    assert start(tmp_path, "end").returncode != 0

@@ -1,0 +1,58 @@
+"""Show how far many builds are: a bar on a terminal, elsewhere a line a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+
+@attrs.frozen
+class Built:
+    """One of many programs is done; `error` says how it failed."""
+
+    program: str
+    done: int
+    total: int
+    error: BaseException | None = None
+
+
+Observe: TypeAlias = Callable[[Built], None]
+Progress: TypeAlias = Observe | Literal["auto"] | None
+
+
+@contextmanager
+def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
+    """Give the observer that was asked for; 'auto' draws a bar on a terminal, else prints lines."""
+    if progress != "auto":
+        yield progress
+        return
+    if not sys.stderr.isatty():
+        yield tell_lines
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("building"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task: Any = bar.add_task("building", total=total, last="")
+
+        def show(built: Built) -> None:
+            if built.error is not None:
+                bar.console.print(f"[red]failed[/red] {built.program}")
+            bar.update(task, completed=built.done, total=built.total, last=built.program)
+
+        yield show
+
+
+def tell_lines(built: Built) -> None:
+    """Print one line a program, for logs and batch jobs."""
+    state = "built" if built.error is None else f"failed: {type(built.error).__name__}"
+    width = len(str(built.total))
+    print(f"[{built.done:>{width}}/{built.total}] {built.program}: {state}", file=sys.stderr)  # noqa: T201
