@@ -56,7 +56,7 @@ faults: $(STAMP)  ## the long tier of the fault tests: kills, crashes, errors, f
 	$(BIN)/python -m tests.faults.holders 500 --processes 32 --holds 1000
 	$(BIN)/python -m tests.faults.loaded 1000
 	$(BIN)/python -m tests.faults.meddling
-	$(BIN)/python -m tests.faults.errors --all
+	$(BIN)/python -m tests.faults.errors --all --jobs $$(nproc)
 	FIELDFORGE_TEST_ROUNDS=$$(($(ROUNDS) / 20)) $(BIN)/pytest -q -n 0 tests/cache/test_model.py --timeout 7200
 
 # The model is not ours: it has an environment of its own, without the toolchain it was written for.

@@ -11,6 +11,7 @@ import argparse
 import errno
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -41,7 +42,7 @@ class Report:
         return "\n".join([*lines, *self.faults[:20]])
 
 
-def run(folder: Path, everything: bool, step: int = 1) -> Report:
+def run(folder: Path, everything: bool, step: int = 1, first: int = 1) -> Report:
     settings, report = use(folder), Report()
     injector = Injector()
     with compiled_once():
@@ -49,7 +50,7 @@ def run(folder: Path, everything: bool, step: int = 1) -> Report:
         keep(Disk(settings.cache_dir), OLD)
         with injector.installed():
             for state in ("warm", "stages", "cold"):
-                at, total = 1, 1
+                at, total = first, first
                 while at <= total:
                     causes = CAUSES if everything or state == "warm" else [CAUSES[at % len(CAUSES)]]
                     total = max(total, _meet(settings, state, at, causes, injector, report))
@@ -110,14 +111,26 @@ def _prepare(settings: Settings, state: str) -> None:
             os.unlink(root / "v1/act" / record.key[:2] / record.key)
 
 
+def _share(jobs: int, everything: bool, step: int) -> int:
+    """Let several processes take every n-th call each; return how many of them met a fault."""
+    command = [sys.executable, "-m", __spec__.name, *(["--all"] if everything else [])]
+    places = [["--step", str(step * jobs), "--first", str(1 + step * job)] for job in range(jobs)]
+    processes = [subprocess.Popen([*command, *place]) for place in places]
+    return sum(process.wait() != 0 for process in processes)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every cause at every call, cold too")
     parser.add_argument("--step", type=int, default=1, help="only every n-th call")
+    parser.add_argument("--first", type=int, default=1, help="begin with this call")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the calls")
     args = parser.parse_args()
+    if args.jobs > 1:
+        return _share(args.jobs, args.all, args.step)
     folder = Path(tempfile.mkdtemp(prefix="fieldforge-errors-"))
     try:
-        report = run(folder, args.all, args.step)
+        report = run(folder, args.all, args.step, args.first)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sys.stdout.write(f"{report.text}\n")
