@@ -151,7 +151,10 @@ def test_a_pipe_in_place_of_a_lock_is_not_waited_for(path):
 
 
 def test_a_holder_whose_child_lives_on_is_replaced(path, events, tmp_path):
-    script = HOLD.replace("time.sleep(60)", "__import__('os').fork(); time.sleep(60)")
+    forking = (
+        "    if __import__('os').fork():\n        print"  # the parent tells, with a child there
+    )
+    script = HOLD.replace("    print", forking)
     process = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE,
                                start_new_session=True)  # fmt: skip
     assert process.stdout is not None

@@ -228,6 +228,9 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.inline", ("%1",)),
     ("codegen.stream_from", 0),
     ("codegen.jam", False),
+    ("codegen.prefetch", False),
+    ("codegen.unswitch", False),
+    ("codegen.mathematics", "library"),
     *(
         ("target", attrs.evolve(Target(isa="x86-64-v2"), **change))
         for change in (
