@@ -21,6 +21,8 @@ import numpy as np
 from ..runtime.dimension import Dimension
 from .functions import describe, has_global_name, home, is_ours
 
+_SHORT: Final = 2048  # bytes of a file that travels in its record
+
 Part: TypeAlias = tuple[str, Any]  # how a person reaches it, and the value
 
 
@@ -81,12 +83,23 @@ def artifact_digest(files: Mapping[str, bytes]) -> str:
 
 def rows_digest(rows: Iterable[tuple[str, str]]) -> str:
     """Digest an artifact of which the SHA-256 of every file is known already."""
-    codes = [_atom_text(name) + _atom_text(digest) for name, digest in sorted(rows)]
+    return _rows_digest(tuple(sorted(rows)))
+
+
+@functools.lru_cache(maxsize=1024)  # who makes a record, checks it and hands it on all ask
+def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
+    codes = [_atom_text(name) + _atom_text(digest) for name, digest in rows]
     return _digest(b"fieldforge.artifact.1", codes)
 
 
 def sha256(content: bytes) -> str:
     """Digest bytes as they are."""
+    is_short = type(content) is bytes and len(content) <= _SHORT
+    return _sha256_of_short(content) if is_short else hashlib.sha256(content).hexdigest()
+
+
+@functools.lru_cache(maxsize=1024)
+def _sha256_of_short(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
