@@ -61,7 +61,7 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
     ]
     if not pieces:
         dims = replaced(value.domain.dims, {table.codomain: table.domain.dims})
-        return nothing(dims, value.dtype.dtype)
+        return nothing(dims, value.dtype.dtype, value.domain, table.domain)
     return assembled(pieces)
 
 
@@ -135,7 +135,7 @@ def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
                 pieces.append(piece)
     if not pieces:
         dims = in_canonical_order((*value.domain.dims, *by.domain.dims))
-        return nothing(dims, value.dtype.dtype)
+        return nothing(dims, value.dtype.dtype, value.domain, by.domain)
     return assembled(pieces)
 
 

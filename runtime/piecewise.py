@@ -17,7 +17,7 @@ import numpy as np
 from . import field as plain
 from . import operations
 from .alignment import reordered, view_on
-from .dimension import Dimension, NamedIndex, in_canonical_order
+from .dimension import Dimension, DimensionKind, NamedIndex, in_canonical_order
 from .domain import Domain
 from .dtype import DType
 from .errors import EmbeddedExecutionError, IndexOutOfBounds
@@ -270,9 +270,10 @@ def _on(part: Any, box: Domain) -> Any:
     return narrowed(part.field, box) if isinstance(part, Piece) else part
 
 
-def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any]) -> Field:
-    """Return a field without a single point."""
-    box = Domain(*((dim, UnitRange(0, 0)) for dim in dims))
+def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> Field:
+    """Return a field without a single point; the slots of neighbours are those of the `given`."""
+    slots = {dim: own for box in given for dim, own in box if dim.kind is DimensionKind.LOCAL}
+    box = Domain(*((dim, slots.get(dim, UnitRange(0, 0))) for dim in dims))
     made = make(np.zeros(box.shape, dtype), box)
     assert isinstance(made, Field)  # the box is finite
     return made
@@ -287,4 +288,4 @@ def _empty(op: str, operands: Sequence[Any], dtype: str | None) -> Field:
         for operand in operands
     ]
     kind = np.dtype(dtype) if dtype else operations.apply(op, *samples).dtype
-    return nothing(dims, kind)
+    return nothing(dims, kind, *(field.domain for field in fields))
