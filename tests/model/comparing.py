@@ -19,6 +19,7 @@ from fieldforge.workflows.building import parsed
 from .inputs import Arguments, bounds, draw, written
 
 COMPILED: Final = ff.recipes.cpu(numerics="strict")
+INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel
 _INEXACT: Final = frozenset({*dataflow.MATH, "pow"}) - {"sqrt", "floor", "ceil", "trunc"}
@@ -62,7 +63,7 @@ def differences(entry: Any, tables: Any, mesh: Mapping[str, int], seed: int) -> 
     """Compare every field of every other way to run with embedded execution."""
     meant = _fields_after(_by(None, tables), entry, draw(entry, mesh, seed))
     ways = {
-        "interpreted": _by(ff.reference, tables),
+        "interpreted": _by(INTERPRETED, tables),
         "compiled": _by(COMPILED, tables),
     }
     if entry.__definition__.kind == "program" and seed < 2:  # every set of sizes is a build
