@@ -19,6 +19,7 @@ from .streaming import SMALLEST
 SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
+_SHORT: Final = 16  # bytes of a register
 _LONG: Final = 25  # additions that take as long as a function
 
 
@@ -149,6 +150,7 @@ def _lanes(names: Names, nest: Nest) -> int:
     """Return how many points a strip has: a register of the smallest numbers.
 
     Functions are long chains of operations: those of a second register hide behind the first one's.
+    Where registers are short, a strip is a line.
     """
     touched = [row.buffer for row in nest.body if isinstance(row, Load | Store)]
     dims = {nest.loops[-1].range.dim}
@@ -158,4 +160,5 @@ def _lanes(names: Names, nest: Nest) -> int:
         if dims.intersection(names.by_name[name].dims)
     ]
     chains = any(isinstance(row, Compute) and operations(row.op) >= _LONG for row in nest.body)
-    return max(1, (1 + chains) * names.limits.vector_bytes // min(sizes, default=8))
+    width = names.limits.vector_bytes if names.limits.vector_bytes > _SHORT else LINE
+    return max(1, (1 + chains) * width // min(sizes, default=8))
