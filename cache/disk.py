@@ -25,7 +25,7 @@ from .faults import Faults
 from .files import publish, read_file, scratch_folder, set_aside, sweep
 from .fingerprint import artifact_digest
 from .locks import BuildLock
-from .record import File, Output, Record, is_content, is_key, parse_record
+from .record import File, Output, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError
 from .shelves import Shelves, size_of
 from .store import Files, OnEvent, Stats, ignore, make_record
@@ -104,16 +104,7 @@ class Disk:
 
     def read(self, record: Record, port: str) -> Files | None:
         """Return the files at `port`, verified; None when one is missing or damaged."""
-        output = record.output(port)
-        if output is None:
-            return None
-        files = {}
-        for file in output.files:
-            content = file.inline if file.inline is not None else self._content(file)
-            if content is None:
-                return None
-            files[file.name] = content
-        return files
+        return files_at(record, port, self._content)
 
     def keep(
         self,

@@ -21,7 +21,7 @@ import numpy as np
 from ..runtime.dimension import Dimension
 from .functions import describe, has_global_name, home, is_ours
 
-_SHORT: Final = 2048  # bytes of a file that travels in its record
+SHORT: Final = 2048  # bytes of a file whose digest is remembered
 
 Part: TypeAlias = tuple[str, Any]  # how a person reaches it, and the value
 
@@ -94,7 +94,7 @@ def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
 
 def sha256(content: bytes) -> str:
     """Digest bytes as they are."""
-    is_short = type(content) is bytes and len(content) <= _SHORT
+    is_short = type(content) is bytes and len(content) <= SHORT
     return _sha256_of_short(content) if is_short else hashlib.sha256(content).hexdigest()
 
 

@@ -20,7 +20,7 @@ from ..runtime.errors import CompilationError, StoreError, StorePermissionError
 from .faults import Faults
 from .layered import Layered
 from .memory import Memory
-from .record import Record, is_content, is_key, parse_record
+from .record import File, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError, seal, unseal
 from .store import Files, OnEvent, Stats, Store, ignore, make_record
 
@@ -84,16 +84,7 @@ class Pack:
 
     def read(self, record: Record, port: str) -> Files | None:
         """Return the files at `port`, verified."""
-        output = record.output(port)
-        if output is None:
-            return None
-        files = {}
-        for file in output.files:
-            content = file.inline if file.inline is not None else self.blob(file.sha256)
-            if content is None or not is_content(file, content):
-                return None
-            files[file.name] = content
-        return files
+        return files_at(record, port, self._content)
 
     def keep(
         self,
@@ -150,6 +141,10 @@ class Pack:
         blobs = sum(name.startswith("cas/") for name in self._names)
         size = os.path.getsize(self._file) if self._names else 0
         return Stats(records=records, blobs=blobs, size=size, **self._faults.counts)
+
+    def _content(self, file: File) -> bytes | None:
+        content = self.blob(file.sha256)
+        return content if content is not None and is_content(file, content) else None
 
     def _load(self, key: str) -> Record | None:
         content = self._bytes(f"act/{key}")

@@ -11,15 +11,15 @@ import base64
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import attrs
 
-from .fingerprint import rows_digest, sha256
+from .fingerprint import SHORT, rows_digest, sha256
 from .sealed import seal, unseal
 
-INLINE: Final = 2048  # bytes; a smaller file travels inside the record and saves an inode
+INLINE: Final = SHORT  # bytes; a smaller file travels inside the record and saves an inode
 _KIND: Final = "fieldforge-record-2"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -138,6 +138,25 @@ class Record:
 def is_key(value: Any) -> bool:
     """Tell whether `value` may be part of a path as a key or digest."""
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def files_at(
+    record: Record, port: str, content_of: Callable[[File], bytes | None]
+) -> dict[str, bytes] | None:
+    """Return the files at a port, None when one is missing or damaged.
+
+    `content_of` gives the verified content of a file that does not travel inside the record.
+    """
+    output = record.output(port)
+    if output is None:
+        return None
+    files = {}
+    for file in output.files:
+        content = file.inline if file.inline is not None else content_of(file)
+        if content is None:
+            return None
+        files[file.name] = content
+    return files
 
 
 def is_content(file: File, content: bytes) -> bool:

@@ -15,7 +15,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
 }  # fmt: skip
 _DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 110}
 _CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
-_TRANSCENDENTAL: Final = 25
+TRANSCENDENTAL: Final = 25
 _GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away
 _COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
@@ -28,7 +28,7 @@ def operations(op: str) -> int:
     """
     if op in _DIVISIONS:
         return _DIVISIONS[op]
-    return _TRANSCENDENTAL if op in dataflow.MATH and op not in _CHEAP else 1
+    return TRANSCENDENTAL if op in dataflow.MATH and op not in _CHEAP else 1
 
 
 def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float]:

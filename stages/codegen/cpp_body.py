@@ -77,7 +77,9 @@ class BodyText:
 
     def is_usual(self) -> str:
         """Return the test that all conditions have their usual values."""
-        return " && ".join(f"{'' if value else '!'}v{row}" for row, value in self.nest.usual)
+        return " && ".join(
+            f"{'' if value else '!'}{self._name(row)}" for row, value in self.nest.usual
+        )
 
     def states(self, indent: str) -> Iterator[str]:
         """Define the states of a scan before its loop."""

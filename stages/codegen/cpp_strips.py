@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..ir.loops import Compute, Load, Nest, Store
-from .costs import ITEMSIZES, operations
+from .costs import ITEMSIZES, TRANSCENDENTAL, operations
 from .cpp_body import BodyText
 from .cpp_names import Names, stored_type
 from .streaming import SMALLEST
@@ -20,7 +20,6 @@ SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SHORT: Final = 16  # bytes of a register
-_LONG: Final = 25  # additions that take as long as a function
 
 
 def stream_function(vector_bytes: int) -> str:
@@ -152,13 +151,11 @@ def _lanes(names: Names, nest: Nest) -> int:
     Functions are long chains of operations: those of a second register hide behind the first one's.
     Where registers are short, a strip is a line.
     """
-    touched = [row.buffer for row in nest.body if isinstance(row, Load | Store)]
-    dims = {nest.loops[-1].range.dim}
-    sizes = [
-        max(SMALLEST, ITEMSIZES[names.by_name[name].dtype])
-        for name in touched
-        if dims.intersection(names.by_name[name].dims)
-    ]
-    chains = any(isinstance(row, Compute) and operations(row.op) >= _LONG for row in nest.body)
+    touched = [names.by_name[row.buffer] for row in nest.body if isinstance(row, Load | Store)]
+    inner = nest.loops[-1].range.dim
+    sizes = [max(SMALLEST, ITEMSIZES[each.dtype]) for each in touched if inner in each.dims]
+    chains = any(
+        isinstance(row, Compute) and operations(row.op) >= TRANSCENDENTAL for row in nest.body
+    )
     width = names.limits.vector_bytes if names.limits.vector_bytes > _SHORT else LINE
     return max(1, (1 + chains) * width // min(sizes, default=8))

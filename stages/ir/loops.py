@@ -103,11 +103,6 @@ class Load(Instruction):
         named = tuple(row for row in self.rows if row is not None)
         return named if self.when is None else (*named, self.when)
 
-    @property
-    def is_here(self) -> bool:
-        """Whether the element is the one at the current indices."""
-        return not any(self.offsets) and all(row is None for row in self.rows)
-
 
 @attrs.frozen(kw_only=True)
 class Constant(Instruction):
