@@ -113,7 +113,7 @@ class Plan:
     """Everything the native core needs to call one compiled variant of a program.
 
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
-    to fit.
+    to fit, `ranges` are those that must be (argument, axis, start, stop).
     """
 
     program: str
@@ -124,6 +124,7 @@ class Plan:
     workspace: Code = (Word("const"),)
     backend: str = "cpu"
     alike: tuple[tuple[int, int, int, int], ...] = ()
+    ranges: tuple[tuple[int, int, int, int], ...] = ()
     abi: int = ABI_VERSION
 
 
@@ -165,6 +166,10 @@ def _lines(plan: Plan) -> Iterator[str]:
         one, two = plan.arguments[first], plan.arguments[second]
         along = one.dims[axis].value
         yield f"{'fits where':<12} {one.name} and {two.name} have one range along {along}"
+    for place, axis, start, stop in plan.ranges:
+        argument = plan.arguments[place]
+        along = argument.dims[axis].value
+        yield f"{'fits where':<12} {argument.name} has the range {start}:{stop} along {along}"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

@@ -85,6 +85,7 @@ class Variant:
     `tables` are the neighbour tables of the offset provider by name: width, and whether entries may
     be skipped; never their contents or sizes. `alike` are groups of leaves of outputs that are
     written on the same ranges, as far as they have the same dimensions: then one walk serves all.
+    `ranges` are rows (leaf, dimension, start, stop) of fields whose domains are compiled in.
     """
 
     unit: tuple[tuple[str, str], ...] = ()
@@ -92,6 +93,7 @@ class Variant:
     domain: bool = False
     tables: tuple[tuple[str, int, bool], ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
+    ranges: tuple[tuple[str, str, int, int], ...] = ()
 
     @property
     def text(self) -> str:
@@ -105,6 +107,7 @@ class Variant:
                 for name, width, skip in self.tables
             ]
             + [f"written on the same ranges: {', '.join(names)}" for names in self.alike]
+            + [f"{name} along {dim}: {first}:{last}" for name, dim, first, last in self.ranges]
         )
 
     def files(self) -> Mapping[str, bytes]:

@@ -17,8 +17,8 @@ class CompilationOptions:
     Attributes:
         enable_jit: whether a call compiles what it misses.
         static_params: parameters whose values are compiled in.
-        static_domains: accepted for programs written for other toolchains; our code reads the
-            domains of fields at each call, so it makes no difference.
+        static_domains: whether the domains of all fields are compiled in; then every other
+            domain is another variant. `compile(domains=...)` does it for some domains only.
         connectivities: neighbour tables that `compile` takes when it is given none.
         build_budget: seconds that a build may take before a warning names what took them; None
             takes the setting of the process.

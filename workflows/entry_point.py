@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
@@ -30,6 +30,8 @@ from .variant_table import Provider, Variants
 
 if TYPE_CHECKING:
     from .inspection import Trace
+
+Domains: TypeAlias = Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None
 
 
 @attrs.frozen(eq=False)
@@ -182,6 +184,7 @@ class EntryPoint:
         self,
         offset_provider: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         enable_jit: bool | None = None,
+        domains: Domains = None,
         **static: Sequence[Any],
     ) -> Self:
         """Build it for fields as our constructors make them; returns the object itself.
@@ -193,18 +196,23 @@ class EntryPoint:
             offset_provider: neighbour tables, or a list of such dictionaries to build for each;
                 without it those of the option `connectivities`.
             enable_jit: whether calls may compile from now on.
+            domains: domains to compile in, or a list of them to build for each: extents by
+                dimension (`{"I": 256, "K": (0, 80)}`), domains by parameter. Fields with other
+                domains take code that reads them at the call, built when they come.
             static: for each static parameter the list of its values; every combination is built.
 
         """
-        wanted = self.wanted(offset_provider, static)
+        wanted = self.wanted(offset_provider, static, domains)
         if enable_jit is not None:
             self._sets[0].enable_jit = enable_jit
         self._sets[0].begin(wanted)
         return self
 
-    def build(self, offset_provider: Any = None, **static: Sequence[Any]) -> Self:
+    def build(
+        self, offset_provider: Any = None, domains: Domains = None, **static: Sequence[Any]
+    ) -> Self:
         """Build it like `compile`, but here and now, and no error if it is built already."""
-        for variant, provider in self.wanted(offset_provider, static):
+        for variant, provider in self.wanted(offset_provider, static, domains):
             self.provide(variant, provider)
         return self
 
@@ -224,9 +232,9 @@ class EntryPoint:
             raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
     def wanted(
-        self, given: Any, static: Mapping[str, Sequence[Any]]
+        self, given: Any, static: Mapping[str, Sequence[Any]], domains: Domains = None
     ) -> list[tuple[Variant, Provider]]:
-        """Return the variants for every combination of static values and offset providers."""
+        """Return the variants for every combination of static values, providers and domains."""
         self._check_compilable()
         self._current()
         self._choose_static(static)
@@ -234,10 +242,19 @@ class EntryPoint:
         values = list(combinations(variants.types, static)) if static else [()]
         providers = self._providers(given)
         return [
-            (variants.default(provider, each), provider)
+            (variants.default(provider, each, known), provider)
             for provider in providers
             for each in values
+            for known in self._domains(domains)
         ]
+
+    def _domains(self, given: Domains) -> Sequence[Mapping[Any, Any] | None]:
+        if given is None and self._made.options.static_domains:
+            raise OptionError(
+                f"'{self.__name__}' has static domains; 'compile' needs to know them.",
+                hints=['Give them: \'compile(domains={"I": 256, "K": 80})\'.'],
+            )
+        return [given] if given is None or isinstance(given, Mapping) else list(given)
 
     def _choose_static(self, static: Mapping[str, Sequence[Any]]) -> None:
         for name, values in static.items():

@@ -112,6 +112,7 @@ class FieldOperator(EntryPoint):
                 (*own, OUT, *(self._bounds() if on_part else ())),
                 static=self._sets[0].static if self._sets else made.options.static_params or (),
                 alike=alike,
+                static_domains=made.options.static_domains,
                 build_budget=made.options.build_budget,
             )
             made_now = Calls(self.__name__, variants, None, self._guard)

@@ -100,7 +100,9 @@ def orders(programs: Iterable[Any]) -> Iterator[Order]:
         yield from orders_of(program, **given)
 
 
-def orders_of(program: Any, offset_provider: Any = None, **static: Any) -> Iterator[Order]:
+def orders_of(
+    program: Any, offset_provider: Any = None, domains: Any = None, **static: Any
+) -> Iterator[Order]:
     """Yield the orders for a program with the arguments of its `compile`."""
     if not isinstance(program, EntryPoint):
         raise ArgumentError(
@@ -110,7 +112,7 @@ def orders_of(program: Any, offset_provider: Any = None, **static: Any) -> Itera
     from .session import engine
 
     used = engine()
-    for variant, provider in program.wanted(offset_provider, static):
+    for variant, provider in program.wanted(offset_provider, static, domains):
         yield _order(program, variant, provider, used)
 
 

@@ -38,6 +38,7 @@ class Program(EntryPoint, _core.Program):
             options.enable_jit,
             parameters,
             static=options.static_params or (),
+            static_domains=options.static_domains,
             build_budget=options.build_budget,
         )
         self = super().__new__(

@@ -20,6 +20,7 @@ from .backend import Backend
 from .building import OUT, build, call_parameters, summary
 from .dry_run import note
 from .engine import Engine
+from .known_domains import ranges_of, ranges_told
 from .session import engine
 from .static_arguments import Static, spelled
 from .tables import tables_of
@@ -46,7 +47,8 @@ class Variants:
     `source` gives the definition as it is now; `add` takes each new entry, `drop` forgets them
     all, and is called where what threads see of both must agree; `static` are
     the parameters whose values are compiled in. `alike` are the outputs of an operator
-    that are written on the same ranges; None for all.
+    that are written on the same ranges; None for all. With `static_domains` the domains of
+    all fields are compiled in.
     """
 
     source: Callable[[], Definition]
@@ -57,6 +59,7 @@ class Variants:
     drop: Callable[[], Any] = lambda: None
     static: tuple[str, ...] = ()
     alike: Groups | None = None
+    static_domains: bool = False
     build_budget: float | None = None
     table: dict[Variant, Any] = attrs.field(factory=dict)
     reasons: dict[Variant, str] = attrs.field(factory=dict)
@@ -95,17 +98,22 @@ class Variants:
         values = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         static = self.static_of(values) if self.static else ()
         found = variant_of(self.parameters, args, kwargs, tables, static)
-        if self.summary.signature.result is not None:
-            return attrs.evolve(found, alike=self._alike())
-        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, values))
+        is_operator = self.summary.signature.result is not None
+        alike = self._alike() if is_operator else alike_outputs(self.summary.outputs, values)
+        return self._on_domains(attrs.evolve(found, alike=alike), values)
 
-    def default(self, provider: Provider, static: Static = (), domain: bool = False) -> Variant:
-        """Return the variant for fields that our own constructors have made."""
+    def default(
+        self, provider: Provider, static: Static = (), domains: Mapping[Any, Any] | None = None
+    ) -> Variant:
+        """Return the variant for fields that our own constructors have made.
+
+        `domains` are those that are compiled in, as `ranges_told` takes them.
+        """
         known = self.summary
-        found = default_variant(
-            call_parameters(known), domain, tables_of(provider, known.tables), static
-        )
-        return attrs.evolve(found, alike=self._alike())
+        parameters = call_parameters(known)
+        found = default_variant(parameters, False, tables_of(provider, known.tables), static)
+        ranges = () if domains is None else ranges_told(self.source().name, parameters, domains)
+        return attrs.evolve(found, alike=self._alike(), ranges=ranges)
 
     def entry(
         self,
@@ -223,6 +231,15 @@ class Variants:
             return under_way.result()
         finally:
             self._under_way.pop(variant, None)
+
+    def _on_domains(self, variant: Variant, values: Mapping[str, Any]) -> Variant:
+        """Compile domains in where that was asked for: of all calls, or by 'compile' of these."""
+        if not self.static_domains and not any(
+            each.ranges for each in (*self.table, *self._under_way)
+        ):
+            return variant
+        known = attrs.evolve(variant, ranges=ranges_of(self.parameters, values))
+        return known if self.static_domains or known in self else variant
 
     def _alike(self) -> Groups:
         """Return the outputs that are taken to be written on the same ranges."""

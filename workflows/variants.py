@@ -72,6 +72,11 @@ def _differences(one: Variant, other: Variant) -> list[str]:
         for each in (one, other)
     ]
     found += [f"other neighbours in {name}" for name in _changed(*tables)]
+    ranges = [
+        tuple((f"{name} along {dim}", f"{start} {stop}") for name, dim, start, stop in each.ranges)
+        for each in (one, other)
+    ]
+    found += [f"another range of {name}" for name in _changed(*ranges)]
     if one.alike != other.alike:
         found.append("outputs on other ranges")
     return found or ["another kind of domain"]

@@ -145,6 +145,11 @@ bool Frame::fits() const {
         const Axis& two = field(pair.second).axes[pair.second_axis];
         if (one.start != two.start || one.stop != two.stop) return false;
     }
+    for (const Known& each : plan_.known) {
+        if (!has_axis(each.argument, each.axis)) continue;
+        const Axis& axis = field(each.argument).axes[each.axis];
+        if (axis.start != each.start || axis.stop != each.stop) return false;
+    }
     for (int32_t i : plan_.tables) {
         const TableIndex* table = table_of(leaves_[i]);
         if (table == nullptr) continue;

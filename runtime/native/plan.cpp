@@ -273,19 +273,25 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
     }
 }
 
-void read_alike(CallPlan& plan, nb::handle given) {
+// What must hold of ranges for the plan to fit.
+void read_fitting_ranges(CallPlan& plan, nb::handle alike, nb::handle known) {
     const auto check = [&](int32_t argument, int32_t axis) {
         const bool there = argument >= 0 && axis >= 0 &&
                            argument < static_cast<int32_t>(plan.arguments.size()) &&
                            axis < static_cast<int32_t>(plan.arguments[argument].dims.size());
-        if (!there) refuse("a range that must equal another belongs to no field");
+        if (!there) refuse("a range that must be another or a number belongs to no field");
     };
-    for (nb::handle pair : given) {
-        const Alike alike{nb::cast<int32_t>(pair[0]), nb::cast<int32_t>(pair[1]),
-                          nb::cast<int32_t>(pair[2]), nb::cast<int32_t>(pair[3])};
-        check(alike.first, alike.first_axis);
-        check(alike.second, alike.second_axis);
-        plan.alike.push_back(alike);
+    for (nb::handle row : alike) {
+        const Alike pair{nb::cast<int32_t>(row[0]), nb::cast<int32_t>(row[1]),
+                         nb::cast<int32_t>(row[2]), nb::cast<int32_t>(row[3])};
+        check(pair.first, pair.first_axis);
+        check(pair.second, pair.second_axis);
+        plan.alike.push_back(pair);
+    }
+    for (nb::handle row : known) {
+        plan.known.push_back({nb::cast<int32_t>(row[0]), nb::cast<int32_t>(row[1]),
+                              nb::cast<int64_t>(row[2]), nb::cast<int64_t>(row[3])});
+        check(plan.known.back().argument, plan.known.back().axis);
     }
 }
 
@@ -332,7 +338,7 @@ CallPlan read_plan(PyObject* given) {
     Compiler compiler(plan);
     for (nb::handle code : source.attr("ints")) plan.ints.push_back(compiler.compile(code));
     read_accesses(plan, compiler, source.attr("accesses"));
-    read_alike(plan, source.attr("alike"));
+    read_fitting_ranges(plan, source.attr("alike"), source.attr("ranges"));
     plan.workspace = compiler.compile(source.attr("workspace"));
     collect_ranges(plan);
     finish_fields(plan);

@@ -99,6 +99,14 @@ struct Alike {
     int32_t second_axis;
 };
 
+// A range that is compiled in.
+struct Known {
+    int32_t argument;
+    int32_t axis;
+    int64_t start;
+    int64_t stop;
+};
+
 struct CallPlan {
     int32_t parameters = 0;
     bool flat = true;  // no argument lies inside a tuple
@@ -116,13 +124,14 @@ struct CallPlan {
     std::vector<Access> accesses;
     std::vector<Inside> inside;  // every range of every box, once
     std::vector<Alike> alike;
+    std::vector<Known> known;
     Operand workspace;
 
     // How much the plan asks of layout, ranges and tables: where a plan that asks more fits, it is faster.
     size_t demands() const {
         size_t whole = 0;
         for (int32_t i : tables) whole += !arguments[i].skip;
-        return units.size() + whole + alike.size();
+        return units.size() + whole + alike.size() + known.size();
     }
 };
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...runtime.dimension import Dimension
 from ...runtime.plan import Access, Argument, Box, Plan
 from ..artifacts import Interface
-from ..ir.bounds import Ranges
+from ..ir.bounds import Const, Ranges
 from ..ir.dataflow import Leaf, Read, Statement
 from .codes import Symbols, code_of
 
@@ -34,6 +34,7 @@ def plan_of(interface: Interface) -> Plan:
         workspace=code_of(interface.workspace, symbols),
         backend=interface.backend,
         alike=tuple(_alike(interface)),
+        ranges=tuple(_ranges(interface)),
     )
 
 
@@ -47,6 +48,16 @@ def _alike(interface: Interface) -> Iterator[tuple[int, int, int, int]]:
                 known = first.setdefault(dim, (place, axis))
                 if known != (place, axis):
                     yield (*known, place, axis)
+
+
+def _ranges(interface: Interface) -> Iterator[tuple[int, int, int, int]]:
+    """Name the ranges that are compiled in."""
+    for place, leaf in enumerate(interface.leaves):
+        for axis, known in enumerate(leaf.ranges):
+            start, stop = known.start, known.stop
+            assert isinstance(start, Const), "a range of a leaf is a number"
+            assert isinstance(stop, Const), "a range of a leaf is a number"
+            yield place, axis, start.value, stop.value
 
 
 def _arguments(interface: Interface) -> tuple[Argument, ...]:

@@ -31,7 +31,7 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.dimension import Dimension, flip_staggered
-from .bounds import Bound, Ranges
+from .bounds import Bound, DomainSymbol, Ranges
 
 Ref: TypeAlias = int
 
@@ -309,13 +309,24 @@ class Table:
 
 @attrs.frozen
 class Leaf:
-    """A field or scalar inside a parameter; `path` is the parameter's index and those inside it."""
+    """A field or scalar inside a parameter; `path` is the parameter's index and those inside it.
+
+    `ranges` are those of a field whose domain is compiled in, empty where only a call knows it.
+    """
 
     name: str
     path: tuple[int, ...]
     kind: OneOf["field", "scalar"]
     dtype: str
     dims: tuple[Dimension, ...] = ()
+    ranges: Ranges = ()
+
+    def ends(self, dim: Dimension) -> tuple[Bound, Bound]:
+        """Return the first index along a dimension, and one past the last."""
+        for known in self.ranges:
+            if known.dim is dim:
+                return known.start, known.stop
+        return DomainSymbol("start", self.name, dim), DomainSymbol("stop", self.name, dim)
 
 
 @attrs.frozen

@@ -75,7 +75,8 @@ class Names:
     def leaf(self, leaf: Leaf, natural: tuple[int, ...]) -> str:
         """Print the declaration of a leaf."""
         where = "" if leaf.path == natural else f" at {'.'.join(map(str, leaf.path))}"
-        return f"{leaf.kind} {quoted(leaf.name)}{where}: {self.type(leaf)}"
+        known = f" on {self.box(leaf.ranges)}" if leaf.ranges else ""
+        return f"{leaf.kind} {quoted(leaf.name)}{where}: {self.type(leaf)}{known}"
 
     def table(self, table: Table) -> str:
         """Print the declaration of a neighbour table."""

@@ -141,8 +141,9 @@ class _Reader(BoundReader):
             if line.accept("at "):
                 path = tuple(map(int, (line.match(PATH) or line.fail("a path")).split(".")))
             dims, dtype = self._type(line)
+            ranges = self.box(line) if line.accept("on ") else ()
             line.end()
-            yield Leaf(name, path, kind, dtype, dims)
+            yield Leaf(name, path, kind, dtype, dims, ranges)
 
     def _values(self) -> tuple[tuple[Value, ...], tuple[Ranges, ...]]:
         values: list[Value] = []

@@ -93,6 +93,7 @@ def _dimensions(lowered: Listed) -> Iterator[Dimension]:
     program = lowered.program
     for leaf in program.leaves:
         yield from leaf.dims
+        yield from (each.dim for each in leaf.ranges)
     for table in program.tables:
         yield from (table.source, table.target, table.local)
     for value in program.values:

@@ -11,7 +11,7 @@ from ...runtime.errors import WorkflowError
 from ...runtime.types import INTEGERS, SCALARS
 from ..artifacts import Lowered
 from . import bounds
-from .bounds import Bound, DomainSymbol, Ranges, ScalarSymbol, TableBound
+from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
 from .dataflow import (
     Dataflow,
     Input,
@@ -69,6 +69,11 @@ def _leaves(program: Dataflow) -> Complaints:
             yield f"the dimensions of leaf '{leaf.name}' are not in canonical order"
         if leaf.kind == "scalar" and leaf.dims:
             yield f"scalar '{leaf.name}' has dimensions"
+        if leaf.ranges and tuple(each.dim for each in leaf.ranges) != leaf.dims:
+            yield f"leaf '{leaf.name}' has ranges that are not over its dimensions"
+        ends = (end for each in leaf.ranges for end in (each.start, each.stop))
+        if not all(isinstance(end, Const) for end in ends):
+            yield f"leaf '{leaf.name}' has a range that is not known"
 
 
 def _tables(program: Dataflow) -> Complaints:
@@ -194,6 +199,8 @@ def _symbol(part: Bound, leaves: Leaves, tables: Tables) -> str:
             return "which is no integer scalar"
         case DomainSymbol() if not _has(leaves.get(part.field), part):
             return "which no field leaf has"
+        case DomainSymbol() if leaves[part.field].ranges:
+            return "which is a known number"
         case TableBound() if part.table not in tables:
             return "whose table is not declared"
     return ""

@@ -13,7 +13,7 @@ from ...runtime.errors import DomainError, DSLError, OptionError
 from ...runtime.types import FieldType, ScalarType, Type, leaves
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
-from ..ir.bounds import Bound, Ranges
+from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Leaf, Statement, Store, union_of
 from .domains import Alike, bound_of, box_of, domain_given, domain_scalar, whole
 from .expressions import Leaves
@@ -156,6 +156,7 @@ def _from_operator(operator: syntax.Callee, operators: Callees, variant: Variant
         [*operators, ("", operator)],
         variant,
     )
+    outputs = [builder.leaves[leaf.name] for leaf in outputs]
     box = domain_given if variant.domain else whole
     boxes = [box(leaf, builder.alike) for leaf in outputs]
     args = list(builder.arguments(parameters).values())
@@ -187,7 +188,8 @@ def _from_program(program: syntax.Program, operators: Callees, variant: Variant)
 
 
 def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Builder:
-    by_name = {leaf.name: leaf for leaf in found}
+    known = {(name, dim): (Const(start), Const(stop)) for name, dim, start, stop in variant.ranges}
+    by_name = {leaf.name: _with_ranges(leaf, known) for leaf in found}
     scalars = [leaf.name for leaf in by_name.values() if leaf.kind == "scalar"]
     for name, _ in variant.static:
         if name not in scalars:
@@ -203,6 +205,13 @@ def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Buil
         for name in names
     }
     return _Builder(by_name, dict(variant.static), inliner, graph, tables, alike)
+
+
+def _with_ranges(leaf: Leaf, known: Mapping[tuple[str, str], tuple[Bound, Bound]]) -> Leaf:
+    """Return a leaf whose ranges are compiled in if the variant knows them all."""
+    ends = [(dim, known.get((leaf.name, dim.value))) for dim in leaf.dims]
+    ranges = tuple(Range(dim, *each) for dim, each in ends if each is not None)
+    return attrs.evolve(leaf, ranges=ranges) if len(ranges) == len(ends) else leaf
 
 
 def _all_leaves(parameters: Iterable[tuple[str, Type]], first: int = 0) -> Iterator[Leaf]:

@@ -9,7 +9,7 @@ from ...runtime.dimension import Dimension
 from ...runtime.errors import DSLError
 from ...runtime.types import INTEGERS
 from ..ir import bounds
-from ..ir.bounds import Bound, Const, DomainSymbol, Range, Ranges, ScalarSymbol
+from ..ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol
 from ..ir.dataflow import Leaf, Literal, Map, Ref, Scalar
 from ..ir.syntax import DomainRange, Output, OutputSlice
 from .graph import Graph
@@ -39,8 +39,7 @@ def whole(leaf: Leaf, alike: Alike = NONE) -> Ranges:
 
 def ends(leaf: Leaf, dim: Dimension, alike: Alike = NONE) -> tuple[Bound, Bound]:
     """Return the first index of a field along `dim`, and one past the last."""
-    name = _first_alike(leaf, dim, alike).name
-    return DomainSymbol("start", name, dim), DomainSymbol("stop", name, dim)
+    return _first_alike(leaf, dim, alike).ends(dim)
 
 
 def domain_scalar(leaf: Leaf, dim: Dimension, end: str) -> str:

@@ -74,7 +74,8 @@ class Walk:
     def of(cls, program: Dataflow, areas: Areas | None = None) -> Walk:
         """Begin with a program; `areas` may know the numbers of a call."""
         tables = {table.name: table for table in program.tables}
-        spans = Spans(program.values, tables)
+        leaves = {leaf.name: leaf for leaf in program.leaves}
+        spans = Spans(program.values, tables, leaves)
         return cls(program.values, tables, spans, areas or Areas())
 
     def needs(self, statement: Statement) -> dict[Ref, Need]:

@@ -13,11 +13,12 @@ import attrs
 
 from ...runtime.dimension import Dimension
 from ...runtime.errors import DSLError
-from ..ir.bounds import Bound, DomainSymbol, add, maximum, minimum
+from ..ir.bounds import Bound, add, maximum, minimum
 from ..ir.dataflow import (
     Displace,
     Gather,
     Input,
+    Leaf,
     Neighbours,
     Ref,
     Region,
@@ -41,6 +42,7 @@ class Spans:
 
     values: Sequence[Value]
     tables: Mapping[str, Table]
+    leaves: Mapping[str, Leaf]
     _known: dict[Place, Span] = attrs.field(factory=dict)
 
     def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
@@ -81,8 +83,7 @@ class Spans:
         found = [self._known[each] for each in self._sources(ref, dim)]
         match value:
             case Input():
-                name = value.name
-                return DomainSymbol("start", name, dim), DomainSymbol("stop", name, dim)
+                return self.leaves[value.name].ends(dim)
             case Scan() if value.axis is dim:
                 return value.start, value.stop
             case Shift() if value.onto is dim:

@@ -266,6 +266,9 @@ VARIANTS = [
     Variant(unit=(("a", "I"),), tables=(("E2C", 3, False),)),
     Variant(unit=(("a", "I"),), tables=(("E2C", 2, True),)),
     Variant(unit=(("a", "I"),), alike=(("out", "other"),)),
+    Variant(unit=(("a", "I"),), ranges=(("a", "I", 0, 8),)),
+    Variant(unit=(("a", "I"),), ranges=(("a", "I", 1, 8),)),
+    Variant(unit=(("a", "I"),), ranges=(("a", "I", 0, 9),)),
 ]
 
 

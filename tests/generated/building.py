@@ -42,6 +42,7 @@ class Schedule:
     placement: str = "chosen"
     parallel_from: int = 16384
     small_tiles: bool = False
+    static_domains: bool = False
 
 
 @attrs.frozen

@@ -19,6 +19,7 @@ from fieldforge.runtime.field import make
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.decorate.interpret import Interpret
 from fieldforge.stages.target import Target
+from fieldforge.workflows.known_domains import ranges_of
 from fieldforge.workflows.variants import variant_of
 
 from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
@@ -125,7 +126,8 @@ def schedule_of(case: Case) -> Schedule:
     """Choose how a case is compiled; the same for the same case."""
     choice = case.seed % 16
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
-    return Schedule(PLACEMENTS[choice % 4], parallel_from, small_tiles=choice >= 8)
+    static_domains = case.seed % 48 >= 32
+    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, static_domains)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -158,6 +160,8 @@ def _variant(run: Run) -> Variant:
     # What has no elements fits no layout for sure; a call would build once more, for any.
     empty = {spec.name for spec in run.case.fields if 0 in spec.shape}
     found = attrs.evolve(found, unit=tuple(each for each in found.unit if each[0] not in empty))
+    if run.schedule.static_domains:
+        found = attrs.evolve(found, ranges=ranges_of(tuple(arguments), arguments))
     if not run.case.unstructured:
         return found
     tables = sorted(run.tables.items())

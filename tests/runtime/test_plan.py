@@ -25,7 +25,11 @@ def test_every_argument_integer_and_box_has_a_line():
         Word("const", 8),
         Word("mul"),
     )
-    plan = Plan("p", ("pair", "out", "n"), (field, out, count), (before,), (access,), size)
+    plan = Plan(
+        *("p", ("pair", "out", "n"), (field, out, count), (before,), (access,), size),
+        alike=((0, 0, 1, 0),),
+        ranges=((0, 1, -1, 8),),
+    )
 
     text = show_plan(plan)
 
@@ -39,6 +43,8 @@ def test_every_argument_integer_and_box_has_a_line():
         "  writes     out[start(out, I) - 1:min(n, ints[0])]",
         "  reads      u[start(out, I) - 1:min(n, ints[0]), 0:4]",
         "  pointwise  out may be u",
+        "fits where   u and out have one range along I",
+        "fits where   u has the range -1:8 along J",
         "workspace    (n + 2) * 8 bytes",
     ]
 

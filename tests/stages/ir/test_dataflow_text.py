@@ -21,6 +21,7 @@ dimension I horizontal
 dimension K vertical
 field u: [I, K] float64
 field pair.0: [I, K] float64
+field pair.2: [I, K] float64 on I: -1 .. 8, K: 0 .. 4
 scalar pair.1: int32
 %0 = input u : [I, K] float64      on I: 1 .. pair.1 + 1, K: start(u, K) .. stop(u, K)
 %1 = shift %0 I+1 : [I, K] float64  on I: 0 .. pair.1, K: start(u, K) .. stop(u, K)
@@ -135,8 +136,11 @@ def programs(draw):
     stores = st.builds(dataflow.Store, names, boxes, st.integers(0, len(values) - 1))
     statements = st.builds(dataflow.Statement, st.lists(stores, min_size=1, max_size=2).map(tuple))
     paths = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
+    numbers = st.builds(Const, st.integers(-(2**63), 2**63))
+    known = st.lists(st.builds(Range, dimensions, numbers, numbers), max_size=2).map(tuple)
     leaves = st.builds(
-        dataflow.Leaf, names, paths, st.sampled_from(["field", "scalar"]), common["dtype"], dims
+        dataflow.Leaf,
+        *(names, paths, st.sampled_from(["field", "scalar"]), common["dtype"], dims, known),
     )
     written = draw(st.lists(statements, min_size=1, max_size=2).map(tuple))
     program = dataflow.Dataflow(

@@ -56,6 +56,12 @@ def test_a_good_program_comes_back():
     assert verify(lowered) is lowered
 
 
+def with_range(text: str):
+    return program(
+        GOOD.replace("field out: [I, J] float64", f"field out: [I, J] float64 on {text}")
+    )
+
+
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
@@ -97,6 +103,9 @@ def test_a_good_program_comes_back():
         (program(GOOD.replace("field out: [I, J]", "field out: [J, I]")), "canonical order"),
         (program(GOOD.replace("run(u, out, n)", "run(u, out)")), "leaf 'n' belongs to no"),
         (program(GOOD.replace("field out", "field u")), "leaf 'u' stands 2 times"),
+        (with_range("I: 0 .. 4"), "leaf 'out' has ranges that are not over its dimensions"),
+        (with_range("I: 0 .. n, J: 0 .. 4"), "leaf 'out' has a range that is not known"),
+        (with_range("I: 0 .. 4, J: 0 .. 4"), "which is a known number"),
         (
             attrs.evolve(
                 program(),

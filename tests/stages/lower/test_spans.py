@@ -27,7 +27,8 @@ field out: [I, K] float64
 def span(rows: str, dim=K) -> list[str]:
     program = parse(HEAD + rows)[0]
     tables = {table.name: table for table in program.tables}
-    found = Spans(program.values, tables).of(len(program.values) - 1, dim)
+    leaves = {leaf.name: leaf for leaf in program.leaves}
+    found = Spans(program.values, tables, leaves).of(len(program.values) - 1, dim)
     return [str(bound) for bound in found]
 
 
