@@ -23,6 +23,9 @@ from .functions import describe, has_global_name, home, is_ours
 
 SHORT: Final = 2048  # bytes of a file whose digest is remembered
 
+_length: Final = struct.Struct(">Q").pack
+_length_of_text: Final = struct.Struct(">cQ").pack
+
 Part: TypeAlias = tuple[str, Any]  # how a person reaches it, and the value
 
 
@@ -92,11 +95,14 @@ def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
 
 def _digest_of_pairs(tag: bytes, pairs: Sequence[tuple[str, str]]) -> str:
     """Digest pairs of texts, each text as `_atom_text` writes it: this is most of what keys cost."""
-    chunks = [len(tag).to_bytes(8, "big"), tag, len(pairs).to_bytes(8, "big")]
-    for pair in pairs:
-        for text in pair:
-            content = text.encode("utf-8", "surrogatepass")
-            chunks += (b"t", len(content).to_bytes(8, "big"), content)
+    texts = [text for pair in pairs for text in pair]
+    try:
+        contents = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        contents = [text.encode("utf-8", "surrogatepass") for text in texts]
+    chunks = [_length(len(tag)), tag, _length(len(pairs))]
+    for content in contents:
+        chunks += (_length_of_text(b"t", len(content)), content)
     return hashlib.sha256(b"".join(chunks)).hexdigest()
 
 

@@ -195,7 +195,7 @@ def _check_given(record: Record) -> None:
     if not record.program:
         raise ValueError("'program' must be one line of text, got nothing.")
     for name, pairs in (("components", record.components), ("meta", record.meta)):
-        if not all(type(text) is str for pair in pairs for text in pair):
+        if not {str}.issuperset(type(text) for pair in pairs for text in pair):
             raise ValueError(f"'{name}' must be text under text.")
     for amount in (record.seconds, record.created):
         if type(amount) not in (int, float) or not math.isfinite(amount) or amount < 0:

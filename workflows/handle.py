@@ -27,8 +27,8 @@ class Handle:
     @classmethod
     def of(cls, value: Any, digest: str | None = None) -> Handle:
         """Hold a value that is there already."""
-        made = cls(digest, lambda: value)
-        made.get()
+        made = cls.__new__(cls)
+        made.digest, made._load, made._value = digest, None, value
         return made
 
     @property
