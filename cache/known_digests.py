@@ -32,8 +32,8 @@ class KnownDigests:
         self._held: dict[int, bool] = {}
         try:
             files, rows = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
-            self._files = [(str(name), (size, time, inode)) for name, size, time, inode in files]
-            self._rows = {str(name): (str(digest), list(used)) for name, (digest, used) in rows}
+            self._files = [(name, (size, time, inode)) for name, size, time, inode in files]
+            self._rows = {name: (digest, used) for name, (digest, used) in rows}
         except (OSError, ValueError, TypeError):
             self._files, self._rows = [], {}
 
