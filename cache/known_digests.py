@@ -57,7 +57,9 @@ class KnownDigests:
         files = [[file, *stamp] for file, stamp in self._files]
         try:
             with scratch_folder(os.path.join(os.path.dirname(self._path), "tmp")) as scratch:
-                publish(scratch, self._path, seal(_KIND, json.dumps([files, [*self._rows.items()]])))
+                publish(
+                    scratch, self._path, seal(_KIND, json.dumps([files, [*self._rows.items()]]))
+                )
         except OSError:
             return
 

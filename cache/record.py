@@ -234,8 +234,7 @@ def _check_content(file: File) -> None:
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not _is_plain(name):
         raise ValueError(
-            "A name must be 1 to 128 letters, digits, dots, dashes or underscores, "
-            f"got {name!r}."
+            f"A name must be 1 to 128 letters, digits, dots, dashes or underscores, got {name!r}."
         )
 
 

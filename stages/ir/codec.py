@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 

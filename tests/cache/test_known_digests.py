@@ -57,7 +57,10 @@ def test_what_one_process_computed_the_next_one_knows(root, path):
     [
         lambda file: write(file, "longer"),
         lambda file: os.utime(file, (LONG_AGO, LONG_AGO + 1)),
-        lambda file: (write(file.with_suffix(".new"), "one"), file.with_suffix(".new").replace(file)),
+        lambda file: (
+            write(file.with_suffix(".new"), "one"),
+            file.with_suffix(".new").replace(file),
+        ),
         lambda file: file.unlink(),
         lambda file: write(file.with_name("fuse.py"), "new in the folder"),
     ],
