@@ -94,7 +94,7 @@ def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
 
 
 def _digest_of_pairs(tag: bytes, pairs: Sequence[tuple[str, str]]) -> str:
-    """Digest pairs of texts, each text as `_atom_text` writes it: this is most of what keys cost."""
+    """Digest pairs of texts, each written as by `_atom_text`: this is most of what keys cost."""
     texts = [text for pair in pairs for text in pair]
     try:
         contents = [text.encode() for text in texts]

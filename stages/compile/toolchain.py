@@ -107,7 +107,6 @@ def _examine(found: str, search_path: str | None) -> dict[str, Any]:
     version = _ask(found, "--version").partition("\n")[0].strip()
     questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
     named = [_ask(found, f"-print-{question}").strip() for question in questions]
-    files = _files(found, named, search_path)
     return {
         "version": version,
         "path": _real(found),

@@ -122,9 +122,10 @@ def _build_for_ever(folder: Path, seed: int, note: mmap.mmap) -> None:
 
 
 def _leave_a_child() -> int:
-    """Fork a child that holds on to every descriptor of ours."""
+    """Fork a child that holds on to every descriptor of ours, but does not keep readers waiting."""
     pid = os.fork()
     if pid == 0:
+        os.closerange(0, 3)
         time.sleep(60)
         os._exit(0)
     return pid
