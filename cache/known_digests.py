@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from .files import publish, read_file, scratch_folder
 from .sealed import seal, unseal
 
 Stamp: TypeAlias = tuple[int, int, int]  # size, mtime_ns, inode
-Row: TypeAlias = tuple[str, list[int]]  # a digest, and the numbers of the files it was made of
+Row: TypeAlias = tuple[str, list[int], str]  # a digest, the numbers of its files, their stamps
 
 _KIND: Final = "fieldforge-digests-2"
 _LIMIT: Final = 1 << 20
@@ -27,50 +28,43 @@ class KnownDigests:
 
     def __init__(self, root: str, path: str) -> None:
         self._root, self._path = root, path
-        self._files: list[tuple[str, Stamp]] = []
-        self._rows: dict[str, Row] = {}
-        self._held: dict[int, bool] = {}
+        self._stamps: dict[int, Stamp | None] = {}
         try:
-            files, rows = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
-            self._files = [(name, (size, time, inode)) for name, size, time, inode in files]
-            self._rows = {name: (digest, used) for name, (digest, used) in rows}
-        except (OSError, ValueError, TypeError):
-            self._files, self._rows = [], {}
+            body = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
+            self._names: list[str] = body["files"]
+            self._rows: dict[str, Row] = body["digests"]
+        except (OSError, ValueError, TypeError, KeyError):
+            self._names, self._rows = [], {}
 
     def digest(self, name: str, before: int) -> str | None:
         """Return a digest if its files are still the same, and are older than `before`."""
-        digest, used = self._rows.get(name, (None, []))
-        if digest is None or not all(self._holds(number, before) for number in used):
+        try:
+            digest, numbers, known = self._rows[name]
+            stamps = [self._stamp(number) for number in numbers]
+        except (LookupError, TypeError, ValueError):  # unknown, or of another shape
             return None
-        return digest
+        if any(stamp is None or stamp[1] >= before for stamp in stamps):
+            return None
+        return digest if _joined(stamps) == known else None
 
     def add(self, name: str, digest: str, stamps: Mapping[str, Stamp]) -> None:
         """Remember one more, in the file too if its folder has been made."""
-        stamped: dict[str, Stamp] = dict(self._files)
-        if any(stamped.get(file, stamp) != stamp for file, stamp in stamps.items()):
-            stamped, self._rows = {}, {}  # what was known is of other files
-        stamped |= stamps
-        self._files = list(stamped.items())
-        numbers = {file: number for number, file in enumerate(stamped)}
-        self._rows[name] = digest, [numbers[file] for file in stamps]
-        self._held = {}
-        files = [[file, *stamp] for file, stamp in self._files]
+        numbers = {file: number for number, file in enumerate(self._names)}
+        for file in stamps:
+            numbers.setdefault(file, len(numbers))
+        self._names = list(numbers)
+        self._rows[name] = digest, [numbers[file] for file in stamps], _joined([*stamps.values()])
+        body = json.dumps({"files": self._names, "digests": self._rows})
         try:
             with scratch_folder(os.path.join(os.path.dirname(self._path), "tmp")) as scratch:
-                publish(
-                    scratch, self._path, seal(_KIND, json.dumps([files, [*self._rows.items()]]))
-                )
+                publish(scratch, self._path, seal(_KIND, body))
         except OSError:
             return
 
-    def _holds(self, number: Any, before: int) -> bool:
-        found = self._held.get(number)
-        if found is None:
-            name, stamp = self._files[number]
-            found = self._held[number] = (
-                stamp[1] < before and stamp_of(f"{self._root}/{name}") == stamp
-            )
-        return found
+    def _stamp(self, number: int) -> Stamp | None:
+        if number not in self._stamps:
+            self._stamps[number] = stamp_of(f"{self._root}/{self._names[number]}")
+        return self._stamps[number]
 
 
 def stamp_of(path: str) -> Stamp | None:
@@ -80,3 +74,7 @@ def stamp_of(path: str) -> Stamp | None:
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _joined(stamps: list[Any]) -> str:
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()

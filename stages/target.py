@@ -170,14 +170,16 @@ def _host_caches() -> dict[int, int]:
     for index in range(_MOST_CACHES):
         place = f"{_PROCESSORS}/cpu0/cache/index{index}"
         try:
-            kind, level = _read(f"{place}/type"), int(_read(f"{place}/level"))
+            if _read(f"{place}/type") == "Instruction":
+                continue
+            level = int(_read(f"{place}/level"))
             size = int(_read(f"{place}/size").removesuffix("K")) * 1024
             sharers = _count(_read(f"{place}/shared_cpu_list"))
         except FileNotFoundError:
             break
         except (OSError, ValueError):
             continue
-        if kind in ("Data", "Unified") and 1 <= level <= 3:
+        if 1 <= level <= 3:
             found[level] = size // max(sharers, 1)
     return found
 

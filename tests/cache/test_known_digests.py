@@ -81,7 +81,7 @@ def test_files_that_a_digest_was_not_made_of_do_not_count(root, path):
     assert ask(root, path) == "digest of lower"
 
 
-def test_what_was_computed_from_other_files_is_forgotten_with_them(root, path):
+def test_a_digest_of_older_files_is_not_believed_beside_a_new_one(root, path):
     keep(root, path, "parse", NAMES)
     write(Path(root) / "stages" / "lower.py", "two, and longer")
 
