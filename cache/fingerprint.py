@@ -24,7 +24,7 @@ from .functions import describe, has_global_name, home, is_ours
 SHORT: Final = 2048  # bytes of a file whose digest is remembered
 
 _length: Final = struct.Struct(">Q").pack
-_length_of_text: Final = struct.Struct(">cQ").pack
+_SHORT_TEXT: Final = 80  # a label, an option or a digest comes in many keys
 
 Part: TypeAlias = tuple[str, Any]  # how a person reaches it, and the value
 
@@ -95,15 +95,13 @@ def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
 
 def _digest_of_pairs(tag: bytes, pairs: Sequence[tuple[str, str]]) -> str:
     """Digest pairs of texts, each written as by `_atom_text`: this is most of what keys cost."""
-    texts = [text for pair in pairs for text in pair]
-    try:
-        contents = [text.encode() for text in texts]
-    except UnicodeEncodeError:
-        contents = [text.encode("utf-8", "surrogatepass") for text in texts]
-    chunks = [_length(len(tag)), tag, _length(len(pairs))]
-    for content in contents:
-        chunks += (_length_of_text(b"t", len(content)), content)
-    return hashlib.sha256(b"".join(chunks)).hexdigest()
+    texts = [
+        _short_text(text) if len(text) <= _SHORT_TEXT else _atom_text(text)
+        for pair in pairs
+        for text in pair
+    ]
+    head = [_length(len(tag)), tag, _length(len(pairs))]
+    return hashlib.sha256(b"".join(head + texts)).hexdigest()
 
 
 def sha256(content: bytes) -> str:
@@ -198,6 +196,9 @@ def _atom(value: Any) -> bytes | None:
 def _atom_text(value: str) -> bytes:
     content = value.encode("utf-8", "surrogatepass")  # as `_tagged` does: this is most of a key
     return b"t" + len(content).to_bytes(8, "big") + content
+
+
+_short_text = functools.lru_cache(maxsize=4096)(_atom_text)
 
 
 def _tagged(tag: bytes, content: bytes) -> bytes:

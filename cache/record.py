@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import itertools
 import json
 import math
 import re
@@ -26,7 +27,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # is made in a third of the time, and every result has some
 class File:
     """One file of an output; a small one brings its content along."""
 
@@ -36,7 +37,7 @@ class File:
     inline: bytes | None = attrs.field(default=None, repr=False)
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Output:
     """What a stage gave at one port: the digest of the artifact, and its files by name."""
 
@@ -45,7 +46,7 @@ class Output:
     files: tuple[File, ...]
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Record:
     """One stored result of a stage.
 
@@ -195,7 +196,7 @@ def _check_given(record: Record) -> None:
     if not record.program:
         raise ValueError("'program' must be one line of text, got nothing.")
     for name, pairs in (("components", record.components), ("meta", record.meta)):
-        if not {str}.issuperset(type(text) for pair in pairs for text in pair):
+        if not {str}.issuperset(map(type, itertools.chain.from_iterable(pairs))):
             raise ValueError(f"'{name}' must be text under text.")
     for amount in (record.seconds, record.created):
         if type(amount) not in (int, float) or not math.isfinite(amount) or amount < 0:
