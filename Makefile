@@ -49,15 +49,9 @@ fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz
 
 faults: KILLS ?= 10000
 faults: ROUNDS ?= 20000
-faults: $(STAMP)  ## the long tier of the fault tests: kills, crashes, errors, flips, meddling: make faults KILLS=10000
-	$(BIN)/python -m tests.faults.kills $(KILLS)
-	$(BIN)/python -m tests.faults.crashes
-	$(BIN)/python -m tests.faults.flips
-	$(BIN)/python -m tests.faults.holders 500 --processes 32 --holds 1000
-	$(BIN)/python -m tests.faults.loaded 1000
-	$(BIN)/python -m tests.faults.meddling
-	$(BIN)/python -m tests.faults.errors --all --jobs $$(nproc)
-	FIELDFORGE_TEST_ROUNDS=$$(($(ROUNDS) / 20)) $(BIN)/pytest -q -n 0 tests/cache/test_model.py --timeout 7200
+faults: JOBS ?= 2
+faults: $(STAMP)  ## the long tier of the fault tests, in one piece: make faults JOBS=16 [KILLS=1000]
+	$(BIN)/python -m tests.faults.everything --jobs $(JOBS) --kills $(KILLS) --rounds $(ROUNDS)
 
 # The model is not ours: it has an environment of its own, without the toolchain it was written for.
 MODEL_PYTHON ?= $(PYTHON)

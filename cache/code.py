@@ -22,7 +22,7 @@ import attrs
 from .files import publish, read_file, scratch_folder
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
-from .known_digests import KnownDigests
+from .known_digests import KnownDigests, Stamp, stamp_of
 from .sealed import seal, unseal
 
 FOLDERS: Final = ("cache", "runtime", "stages", "workflows")
@@ -43,7 +43,7 @@ _IMPORT: Final = re.compile(
 class Source:
     """One file of the toolchain: its stamp, digest, and the modules that it names in imports."""
 
-    stamp: tuple[int, int, int]  # size, mtime_ns, inode
+    stamp: Stamp
     digest: str
     imports: tuple[str, ...]
 
@@ -130,32 +130,32 @@ def _toolchain_digest(modules: tuple[str, ...], memo: str | None) -> str:
     if record is not None:
         return fingerprint(("wheel", record))
     known, wanted = _known(memo), " ".join(modules)
-    if known is not None and wanted in known.digests:
-        return known.digests[wanted]
-    sources = _sources(memo)
+    settled = min(_STARTED, time.time_ns() - _RACY)
+    told = known.digest(wanted, settled) if known is not None else None
+    if told is not None:
+        return told
+    folders, sources = _sources(memo)
     names = reach(sources, modules, _places(memo)) if modules else tuple(sources)
     if modules and not all(_paths(sources, module) for module in modules):
         names = tuple(sources)  # a module that is no file of ours: believe nothing less than all
     used = components_key({name: sources[name].digest for name in names})
     found = fingerprint(("sources", used, _loaded_code(sources, names)))
-    if known is not None:
-        known.add(wanted, found)
+    stamps = {**folders, **{name: sources[name].stamp for name in names}}
+    if known is not None and all(time < settled for _, time, _ in stamps.values()):
+        known.add(wanted, found, stamps)
     return found
 
 
 @functools.lru_cache(maxsize=8)
 def _known(memo: str | None) -> KnownDigests | None:
-    """Return the digests of the files as they are; None while some may still be edited."""
-    stamps = list(_files(_ROOT))
-    young = min(_STARTED, time.time_ns() - _RACY)
-    if any(mtime >= young for _, (_, mtime, _) in stamps):
-        return None
-    return KnownDigests.read(f"{memo}-digests" if memo else None, stamps)
+    return KnownDigests(_ROOT, f"{memo}-digests") if memo else None
 
 
 @functools.lru_cache(maxsize=8)
-def _sources(memo: str | None) -> dict[str, Source]:
-    return read_sources(_ROOT, memo)
+def _sources(memo: str | None) -> tuple[dict[str, Stamp], dict[str, Source]]:
+    """Return the stamps of all folders, and the sources in them, which are looked at later."""
+    folders = {name: stamp for name in _folders(_ROOT) if (stamp := stamp_of(f"{_ROOT}/{name}"))}
+    return folders, read_sources(_ROOT, memo)
 
 
 @functools.lru_cache(maxsize=8)
@@ -199,8 +199,20 @@ def _wheel_record() -> str | None:
     return None
 
 
-def _files(root: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
+def _files(root: str) -> Iterator[tuple[str, Stamp]]:
     """Yield the sources below the four folders with their stamps, sorted within a folder."""
+    for folder in _folders(root):
+        try:
+            names = sorted(os.listdir(os.path.join(root, folder)))
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(_SUFFIXES) and (stamp := stamp_of(f"{root}/{folder}/{name}")):
+                yield f"{folder}/{name}", stamp
+
+
+def _folders(root: str) -> Iterator[str]:
+    """Yield the four folders and those below them, except the interpreter's own."""
     waiting = list(reversed(FOLDERS))
     while waiting:
         folder = waiting.pop()
@@ -208,14 +220,12 @@ def _files(root: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
             entries = sorted(os.scandir(os.path.join(root, folder)), key=lambda e: e.name)
         except OSError:
             continue
-        for entry in entries:
-            name = f"{folder}/{entry.name}"
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    waiting.append(name)
-            elif entry.name.endswith(_SUFFIXES):
-                found = entry.stat()
-                yield name, (found.st_size, found.st_mtime_ns, found.st_ino)
+        yield folder
+        waiting += [
+            f"{folder}/{entry.name}"
+            for entry in entries
+            if entry.name != "__pycache__" and entry.is_dir()
+        ]
 
 
 def _read(root: str, name: str, stamp: tuple[int, int, int]) -> Source:

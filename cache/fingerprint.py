@@ -12,7 +12,7 @@ import functools
 import hashlib
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any, Final, TypeAlias
 
@@ -22,6 +22,9 @@ from ..runtime.dimension import Dimension
 from .functions import describe, has_global_name, home, is_ours
 
 SHORT: Final = 2048  # bytes of a file whose digest is remembered
+
+_length: Final = struct.Struct(">Q").pack
+_SHORT_TEXT: Final = 80  # a label, an option or a digest comes in many keys
 
 Part: TypeAlias = tuple[str, Any]  # how a person reaches it, and the value
 
@@ -68,8 +71,7 @@ def components_key(components: Mapping[str, str]) -> str:
     >>> components_key({"a": "1", "b": "2"}) == components_key({"b": "2", "a": "1"})
     True
     """
-    rows = [_atom_text(label) + _atom_text(components[label]) for label in sorted(components)]
-    return _digest(b"fieldforge.key.1", rows)
+    return _digest_of_pairs(b"fieldforge.key.1", sorted(components.items()))
 
 
 def artifact_digest(files: Mapping[str, bytes]) -> str:
@@ -88,8 +90,18 @@ def rows_digest(rows: Iterable[tuple[str, str]]) -> str:
 
 @functools.lru_cache(maxsize=1024)  # who makes a record, checks it and hands it on all ask
 def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
-    codes = [_atom_text(name) + _atom_text(digest) for name, digest in rows]
-    return _digest(b"fieldforge.artifact.1", codes)
+    return _digest_of_pairs(b"fieldforge.artifact.1", rows)
+
+
+def _digest_of_pairs(tag: bytes, pairs: Sequence[tuple[str, str]]) -> str:
+    """Digest pairs of texts, each written as by `_atom_text`: this is most of what keys cost."""
+    texts = [
+        _short_text(text) if len(text) <= _SHORT_TEXT else _atom_text(text)
+        for pair in pairs
+        for text in pair
+    ]
+    head = [_length(len(tag)), tag, _length(len(pairs))]
+    return hashlib.sha256(b"".join(head + texts)).hexdigest()
 
 
 def sha256(content: bytes) -> str:
@@ -184,6 +196,9 @@ def _atom(value: Any) -> bytes | None:
 def _atom_text(value: str) -> bytes:
     content = value.encode("utf-8", "surrogatepass")  # as `_tagged` does: this is most of a key
     return b"t" + len(content).to_bytes(8, "big") + content
+
+
+_short_text = functools.lru_cache(maxsize=4096)(_atom_text)
 
 
 def _tagged(tag: bytes, content: bytes) -> bytes:

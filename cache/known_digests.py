@@ -5,52 +5,76 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from typing import Final, TypeAlias
-
-import attrs
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 from .files import publish, read_file, scratch_folder
 from .sealed import seal, unseal
 
-Stamps: TypeAlias = Sequence[tuple[str, tuple[int, int, int]]]
+Stamp: TypeAlias = tuple[int, int, int]  # size, mtime_ns, inode
+Row: TypeAlias = tuple[str, list[int], str]  # a digest, the numbers of its files, their stamps
 
-_KIND: Final = "fieldforge-digests-1"
+_KIND: Final = "fieldforge-digests-2"
 _LIMIT: Final = 1 << 20
 
 
-@attrs.define
 class KnownDigests:
-    """What was computed from files with these sizes, times and inodes, by the modules asked for.
+    """What was computed from files below `root`, and the stamps that these had.
 
-    Without a path nothing is remembered; a damaged file is as good as none.
+    Of a digest only the files that it was made of are looked at, each once in a process, and the
+    folders around them: a file that is new in one of these may be meant by an import. `path` is
+    where the next process finds it; a damaged file is as good as none.
     """
 
-    path: str | None
-    stamps: str
-    digests: dict[str, str] = attrs.field(factory=dict)
-
-    @classmethod
-    def read(cls, path: str | None, stamps: Stamps) -> KnownDigests:
-        """Take from the file what was computed from the same stamps."""
-        rows = "".join(f"{name} {size} {time} {inode}\n" for name, (size, time, inode) in stamps)
-        made = cls(path, hashlib.sha256(rows.encode()).hexdigest())
-        if path is not None:
-            try:
-                stored, digests = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
-                made.digests = dict(digests) if stored == made.stamps else {}
-            except (OSError, ValueError, TypeError):
-                made.digests = {}
-        return made
-
-    def add(self, name: str, digest: str) -> None:
-        """Remember one more, in the file too if its folder has been made."""
-        self.digests[name] = digest
-        if self.path is None:
-            return
-        body = json.dumps([self.stamps, self.digests], sort_keys=True)
+    def __init__(self, root: str, path: str) -> None:
+        self._root, self._path = root, path
+        self._stamps: dict[int, Stamp | None] = {}
         try:
-            with scratch_folder(os.path.join(os.path.dirname(self.path), "tmp")) as scratch:
-                publish(scratch, self.path, seal(_KIND, body))
+            body = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
+            self._names: list[str] = body["files"]
+            self._rows: dict[str, Row] = body["digests"]
+        except (OSError, ValueError, TypeError, KeyError):
+            self._names, self._rows = [], {}
+
+    def digest(self, name: str, before: int) -> str | None:
+        """Return a digest if its files are still the same, and are older than `before`."""
+        try:
+            digest, numbers, known = self._rows[name]
+            stamps = [self._stamp(number) for number in numbers]
+        except (LookupError, TypeError, ValueError):  # unknown, or of another shape
+            return None
+        if any(stamp is None or stamp[1] >= before for stamp in stamps):
+            return None
+        return digest if _joined(stamps) == known else None
+
+    def add(self, name: str, digest: str, stamps: Mapping[str, Stamp]) -> None:
+        """Remember one more, in the file too if its folder has been made."""
+        numbers = {file: number for number, file in enumerate(self._names)}
+        for file in stamps:
+            numbers.setdefault(file, len(numbers))
+        self._names = list(numbers)
+        self._rows[name] = digest, [numbers[file] for file in stamps], _joined([*stamps.values()])
+        body = json.dumps({"files": self._names, "digests": self._rows})
+        try:
+            with scratch_folder(os.path.join(os.path.dirname(self._path), "tmp")) as scratch:
+                publish(scratch, self._path, seal(_KIND, body))
         except OSError:
             return
+
+    def _stamp(self, number: int) -> Stamp | None:
+        if number not in self._stamps:
+            self._stamps[number] = stamp_of(f"{self._root}/{self._names[number]}")
+        return self._stamps[number]
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """Return size, time and inode of a file or folder, None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _joined(stamps: list[Any]) -> str:
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()

@@ -8,6 +8,8 @@ believed before both have been checked.
 from __future__ import annotations
 
 import base64
+import functools
+import itertools
 import json
 import math
 import re
@@ -25,93 +27,42 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
-def _is_digest(_: Any, field: attrs.Attribute[str], value: str) -> None:
-    if not is_key(value):
-        raise ValueError(f"'{field.name}' must be 64 hexadecimal digits, got {value!r}.")
-
-
-def _is_name(_: Any, field: attrs.Attribute[str], value: str) -> None:
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or value in (".", ".."):
-        raise ValueError(
-            f"'{field.name}' must be 1 to 128 letters, digits, dots, dashes or underscores, "
-            f"got {value!r}."
-        )
-
-
-def _is_line(_: Any, field: attrs.Attribute[str], value: str) -> None:
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ValueError(f"'{field.name}' must be one line of text, got {value!r}.")
-
-
-def _is_amount(_: Any, field: attrs.Attribute[Any], value: float) -> None:
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"'{field.name}' must be a number that is not negative, got {value!r}.")
-
-
-def _are_pairs(_: Any, field: attrs.Attribute[Any], value: tuple[tuple[str, str], ...]) -> None:
-    labels = [label for label, _ in value]
-    if labels != sorted(set(labels)):
-        raise ValueError(f"The labels of '{field.name}' must be sorted and different.")
-    if not all(isinstance(text, str) for pair in value for text in pair):
-        raise ValueError(f"'{field.name}' must be text under text.")
-
-
-@attrs.frozen
+@attrs.frozen(slots=False)  # is made in a third of the time, and every result has some
 class File:
     """One file of an output; a small one brings its content along."""
 
-    name: str = attrs.field(validator=_is_name)
-    sha256: str = attrs.field(validator=_is_digest)
-    size: int = attrs.field()
+    name: str
+    sha256: str
+    size: int
     inline: bytes | None = attrs.field(default=None, repr=False)
 
-    @size.validator
-    def _fits(self, _: Any, value: int) -> None:
-        if type(value) is not int or value < 0:
-            raise ValueError(f"The size of file '{self.name}' must be a count, got {value!r}.")
-        if self.inline is not None and not is_content(self, self.inline):
-            raise ValueError(f"The content of file '{self.name}' does not have its digest.")
 
-
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Output:
     """What a stage gave at one port: the digest of the artifact, and its files by name."""
 
-    port: str = attrs.field(validator=_is_name)
-    digest: str = attrs.field(validator=_is_digest)
-    files: tuple[File, ...] = attrs.field()
-
-    @files.validator
-    def _fit(self, _: Any, files: tuple[File, ...]) -> None:
-        names = [file.name for file in files]
-        if names != sorted(set(names)):
-            raise ValueError(f"The files of output '{self.port}' must be sorted and different.")
-        if self.digest != rows_digest((file.name, file.sha256) for file in files):
-            raise ValueError(f"The files of output '{self.port}' do not have its digest.")
+    port: str
+    digest: str
+    files: tuple[File, ...]
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Record:
     """One stored result of a stage.
 
     `seconds` is how long the stage ran, `created` when, in whole seconds since 1970; `meta` has
-    whatever else a person may want to know. None of the three is in the key.
+    whatever else a person may want to know. None of the three is in the key. `describe` makes
+    one from what a stage gave, `parse_record` from bytes; both refuse what is not sound.
     """
 
-    key: str = attrs.field(validator=_is_digest)
-    stage: str = attrs.field(validator=_is_name)
-    program: str = attrs.field(validator=_is_line)
-    components: tuple[tuple[str, str], ...] = attrs.field(validator=_are_pairs)
-    outputs: tuple[Output, ...] = attrs.field()
-    seconds: float = attrs.field(default=0.0, validator=_is_amount)
-    created: int = attrs.field(default=0, validator=_is_amount)
-    meta: tuple[tuple[str, str], ...] = attrs.field(default=(), validator=_are_pairs)
-
-    @outputs.validator
-    def _differ(self, _: Any, outputs: tuple[Output, ...]) -> None:
-        ports = [output.port for output in outputs]
-        if ports != sorted(set(ports)):
-            raise ValueError("The ports of a record must be sorted and different.")
+    key: str
+    stage: str
+    program: str
+    components: tuple[tuple[str, str], ...]
+    outputs: tuple[Output, ...]
+    seconds: float = 0.0
+    created: int = 0
+    meta: tuple[tuple[str, str], ...] = ()
 
     def output(self, port: str) -> Output | None:
         """Return the output at `port`, None if the stage has no such port."""
@@ -164,6 +115,34 @@ def is_content(file: File, content: bytes) -> bool:
     return len(content) == file.size and sha256(content) == file.sha256
 
 
+def describe(
+    key: str,
+    stage: str,
+    program: str,
+    components: Mapping[str, str],
+    outputs: Mapping[str, Mapping[str, bytes]],
+    seconds: float = 0.0,
+    created: int = 0,
+    meta: Mapping[str, str] | None = None,
+) -> Record:
+    """Make the record of a result; what could not be stored under its names is a `ValueError`.
+
+    Digests and order are made here, so only what was given is looked at.
+    """
+    found = Record(
+        key,
+        stage,
+        program,
+        sorted_pairs(components),
+        describe_outputs(outputs),
+        seconds,
+        created,
+        sorted_pairs(meta or {}),
+    )
+    _check_given(found)
+    return found
+
+
 def describe_outputs(outputs: Mapping[str, Mapping[str, bytes]]) -> tuple[Output, ...]:
     """Digest the files of every port; small ones are taken in."""
     return tuple(_output(port, outputs[port]) for port in sorted(outputs))
@@ -182,6 +161,8 @@ def parse_record(content: bytes, key: str | None = None, secret: bytes | None = 
     body = unseal(_KIND, content, secret)
     try:
         record = _record(json.loads(body))
+        _check_given(record)
+        _check_made(record)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"A record has the wrong shape: {error}.") from error
     if key is not None and record.key != key:
@@ -203,6 +184,64 @@ def _record(body: dict[str, Any]) -> Record:
         body["created"],
         sorted_pairs(body["meta"]),
     )
+
+
+def _check_given(record: Record) -> None:
+    """Refuse what a stage or its author may have got wrong, or somebody wrote to disk."""
+    if not is_key(record.key):
+        raise ValueError(f"'key' must be 64 hexadecimal digits, got {record.key!r}.")
+    _check_name(record.stage)
+    if not isinstance(record.program, str) or not record.program.isprintable():
+        raise ValueError(f"'program' must be one line of text, got {record.program!r}.")
+    if not record.program:
+        raise ValueError("'program' must be one line of text, got nothing.")
+    for name, pairs in (("components", record.components), ("meta", record.meta)):
+        if not {str}.issuperset(map(type, itertools.chain.from_iterable(pairs))):
+            raise ValueError(f"'{name}' must be text under text.")
+    for amount in (record.seconds, record.created):
+        if type(amount) not in (int, float) or not math.isfinite(amount) or amount < 0:
+            raise ValueError(f"An amount must be a number that is not negative, got {amount!r}.")
+    for output in record.outputs:
+        _check_name(output.port)
+        for file in output.files:
+            _check_name(file.name)
+
+
+def _check_made(record: Record) -> None:
+    """Refuse digests and an order that are not those that `describe` makes."""
+    _check_order("ports of a record", [output.port for output in record.outputs])
+    for output in record.outputs:
+        _check_order(f"files of output '{output.port}'", [file.name for file in output.files])
+        for file in output.files:
+            _check_content(file)
+        if output.digest != rows_digest((file.name, file.sha256) for file in output.files):
+            raise ValueError(f"The files of output '{output.port}' do not have its digest.")
+
+
+def _check_order(what: str, names: list[str]) -> None:
+    if names != sorted(set(names)):
+        raise ValueError(f"The {what} must be sorted and different.")
+
+
+def _check_content(file: File) -> None:
+    if not is_key(file.sha256):
+        raise ValueError(f"A digest must be 64 hexadecimal digits, got {file.sha256!r}.")
+    if type(file.size) is not int or file.size < 0:
+        raise ValueError(f"The size of file '{file.name}' must be a count, got {file.size!r}.")
+    if file.inline is not None and not is_content(file, file.inline):
+        raise ValueError(f"The content of file '{file.name}' does not have its digest.")
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not _is_plain(name):
+        raise ValueError(
+            f"A name must be 1 to 128 letters, digits, dots, dashes or underscores, got {name!r}."
+        )
+
+
+@functools.lru_cache(maxsize=1024)  # the same few names come with every record
+def _is_plain(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
 def _output(port: str, files: Mapping[str, bytes]) -> Output:

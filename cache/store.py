@@ -6,6 +6,7 @@ outputs. Every answer has been checked; anything that is wrong counts as not bei
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import attrs
 
 from ..runtime.errors import CompilationError, StoreError
-from .record import Record, describe_outputs, sorted_pairs
+from .record import Record, describe
 
 if TYPE_CHECKING:  # most processes meet no failure
     from .failures import Failure
@@ -114,18 +115,23 @@ def make_record(
 ) -> Record:
     """Describe a result; names that could not be stored are an error of the stage's author."""
     try:
-        return Record(
+        return describe(
             key,
             stage,
             program,
-            sorted_pairs(components),
-            describe_outputs(outputs),
+            components,
+            outputs,
             round(float(seconds), 6),
             int(time.time()),
-            sorted_pairs({"host": os.uname().nodename, **(meta or {})}),
+            {"host": _host(), **(meta or {})},
         )
     except (ValueError, TypeError) as error:
         raise StoreError(
             f"The result of stage '{stage}' of '{program}' cannot be stored: {error}",
             hints=("Give keys as 64 hexadecimal digits and files and ports plain names.",),
         ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _host() -> str:
+    return os.uname().nodename

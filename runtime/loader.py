@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from . import _core
 from .errors import FieldforgeError
 from .plan import ENTRY, Plan
@@ -35,12 +33,16 @@ class LibraryError(FieldforgeError):
     """A compiled library cannot be written, loaded, or lacks its entry point."""
 
 
-@attrs.frozen
 class Library:
-    """A loaded library; it stays loaded as long as anything refers to `handle`."""
+    """A loaded library; it stays loaded as long as anything refers to `handle`.
 
-    handle: _core.Library
-    address: int
+    A plain class: making one of attrs is half of what importing this takes, at every warm start.
+    """
+
+    __slots__ = ("address", "handle")
+
+    def __init__(self, handle: _core.Library, address: int) -> None:
+        self.handle, self.address = handle, address
 
     def entry(self, plan: Plan, threads: int = 0) -> _core.Entry:
         """Return the entry that calls this library by `plan`, and keeps it loaded.

@@ -43,15 +43,18 @@ class Logger:
         """Report something that went wrong."""
         self._emit("error", event, values)
 
-    def _emit(self, level: str, event: str, values: Mapping[str, Any]) -> None:
+    def listens(self, level: str) -> bool:
+        """Tell whether anybody would hear of an event of this level."""
+        if "structlog" in sys.modules and sys.modules["structlog"].is_configured():
+            return True
         least = settings.current().log
-        theirs = "structlog" in sys.modules and sys.modules["structlog"].is_configured()
-        if theirs:
-            target = sys.modules["structlog"].get_logger(self.name)
-        elif least and settings.LEVELS.index(level) >= settings.LEVELS.index(least):
-            target = _printing_logger()
-        else:
+        return bool(least) and settings.LEVELS.index(level) >= settings.LEVELS.index(least)
+
+    def _emit(self, level: str, event: str, values: Mapping[str, Any]) -> None:
+        if not self.listens(level):
             return
+        theirs = "structlog" in sys.modules and sys.modules["structlog"].is_configured()
+        target = sys.modules["structlog"].get_logger(self.name) if theirs else _printing_logger()
         getattr(target, level)(event, logger=self.name, **self.values, **values)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from pathlib import Path
 from typing import Final, Self
 
 import attrs
@@ -17,6 +16,8 @@ _LEVELS: Final = {
 _VECTOR_BYTES: Final = {
     "x86-64": 16, "x86-64-v2": 16, "x86-64-v3": 32, "x86-64-v4": 64, "armv8-a": 16, "armv8.2-a": 16,
 }  # fmt: skip
+_PROCESSORS: Final = "/sys/devices/system/cpu"
+_MOST_CACHES: Final = 16  # of one processor; most have four
 _CLOCK: Final = 3.0e9
 _OPERATIONS_PER_CYCLE: Final = 3
 
@@ -25,8 +26,9 @@ _OPERATIONS_PER_CYCLE: Final = 3
 class Target:
     """A CPU: its named instruction set, and the six numbers of the cost model.
 
-    Caches are bytes a core, `bandwidth` is bytes a second of the whole socket. `vector_math` says
-    that the C library has `exp` and a few others for vectors.
+    `cores` are those of the machine, whatever share of them a process gets: a call asks OpenMP how
+    many threads it has. Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
+    `vector_math` says that the C library has `exp` and a few others for vectors.
 
     >>> Target(isa="x86-64-v3", cores=2).vector_bytes
     32
@@ -65,10 +67,9 @@ class Target:
         >>> Target.host().isa != "native"
         True
         """
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return cls(
             isa=host_isa() if isa == "native" else isa,
-            cores=cores or 1,
+            cores=_host_cores(),
             vector_math=_has_vector_math(),
             **{f"l{level}": size for level, size in _host_caches().items()},
         )
@@ -150,21 +151,46 @@ def _cpu_flags() -> frozenset[str]:
     return frozenset()
 
 
+def _host_cores() -> int:
+    """Count the processors that are online, also those that this process is not bound to.
+
+    What is bound to a few, as each rank of a job may be, builds for the same machine as the others
+    and finds what they have built (decision 0015).
+    """
+    try:
+        return _count(_read(f"{_PROCESSORS}/online"))
+    except (OSError, ValueError):
+        return os.cpu_count() or 1
+
+
 @functools.cache
 def _host_caches() -> dict[int, int]:
     """Return bytes a core of the data caches by level, as far as the system tells."""
     found: dict[int, int] = {}
-    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+    for index in range(_MOST_CACHES):
+        place = f"{_PROCESSORS}/cpu0/cache/index{index}"
         try:
-            kind = (index / "type").read_text().strip()
-            level = int((index / "level").read_text())
-            size = int((index / "size").read_text().strip().removesuffix("K")) * 1024
-            sharers = _count((index / "shared_cpu_list").read_text().strip())
+            if _read(f"{place}/type") == "Instruction":
+                continue
+            level = int(_read(f"{place}/level"))
+            size = int(_read(f"{place}/size").removesuffix("K")) * 1024
+            sharers = _count(_read(f"{place}/shared_cpu_list"))
+        except FileNotFoundError:
+            break
         except (OSError, ValueError):
             continue
-        if kind in ("Data", "Unified") and 1 <= level <= 3:
+        if 1 <= level <= 3:
             found[level] = size // max(sharers, 1)
     return found
+
+
+def _read(path: str) -> str:
+    """Return a short text that the system tells."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(handle, 4096).decode(errors="replace").strip()
+    finally:
+        os.close(handle)
 
 
 def _count(cpus: str) -> int:

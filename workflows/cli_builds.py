@@ -152,8 +152,9 @@ def _key(order: Order) -> str | None:
 def _compare(old: Sequence[Locked], new: Sequence[Locked]) -> None:
     before, after = ({(row.label, row.workflow): row for row in rows} for rows in (old, new))
     for mark, rows in (("-", before.keys() - after.keys()), ("+", after.keys() - before.keys())):
-        for (program, backend, variant), workflow in sorted(rows):
-            facts = "; ".join(variant.splitlines()) or "any arguments"
+        for (program, backend, variant, grid), workflow in sorted(rows):
+            words = [*variant.splitlines(), *([f"{grid} grid"] if grid else [])]
+            facts = "; ".join(words) or "any arguments"
             click.echo(f"{mark} {program} ({backend}; {facts})\n    {workflow}")
     both = before.keys() & after.keys()
     changed = sorted(label for label in both if before[label].key != after[label].key)

@@ -55,7 +55,7 @@ class Engine:
     def _set_up(self) -> Desk:
         path = self.store.path
         memo = os.path.join(path, VERSION, "sources") if path is not None else None
-        return Desk(self.store, SingleFlight(), self.tell, memo)
+        return Desk(self.store, SingleFlight(), self.tell, memo, bool(self.observers))
 
     def run(
         self,

@@ -105,9 +105,10 @@ LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
 
 def log_event(event: Event) -> None:
     """Write an event to the log: failures as errors, stages at debug level."""
-    level = LEVELS.get(type(event), "debug")
-    facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
-    getattr(get_logger(), level)(NAMES[type(event)], **facts)
+    level, logger = LEVELS.get(type(event), "debug"), get_logger()
+    if logger.listens(level):
+        facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
+        getattr(logger, level)(NAMES[type(event)], **facts)
 
 
 @attrs.define

@@ -34,7 +34,11 @@ class LockFileError(FieldforgeError, ValueError):
 
 @attrs.frozen
 class Locked:
-    """One variant: the program's address, backend and workflow as text, and the key it had."""
+    """One variant: the program's address, backend and workflow as text, and the key it had.
+
+    `grid_type` is the kind of grid that the program was told, by its decorator or
+    `with_grid_type`; None leaves it to be deduced.
+    """
 
     program: str
     backend: str
@@ -43,11 +47,12 @@ class Locked:
     variant: Variant
     key: str | None = None
     seconds: float | None = None
+    grid_type: str | None = None
 
     @property
-    def label(self) -> tuple[str, str, str]:
+    def label(self) -> tuple[str, str, str, str]:
         """What it is, apart from how it is built."""
-        return self.program, self.backend, self.variant.text
+        return self.program, self.backend, self.variant.text, self.grid_type or ""
 
     def order(self, folder: str = ".") -> Order:
         """Find the program and return what it takes to build this variant."""
@@ -58,6 +63,8 @@ class Locked:
         flow = Workflow.parse(self.workflow, {**registry(), **known})
         made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
         program = entry.with_backend(made)
+        if self.grid_type is not None:
+            program = program.with_grid_type(self.grid_type)
         return Order(program.__definition__, made, self.variant, engine(),
                      lambda: program.provide(self.variant))  # fmt: skip
 
@@ -120,7 +127,7 @@ def _locked(asked: Asked, folder: str) -> Locked:
     return Locked(
         address_of(asked.definition.function, folder), asked.backend.name,
         graph_text.show(flow.nodes, flow.edges, whole=True), passes, asked.variant,
-        look.key if look else None, found.seconds if found else None,
+        look.key if look else None, found.seconds if found else None, asked.definition.grid_type,
     )  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
-from threading import BoundedSemaphore
+from functools import partial
+from threading import BoundedSemaphore, Lock
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -15,7 +16,7 @@ from ..cache.store import Store
 from ..runtime.settings import current
 from .executors import WorkerLostError, Workers
 from .orders import Order, orders_of
-from .progress import Built, Progress, shown
+from .progress import Built, Observe, Progress, shown
 from .request import RequestError, fulfil, read_reply
 from .session import engine, using
 
@@ -29,11 +30,12 @@ MOST_WAITING: Final = 64  # threads that wait for an executor
 class Precompilation:
     """Programs that are being built; leaving the `with` block waits for all of them.
 
-    `expected` is how many there will be, if that is known.
+    `expected` is how many there will be, if that is known. `progress` is shown from entering the
+    block to leaving it; without a block a function is told all the same.
     """
 
     jobs: int = 1
-    progress: Callable[[Built], None] | None = None
+    progress: Progress = None
     _executor: Executor | None = attrs.field(default=None, repr=False)
     expected: int = 0
     _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
@@ -41,9 +43,15 @@ class Precompilation:
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
     _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
     _is_over: bool = attrs.field(default=False, init=False, repr=False)
+    _observe: Observe | None = attrs.field(default=None, init=False, repr=False)
+    _shown: ExitStack = attrs.field(factory=ExitStack, init=False, repr=False)
+    _telling: Lock = attrs.field(factory=Lock, init=False, repr=False)
+    _done: int = attrs.field(default=0, init=False, repr=False)
+    _refusal: BaseException | None = attrs.field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self._budget = BoundedSemaphore(max(self.jobs, 1))
+        self._observe = self.progress if callable(self.progress) else None
 
     def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
         """Begin to build a program for the default layout of its fields."""
@@ -58,6 +66,7 @@ class Precompilation:
         remote = self._executor or self._own_workers()
         future = self._threads.submit(self._build, order, remote)
         self._futures.append((order.name, future))
+        future.add_done_callback(partial(self._tell, order.name))
         return future
 
     def wait(self) -> None:
@@ -74,15 +83,15 @@ class Precompilation:
 
     def settle(self) -> list[BaseException | None]:
         """Wait for all, and return the error of each or None, in order."""
-        names = {future: name for name, future in self._futures}
+        names = [future for _, future in self._futures]
         try:
-            for number, future in enumerate(as_completed(names), start=1):
-                if self.progress is not None:
-                    self.progress(Built(names[future], number, len(names), future.exception()))
+            for _ in as_completed(names):
+                self._raise_refusal()
         except BaseException:
             self.cancel()
             raise
-        self.close()
+        self.close()  # waits until all is told
+        self._raise_refusal()
         return [future.exception() for future in names]
 
     def cancel(self) -> None:
@@ -105,6 +114,7 @@ class Precompilation:
         return f"fieldforge-{id(self):x}"
 
     def __enter__(self) -> Self:
+        self._observe = self._shown.enter_context(shown(self.progress, self.expected))
         return self
 
     def __exit__(
@@ -113,10 +123,30 @@ class Precompilation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self.wait()
-        else:
-            self.cancel()
+        with self._shown:
+            if error is None:
+                self.wait()
+            else:
+                self.cancel()
+
+    def _tell(self, name: str, future: Future[Any]) -> None:
+        """Tell of a build that is done, in the thread that has done it and one at a time.
+
+        What the observer raises ends the waiting.
+        """
+        if self._observe is None or future.cancelled():
+            return
+        with self._telling:
+            self._done += 1
+            total = max(self.expected, len(self._futures))
+            try:
+                self._observe(Built(name, self._done, total, future.exception()))
+            except BaseException as error:  # raised where the caller waits
+                self._refusal = self._refusal or error
+
+    def _raise_refusal(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
 
     def _own_workers(self) -> Workers | None:
         """Return processes for the Python passes once there are enough builds to be worth it."""
@@ -177,23 +207,22 @@ def precompile(
         executor: where builds run instead of here: any executor of `concurrent.futures`, such as
             `dask.distributed.Client.get_executor()` or `mpi4py.futures.MPIPoolExecutor`.
         store: where results go instead of the engine's store; only for `programs`.
-        progress: told after each program; for `programs`, 'auto' draws a bar on a terminal and
-            elsewhere prints a line a program to standard error; None shows nothing.
+        progress: a function that is told of each program as soon as it is done, by the thread
+            that built it; 'auto' draws a bar on a terminal and elsewhere prints a line a program to
+            standard error; None shows nothing.
 
     """
-    made = Precompilation(current().jobs if jobs is None else jobs, None, executor)
     given: list[tuple[Any, Any]] = [
         item if isinstance(item, tuple) else (item, {}) for item in programs
     ]
+    made = Precompilation(current().jobs if jobs is None else jobs, progress, executor)
     if not given:
-        made.progress = progress if callable(progress) else None
         return made
     with ExitStack() as stack:
         if store is not None:
             stack.enter_context(using(attrs.evolve(engine(), store=store)))
         wanted = [order for program, static in given for order in orders_of(program, **static)]
         made.expected = len(wanted)
-        made.progress = stack.enter_context(shown(progress, len(wanted)))
         stack.enter_context(made)
         for order in wanted:
             made.add_order(order)

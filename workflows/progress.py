@@ -26,7 +26,10 @@ Progress: TypeAlias = Observe | Literal["auto"] | None
 
 @contextmanager
 def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
-    """Give the observer that was asked for; 'auto' draws a bar on a terminal, else prints lines."""
+    """Give the observer that was asked for; 'auto' draws a bar on a terminal, else prints lines.
+
+    A `total` of 0 means that nobody knows yet.
+    """
     if progress != "auto":
         yield progress
         return
@@ -41,7 +44,7 @@ def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
         TextColumn("{task.fields[last]}"),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task: Any = bar.add_task("building", total=total, last="")
+        task: Any = bar.add_task("building", total=total or None, last="")
 
         def show(built: Built) -> None:
             if built.error is not None:

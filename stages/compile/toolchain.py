@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ MEMORY: Final = "compilers"  # identities by path, size, time and inode
 # What GCC's driver runs, and what it links into every library; Clang does all but linking itself.
 PROGRAMS: Final = ("cc1plus", "as", "ld")
 PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
-_KIND: Final = "fieldforge-compilers-1"
+_KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
 
 
@@ -98,7 +99,7 @@ def _identify(
         entry = _examine(found, search_path)
         _write(remember, {**memory, found: entry})
     digests = tuple((name, digest) for name, _, digest in entry["files"])
-    return Compiler((found, *options), _real(found), entry["version"], digests)
+    return Compiler((found, *options), entry["path"], entry["version"], digests)
 
 
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:
@@ -106,32 +107,46 @@ def _examine(found: str, search_path: str | None) -> dict[str, Any]:
     version = _ask(found, "--version").partition("\n")[0].strip()
     questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
     named = [_ask(found, f"-print-{question}").strip() for question in questions]
-    files = _files(found, named, search_path)
     return {
         "version": version,
+        "path": _real(found),
         "named": named,
-        "files": [_row(file) for file in files],
+        "files": [_row(*file) for file in _files(found, named, search_path)],
     }
 
 
-def _row(file: str) -> list[Any]:
+def _row(file: str, stamp: list[int]) -> list[Any]:
     """Describe a file; one that may be run and not read is known by size and time alone."""
-    try:
-        stamp = _stamp(file)
-    except OSError:
-        return [os.path.basename(file), [file], "unknown"]  # and is looked at again next time
     try:
         digest = _digest(file)
     except OSError:
         digest = hashlib.sha256(repr(stamp).encode()).hexdigest()
-    return [os.path.basename(file), [file, *stamp], digest]
+    return [os.path.basename(_real(file)), [file, *stamp], digest]
 
 
-def _files(found: str, named: Sequence[str], search_path: str | None) -> list[str]:
-    """Return the files behind the names that a driver gave; bare ones are on its search path."""
+def _files(
+    found: str, named: Sequence[str], search_path: str | None
+) -> list[tuple[str, list[int]]]:
+    """Return the files behind the names that a driver gave, each once, with their stamps.
+
+    Bare names are on its search path. Links are not resolved: the stamp is that of the file
+    behind them, and a warm start asks for nothing else.
+    """
     paths = [name if os.path.isabs(name) else _which(name, search_path) for name in named]
-    there = [_real(path) for path in paths if path and os.path.isfile(path)]
-    return list(dict.fromkeys([_real(found), *there]))
+    files: dict[tuple[int, int], tuple[str, list[int]]] = {}
+    for path in (found, *paths):
+        status = _status(path)
+        if path and status and stat.S_ISREG(status.st_mode):
+            stamp = [status.st_size, status.st_mtime_ns, status.st_ino]
+            files.setdefault((status.st_dev, status.st_ino), (path, stamp))
+    return list(files.values())
+
+
+def _status(path: str | None) -> os.stat_result | None:
+    try:
+        return os.stat(path) if path else None
+    except OSError:
+        return None
 
 
 def _real(path: str) -> str:
@@ -168,22 +183,16 @@ def _digest(file: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _stamp(file: str) -> list[int]:
-    status = os.stat(file)
-    return [status.st_size, status.st_mtime_ns, status.st_ino]
-
-
 def _holds(entry: Any, found: str, search_path: str | None) -> bool:
     """Tell whether a remembered identity is whole and its files are still the same."""
     try:
         rows: Sequence[Any] = entry["files"]
+        stamps = [[file, *stamp] for file, stamp in _files(found, entry["named"], search_path)]
         return (
             isinstance(entry["version"], str)
-            and [file for _, (file, *_), _ in rows] == _files(found, entry["named"], search_path)
-            and all(
-                isinstance(name, str) and isinstance(digest, str) and stamp == _stamp(file)
-                for name, (file, *stamp), digest in rows
-            )
+            and isinstance(entry["path"], str)
+            and [stamp for _, stamp, _ in rows] == stamps
+            and all(isinstance(part, str) for name, _, digest in rows for part in (name, digest))
         )
     except (KeyError, IndexError, TypeError, ValueError, OSError):
         return False

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -131,18 +130,18 @@ def _value(row: Any, values: list[Any]) -> Any:
     if tag == "y":
         return bytes.fromhex(content)
     member = _class(tag)
-    parts = list(_refer(content, values))
+    parts = _refer(content, values)
     names = _fields(member)
     if len(names) != len(parts):
         raise ValueError(f"'{tag}' has {len(names)} fields, got {len(parts)}.")
     return member(**dict(zip(names, parts, strict=True)))
 
 
-def _refer(references: Any, values: list[Any]) -> Iterable[Any]:
+def _refer(references: Any, values: list[Any]) -> list[Any]:
     for reference in references:
         if type(reference) is not int or reference < 0:
             raise ValueError(f"{reference!r} is not a row number.")
-        yield values[reference]
+    return [values[reference] for reference in references]
 
 
 def _text(content: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -10,7 +11,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from ...cache.fingerprint import components_key
-from ...runtime.annotations import type_from_annotation
+from ...runtime.annotations import FieldAlias, type_from_annotation
 from ...runtime.connectivity import FieldOffset
 from ...runtime.definition import Definition
 from ...runtime.dimension import Dimension, DimensionKind
@@ -121,6 +122,13 @@ def _describe(value: Any, depth: int = 0) -> str:
 
 def _annotation(value: Any) -> str:
     """Describe an annotation by the type that it stands for, whatever it is called."""
+    try:  # one alias stands at many parameters of many operators
+        return _annotation_of_field(value) if type(value) is FieldAlias else _described_type(value)
+    except TypeError:  # somebody's object in it has no hash
+        return _described_type(value)
+
+
+def _described_type(value: Any) -> str:
     try:
         found = type_from_annotation(value)
     except Exception:  # somebody's object: parse will say what is wrong with it
@@ -128,6 +136,9 @@ def _annotation(value: Any) -> str:
     # a type is written with the names of its dimensions; most are horizontal
     kinds = {str(dim) for dim in _dimensions(found) if dim.kind is not DimensionKind.HORIZONTAL}
     return f"{found} where {', '.join(sorted(kinds))}" if kinds else str(found)
+
+
+_annotation_of_field = functools.lru_cache(maxsize=1024)(_described_type)
 
 
 def _dimensions(found: Any) -> Iterator[Dimension]:

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldforge.cache.fingerprint import components_key
-from fieldforge.cache.record import INLINE, Record, describe_outputs, parse_record, sorted_pairs
+from fieldforge.cache.record import (
+    INLINE,
+    Record,
+    describe,
+    describe_outputs,
+    parse_record,
+    sorted_pairs,
+)
 from fieldforge.cache.sealed import seal, unseal
 
 FAULT = "checksum line|wrong shape|must be|must have|do(es)? not have|no known form|labels"
@@ -33,6 +40,11 @@ def a_record(**changes) -> Record:
         "created": 1700000000,
     }
     return Record(**(facts | changes))
+
+
+def described(**changes) -> Record:
+    facts = {"key": KEY, "stage": "lower", "program": "lap", "components": {}, "outputs": {}}
+    return describe(**(facts | changes))
 
 
 @settings(max_examples=150, deadline=None)
@@ -162,22 +174,34 @@ TRAVERSALS = [
 @pytest.mark.parametrize("name", TRAVERSALS)
 def test_names_that_could_leave_their_folder_are_refused(name):
     with pytest.raises(ValueError, match="letters, digits"):
-        describe_outputs({"port": {name: b""}})
+        described(outputs={"port": {name: b""}})
     with pytest.raises(ValueError, match="letters, digits"):
-        describe_outputs({name: {"file": b""}})
+        described(outputs={name: {"file": b""}})
+    with pytest.raises(ValueError, match="letters, digits"):
+        described(stage=name)
 
 
 @pytest.mark.parametrize("key", ["", "0" * 63, "0" * 65, "0" * 63 + "G", "A" * 64, "0" * 64 + "\n"])
 def test_keys_are_64_hexadecimal_digits(key):
     with pytest.raises(ValueError, match="64 hexadecimal"):
-        a_record(key=key)
+        described(key=key)
 
 
-def test_components_must_be_sorted_and_different():
-    with pytest.raises(ValueError, match="sorted and different"):
-        a_record(components=(("b", "1"), ("a", "1")))
-    with pytest.raises(ValueError, match="sorted and different"):
-        a_record(components=(("a", "1"), ("a", "2")))
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_seconds_are_a_number_that_is_not_negative(seconds):
+    with pytest.raises(ValueError, match="not negative"):
+        described(seconds=seconds)
+
+
+def test_components_are_text_in_one_order():
+    assert described(components={"b": "1", "a": "2"}).components == (("a", "2"), ("b", "1"))
+    with pytest.raises(ValueError, match="text under text"):
+        described(components={"a": 1})
+
+
+def test_what_is_described_passes_every_check_of_what_is_read():
+    record = described(outputs={"p": {"large": b"x" * (INLINE + 1), "small": b"\xff"}, "o": {}})
+    assert parse_record(record.encode(), KEY) == record
 
 
 def test_small_files_travel_in_the_record_and_large_ones_do_not():

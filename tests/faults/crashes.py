@@ -7,20 +7,19 @@ Every deed is done by a forked process that dies at call 1, 2, ... until it live
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-
-import attrs
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
 from fieldforge.runtime.errors import CompilationError
 
 from .injector import CRASHED, Deed, Injector, crash_after, crash_before
+from .report import Report, tell
 from .sample import SIZE, is_there, is_wrong, keep, key
 
 OLD, NEW = 1, 2
@@ -71,25 +70,12 @@ DEEDS: dict[str, Callable[[Path], None]] = {
 }
 
 
-@attrs.define
-class Report:
-    """How many deaths there were, and what was wrong after them."""
-
-    crashes: int = 0
-    faults: list[str] = attrs.field(factory=list)
-
-    @property
-    def text(self) -> str:
-        lines = [f"{self.crashes} crashes at calls of the system, {len(self.faults)} faults"]
-        return "\n".join([*lines, *self.faults])
-
-
-def run(folder: Path) -> Report:
-    report = Report()
-    for name, deed in DEEDS.items():
+def run(folder: Path, deeds: Iterable[str] = DEEDS) -> Report:
+    report = Report("crashes at calls of the system")
+    for name in deeds:
         for when in (crash_before, crash_after):
             at = 1
-            while _dies(folder / "store", name, deed, when, at, report):
+            while _dies(folder / "store", name, DEEDS[name], when, at, report):
                 at += 1
     return report
 
@@ -114,7 +100,7 @@ def _dies(
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, CRASHED):
         report.faults.append(f"{name}, call {at}, {when.__name__}: exit code {code}")
-    report.crashes += code == CRASHED
+    report.cases += code == CRASHED
     for fault in _faults(root, has_old=name not in ("first result", "prune")):
         report.faults.append(f"{name}, call {at}, {when.__name__}: {fault}")
     return code == CRASHED
@@ -140,13 +126,10 @@ def _faults(root: Path, has_old: bool) -> list[str]:
 
 
 def main() -> int:
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-crashes-"))
-    try:
-        report = run(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{report.text}\n")
-    return 1 if report.faults else 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("deeds", nargs="*", help=f"some of: {', '.join(DEEDS)}")
+    args = parser.parse_args()
+    return tell(lambda folder: run(folder, args.deeds or DEEDS))
 
 
 if __name__ == "__main__":

@@ -11,39 +11,23 @@ import argparse
 import errno
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-
-import attrs
 
 from fieldforge.cache.disk import Disk
 from fieldforge.runtime.settings import Settings
 
 from .injector import CAUSES, Injector, fail
 from .program import compiled_once, fresh_program, is_right, runs_right, use
+from .report import Report, tell
 from .sample import is_there, keep
 
 OLD = 1
 
 
-@attrs.define
-class Report:
-    """How many runs met a fault, and what was wrong with them."""
-
-    runs: int = 0
-    faults: list[str] = attrs.field(factory=list)
-
-    @property
-    def text(self) -> str:
-        lines = [f"{self.runs} runs, each with one failing call; {len(self.faults)} faults"]
-        return "\n".join([*lines, *self.faults[:20]])
-
-
 def run(folder: Path, everything: bool, step: int = 1, first: int = 1) -> Report:
-    settings, report = use(folder), Report()
+    settings, report = use(folder), Report("runs, each with one failing call")
     injector = Injector()
     with compiled_once():
         assert is_right(settings)
@@ -89,7 +73,7 @@ def _meet(
         else:
             if answers != [True]:
                 report.faults.append(f"{where}: a wrong answer")
-        report.runs += 1
+        report.cases += 1
         if not is_there(Disk(settings.cache_dir), OLD):
             report.faults.append(f"{where}: an old result is lost")
             keep(Disk(settings.cache_dir), OLD)
@@ -111,30 +95,13 @@ def _prepare(settings: Settings, state: str) -> None:
             os.unlink(root / "v1/act" / record.key[:2] / record.key)
 
 
-def _share(jobs: int, everything: bool, step: int) -> int:
-    """Let several processes take every n-th call each; return how many of them met a fault."""
-    command = [sys.executable, "-m", __spec__.name, *(["--all"] if everything else [])]
-    places = [["--step", str(step * jobs), "--first", str(1 + step * job)] for job in range(jobs)]
-    processes = [subprocess.Popen([*command, *place]) for place in places]
-    return sum(process.wait() != 0 for process in processes)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every cause at every call, cold too")
     parser.add_argument("--step", type=int, default=1, help="only every n-th call")
     parser.add_argument("--first", type=int, default=1, help="begin with this call")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that share the calls")
     args = parser.parse_args()
-    if args.jobs > 1:
-        return _share(args.jobs, args.all, args.step)
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-errors-"))
-    try:
-        report = run(folder, args.all, args.step, args.first)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{report.text}\n")
-    return 1 if report.faults else 0
+    return tell(lambda folder: run(folder, args.all, args.step, args.first))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ python -m tests.faults.flips
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import attrs
@@ -16,6 +14,7 @@ import attrs
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.pack import Pack, read_outputs, write_pack
 
+from .report import tell
 from .sample import key
 
 SIZE = 4096
@@ -24,11 +23,17 @@ OUTPUTS = {"out": {"library.so": bytes(range(256)) * (SIZE // 256), "log.txt": b
 
 @attrs.define
 class Report:
-    """How many changes there were, and which were believed."""
+    """How many changes there were, every `step`-th from `first` on, and which were believed."""
 
+    step: int
+    first: int
     flips: int = 0
     cuts: int = 0
     believed: list[str] = attrs.field(factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.believed
 
     @property
     def text(self) -> str:
@@ -36,22 +41,22 @@ class Report:
         return "\n".join([*lines, *self.believed])
 
 
-def run(folder: Path, step: int) -> Report:
-    report = Report()
+def run(folder: Path, step: int, first: int = 0) -> Report:
+    report = Report(step, first)
     disk = Disk(folder / "store")
     record = disk.keep(key(1), stage="compile", program="p", components={}, outputs=OUTPUTS)
     (blob,) = (folder / "store/v1/cas").glob("*/*")
     for path in (folder / "store/v1/act" / key(1)[:2] / key(1), blob):
-        _spoil(path, disk, report, step)
+        _spoil(path, disk, report)
     pack = folder / "all.ffpack"
     write_pack(pack, disk, [record], {"programs": ["p"]})
-    _spoil_pack(pack, report, 8 * step)
+    _spoil_pack(pack, report)
     return report
 
 
-def _spoil(path: Path, disk: Disk, report: Report, step: int) -> None:
+def _spoil(path: Path, disk: Disk, report: Report) -> None:
     content = path.read_bytes()
-    for what, spoilt in _versions(content, step, report):
+    for what, spoilt in _versions(content, report):
         path.unlink(missing_ok=True)
         path.write_bytes(spoilt)
         record = disk.find(key(1))
@@ -61,10 +66,10 @@ def _spoil(path: Path, disk: Disk, report: Report, step: int) -> None:
     path.write_bytes(content)
 
 
-def _spoil_pack(path: Path, report: Report, step: int) -> None:
+def _spoil_pack(path: Path, report: Report) -> None:
     """A pack has bits that mean nothing, such as dates; it must give the truth or nothing."""
     content = path.read_bytes()
-    for what, spoilt in _versions(content, step, report):
+    for what, spoilt in _versions(content, report, 8):
         path.write_bytes(spoilt)
         pack = Pack(path)
         record = pack.find(key(1))
@@ -73,13 +78,13 @@ def _spoil_pack(path: Path, report: Report, step: int) -> None:
     path.write_bytes(content)
 
 
-def _versions(content: bytes, step: int, report: Report):  # type: ignore[no-untyped-def]
-    for bit in range(0, 8 * len(content), step):
+def _versions(content: bytes, report: Report, each: int = 1):  # type: ignore[no-untyped-def]
+    for bit in range(report.first * each, 8 * len(content), report.step * each):
         report.flips += 1
         spoilt = bytearray(content)
         spoilt[bit // 8] ^= 1 << bit % 8
         yield f"bit {bit}", bytes(spoilt)
-    for size in range(0, len(content), step):
+    for size in range(report.first * each, len(content), report.step * each):
         report.cuts += 1
         yield f"cut to {size}", content[:size]
     yield "zeros", bytes(len(content))
@@ -88,14 +93,9 @@ def _versions(content: bytes, step: int, report: Report):  # type: ignore[no-unt
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=1, help="only every n-th bit and length")
+    parser.add_argument("--first", type=int, default=0, help="begin with this one")
     args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-flips-"))
-    try:
-        report = run(folder, args.step)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{report.text}\n")
-    return 1 if report.believed else 0
+    return tell(lambda folder: run(folder, args.step, args.first))
 
 
 if __name__ == "__main__":

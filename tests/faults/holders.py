@@ -8,10 +8,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -19,6 +17,8 @@ import attrs
 
 from fieldforge.cache.eviction import _remove_lock
 from fieldforge.cache.locks import BuildLock
+
+from .report import tell
 
 LIMIT = 0.1
 
@@ -31,6 +31,10 @@ class Report:
     stuck: int = 0
     holds: int = 0
     overlaps: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.stuck or self.overlaps)
 
     @property
     def text(self) -> str:
@@ -118,13 +122,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--holds", type=int, default=400)
     args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-holders-"))
-    try:
-        report = run(folder, args.rounds, args.processes, args.holds)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{report.text}\n")
-    return 1 if report.stuck or report.overlaps else 0
+    return tell(lambda folder: run(folder, args.rounds, args.processes, args.holds))
 
 
 if __name__ == "__main__":

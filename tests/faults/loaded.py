@@ -8,23 +8,41 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import sys
-import tempfile
 import threading
 from pathlib import Path
+
+import attrs
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
 
 from .program import compiled_once, fresh_program, is_right, runs_right, use
+from .report import tell
 
 
-def run(folder: Path, rounds: int) -> int:
-    """Return how many calls were made, all of them right."""
-    settings, chance = use(folder), random.Random(1)
-    calls, wrong, done = [0], [0], threading.Event()
+@attrs.define
+class Report:
+    """How often the store was disturbed, and how many of the calls meanwhile were right."""
+
+    rounds: int
+    calls: int = 0
+    wrong: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.wrong
+
+    @property
+    def text(self) -> str:
+        said = f"{self.wrong} wrong" if self.wrong else "every result right"
+        return f"{self.rounds} disturbances during {self.calls} calls: {said}"
+
+
+def run(folder: Path, rounds: int, seed: int) -> Report:
+    settings, chance, report = use(folder), random.Random(seed), Report(rounds)
+    done = threading.Event()
     with compiled_once():
         engine, program = fresh_program(settings)
         with ff.using(engine):
@@ -32,20 +50,19 @@ def run(folder: Path, rounds: int) -> int:
 
         def call() -> None:
             while not done.is_set():
-                calls[0] += 1
-                wrong[0] += not runs_right(program)
+                report.calls += 1
+                report.wrong += not runs_right(program)
 
         caller = threading.Thread(target=call)
         caller.start()
         try:
             for _ in range(rounds):
                 _disturb(settings.cache_dir, settings.local_dir / "libraries", chance)
-                assert is_right(settings)  # what is rebuilt is right, too
+                report.wrong += not is_right(settings)  # what is rebuilt must be right, too
         finally:
             done.set()
             caller.join()
-    assert wrong[0] == 0
-    return calls[0]
+    return report
 
 
 def _disturb(root: Path, libraries: Path, chance: random.Random) -> None:
@@ -74,14 +91,9 @@ def _disturb(root: Path, libraries: Path, chance: random.Random) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rounds", type=int)
+    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-loaded-"))
-    try:
-        calls = run(folder, args.rounds)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{args.rounds} disturbances during {calls} calls: every result right\n")
-    return 0
+    return tell(lambda folder: run(folder, args.rounds, args.seed))
 
 
 if __name__ == "__main__":

@@ -14,17 +14,15 @@ import os
 import random
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-
-import attrs
 
 import fieldforge as ff
 from fieldforge.runtime.settings import Settings
 
 from .program import compiled_once, fresh_program, is_right, runs_right, use
+from .report import Report, tell
 
 
 def _spoil(path: Path, content: bytes) -> None:
@@ -99,37 +97,26 @@ DEEDS: tuple[Callable[[Path], None], ...] = (
 )  # fmt: skip
 
 
-@attrs.define
-class Report:
-    """How many files were meddled with, and what was wrong after that."""
-
-    cases: int = 0
-    faults: list[str] = attrs.field(factory=list)
-
-    @property
-    def text(self) -> str:
-        lines = [f"{self.cases} cases of meddling, {len(self.faults)} faults"]
-        return "\n".join([*lines, *self.faults])
-
-
-def run(folder: Path, reports: Report, share: int = 1) -> Report:
+def run(folder: Path, share: int = 1, turn: int = 0) -> Report:
     """Meddle with every file in every way, each time with a store that was sound.
 
-    With a `share` of n, with every file in every n-th way, by turns.
+    With a `share` of n, with every file in every n-th way, by turns; n runs with the turns 0, 1,
+    ... do it all.
     """
-    settings = use(folder)
+    settings, reports = use(folder), Report("cases of meddling")
     with compiled_once():
         assert is_right(settings)
         shutil.copytree(settings.cache_dir, folder / "sound", symlinks=True)
         names = [path.relative_to(settings.cache_dir) for path in _files(settings.cache_dir)]
         for number, name in enumerate(names):
-            for deed in DEEDS[number % share :: share]:
+            for deed in DEEDS[(number + turn) % share :: share]:
                 _renew(settings, folder / "sound")
                 _meddle(settings, name, deed, reports)
-        _renew(settings, folder / "sound")
-        _meddle_with_all(settings, reports)
-        _renew(settings, folder / "sound")
-        _meddle_with_locks(settings, reports)
+        if turn == 0:
+            _renew(settings, folder / "sound")
+            _meddle_with_all(settings, reports)
+            _renew(settings, folder / "sound")
+            _meddle_with_locks(settings, reports)
     return reports
 
 
@@ -194,16 +181,10 @@ def _renew(settings: Settings, sound: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=int, default=1, help="every n-th way only")
+    parser.add_argument("--share", type=int, default=1, help="every n-th way of each file only")
+    parser.add_argument("--turn", type=int, default=0, help="which of these")
     args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="fieldforge-meddling-"))
-    report = Report()
-    try:
-        run(folder, report, args.share)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    sys.stdout.write(f"{report.text}\n")
-    return 1 if report.faults else 0
+    return tell(lambda folder: run(folder, args.share, args.turn))
 
 
 if __name__ == "__main__":

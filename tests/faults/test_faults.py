@@ -50,7 +50,7 @@ def test_every_change_of_a_record_a_file_or_a_pack_is_noticed():
 @pytest.mark.needs_compiler
 def test_whichever_call_fails_the_program_runs_and_old_results_stay():
     """T4."""
-    assert "; 0 faults" in run("errors", "--step", 31)
+    assert ", 0 faults" in run("errors", "--step", 31)
 
 
 def test_a_killed_holder_is_followed_at_once_and_a_stopped_one_after_the_limit():

@@ -97,6 +97,24 @@ def test_what_was_called_in_the_block_is_recorded_and_built(model, lock):
     assert row.key is not None
 
 
+def test_a_program_keeps_its_kind_of_grid(model, lock, call, seen):
+    made = model()
+    with locking(lock):
+        made.rise.compile()
+        made.rise.with_grid_type("unstructured").compile()
+
+    plain, told = read(lock)
+    assert (plain.grid_type, told.grid_type) == (None, "unstructured")
+    assert told.order(lock.parent).definition.grid_type == "unstructured"
+    assert call("build", lock).exit_code == 0
+    seen.events.clear()
+    with ff.policy("must_hit"):
+        made.rise.with_grid_type("unstructured").compile()
+        made.rise.compile()
+        ff.wait_for_compilation()
+    assert "compile" not in seen.ran()
+
+
 def test_equal_set_ups_give_equal_files(model, lock, tmp_path):
     made = model()
 

@@ -1,5 +1,9 @@
+import io
 import os
+import queue
+import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -97,6 +101,50 @@ def test_progress_is_a_line_a_program_where_there_is_no_terminal(capsys):
         precompile([StandIn("a"), StandIn("b", ValueError())], jobs=1)
 
     assert capsys.readouterr().err.splitlines() == ["[1/2] a: built", "[2/2] b: failed: ValueError"]
+
+
+def test_progress_is_told_while_the_block_goes_on():
+    told: queue.Queue[Any] = queue.Queue()
+
+    with precompile(jobs=1, progress=told.put) as builds:
+        builds.add(StandIn("a"))
+        first = told.get(timeout=60)
+        builds.add(StandIn("b"))
+
+    second = told.get_nowait()
+    assert (first.program, first.done, first.total) == ("a", 1, 1)
+    assert (second.program, second.done, second.total) == ("b", 2, 2)
+
+
+def test_a_block_shows_a_line_a_program_unless_it_is_told_not_to(capsys):
+    with precompile(jobs=1) as builds:
+        builds.add(StandIn("a"))
+    with precompile(jobs=1, progress=None) as builds:
+        builds.add(StandIn("b"))
+
+    assert capsys.readouterr().err.splitlines() == ["[1/1] a: built"]
+
+
+def test_a_block_draws_a_bar_on_a_terminal(monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    with precompile(jobs=1) as builds:
+        builds.add(StandIn("a"))
+        builds.add(StandIn("b"))
+
+    assert "building" in terminal.getvalue()
+    assert "2/2" in terminal.getvalue()
+
+
+def test_what_an_observer_raises_ends_the_waiting():
+    def refuse(built):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        precompile([StandIn("a"), StandIn("b")], jobs=1, progress=refuse)
 
 
 def test_error_inside_the_block_wins_over_those_of_builds():
