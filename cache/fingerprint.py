@@ -80,7 +80,7 @@ def artifact_digest(files: Mapping[str, bytes]) -> str:
     >>> artifact_digest({"a": b""}) == artifact_digest({"b": b""})
     False
     """
-    return rows_digest((name, sha256(content)) for name, content in files.items())
+    return rows_digest([(name, sha256(content)) for name, content in files.items()])
 
 
 def rows_digest(rows: Iterable[tuple[str, str]]) -> str:

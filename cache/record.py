@@ -145,7 +145,7 @@ def describe(
 
 def describe_outputs(outputs: Mapping[str, Mapping[str, bytes]]) -> tuple[Output, ...]:
     """Digest the files of every port; small ones are taken in."""
-    return tuple(_output(port, outputs[port]) for port in sorted(outputs))
+    return tuple([_output(port, outputs[port]) for port in sorted(outputs)])
 
 
 def sorted_pairs(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -245,8 +245,8 @@ def _is_plain(name: str) -> bool:
 
 
 def _output(port: str, files: Mapping[str, bytes]) -> Output:
-    rows = tuple(_file(name, files[name]) for name in sorted(files))
-    return Output(port, rows_digest((row.name, row.sha256) for row in rows), rows)
+    rows = tuple([_file(name, files[name]) for name in sorted(files)])
+    return Output(port, rows_digest([(row.name, row.sha256) for row in rows]), rows)
 
 
 def _file(name: str, content: bytes) -> File:
