@@ -3,7 +3,8 @@
 While a checked program runs embedded, every result of an operator of the language is remembered
 with its operands and its place in the source. If a value that is about to be written is not
 finite, the way back leads to the first operation whose operands were finite, or to an argument.
-A neighbour that is missing counts as NaN, so a result that depends on one is found, too.
+A neighbour that is missing counts as NaN, and so does what 'as_offset' asks for beyond a field: a
+result that depends on one is found, too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .source import Span
 Point: TypeAlias = Mapping[Dimension, int]
 
 # What reads its operands at other points than its result.
-MOVING: Final = ("shift", "neighbours")
+MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
 @attrs.frozen(eq=False)
@@ -99,6 +100,26 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
         origin.span,
         f"'{name}' of '{operator}' is {found} at {_shown(point)}: {_arose(origin, there)}.",
         origin.operator, point, found,
+    )  # fmt: skip
+
+
+def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
+    """Return the error for a number that compiled code wrote and embedded execution does not.
+
+    It is the first that is not finite and was not there `before`, if there is one still.
+    """
+    point: Point = {}
+    found = float("nan")
+    if before is not None:
+        new = ~np.isfinite(field.ndarray) & (field.ndarray != before) & ~np.isnan(before)
+        for place in np.argwhere(new)[:1]:
+            point, found = _point(field, place), float(field.ndarray[tuple(place)])
+    where = f" at {_shown(point)}" if point else ", until a later statement wrote over it"
+    return CheckError(
+        None,
+        f"'{name}' of '{program}' is {found}{where}: compiled code made it, and embedded execution "
+        "does not.",
+        program, point, found,
     )  # fmt: skip
 
 
@@ -176,6 +197,8 @@ def _is_bad(number: Any) -> bool:
 def _arose(origin: _Made, point: Point) -> str:
     if origin.op == "neighbours":
         return "it is that of a neighbour that is missing (a skip value in the table)"
+    if origin.op == "as_offset":
+        return "'as_offset' leads out of the field"
     given = [_number_at(operand, point) for operand in origin.operands]
     of = " and ".join(str(number) for number in given if number is not None)
     return f"'{origin.op}'" + (f" made it of {of}" if of else " made it")

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from ..runtime import _core, checking
+from ..runtime import _core, checking, context
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
 from ..runtime.limits import Limited, as_workspace, checked_count
 from ..runtime.settings import current
 from ..runtime.structure import leaves_of
 from ..stages.artifacts import Variant
+from ..stages.ir import syntax
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
 from .backend import Backend
 from .backends import find_backend
-from .building import summary, trace
+from .building import OUT, parsed, summary, trace
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
 from .static_arguments import check_names, combinations
 from .variant_table import Provider, Variants
+from .variants import leaf_name
 
 if TYPE_CHECKING:
     from .inspection import Trace
@@ -50,6 +52,8 @@ class EntryPoint:
     _made: Made
     _sets: tuple[Variants, ...]
     _watch: Watch | None = None
+    _sibling: EntryPoint | None = None
+    _has_checks = False
 
     def _wear(self, made: Made) -> None:
         """Look like the function that was decorated."""
@@ -109,27 +113,61 @@ class EntryPoint:
         return self._changed(options=changed_options(self._made.options, options))
 
     def checked(self, *args: Any, **kwargs: Any) -> None:
-        """Make the call embedded, and refuse to write what is not finite.
+        """Make the call with checks, and refuse to write what is not finite.
 
         The arguments are those of a call. The `CheckError` names the operator and line where the
         number arose, its index and value. Ranges, neighbours that are missing and outputs that
-        overlap are checked too. It takes the time of embedded execution; a program that is named
-        in `FIELDFORGE_CHECK` makes all its calls in this way.
+        overlap are checked too. Programs of backend 'cpu' have the checks compiled in, which takes
+        one more build; others run embedded. A program that is named in `FIELDFORGE_CHECK` makes
+        all its calls in this way.
         """
-        names = parameter_names(self.definition)
-        given = {**dict(zip(names, args, strict=False)), **dict(self._made.bound), **kwargs}
-        fields = {name + "".join(f"[{step}]" for step in path): leaf
-                  for name, value in given.items() for path, leaf in leaves_of(value)}  # fmt: skip
-        with checking.checked(fields), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Program .* runs embedded")
-            embedded: Any = self.with_backend(None)
-            embedded(*args, **kwargs)
+        from .checked import run_checked
+
+        bound = dict(self._made.bound)
+        names = [name for name in parameter_names(self.definition) if name not in bound]
+        values = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
+        given = {leaf_name(name, path): leaf
+                 for name, value in values.items() for path, leaf in leaves_of(value)}  # fmt: skip
+        embedded: Any = self.with_backend(None)
+        sibling: Any = None if context.active() else self._with_checks()
+        run_checked(
+            None if sibling is None else partial(sibling, *args, **{**kwargs, "enable_jit": None}),
+            partial(embedded, *args, **kwargs),
+            given,
+            self._outputs(given),
+        )
+
+    def _with_checks(self) -> EntryPoint | None:
+        """Return the same with its checks compiled in, made once; None where that is not possible.
+
+        It may always be built by a call: who asks for checks asks for that.
+        """
+        from .checked import with_checks
+
+        if self._sibling is None:
+            backend = with_checks(self.backend)
+            if backend is None:
+                return None
+            options = attrs.evolve(self._made.options, enable_jit=True)
+            sibling = self._changed(backend=backend, options=options)
+            sibling._has_checks = True
+            sibling._set_static(self._sets[0].static)
+            self._sibling = sibling
+        return self._sibling
+
+    def _outputs(self, given: Mapping[str, Any]) -> list[str]:
+        """Return the leaves that a call writes."""
+        root = parsed(self._current()).root
+        if not isinstance(root, syntax.Program):
+            return [name for name in given if name.partition(".")[0] == OUT]
+        return [leaf_name(each.parameter, each.path) for call in root.body for each in call.outputs]
 
     @property
     def _is_checked(self) -> bool:
-        """Whether the settings ask for checked calls; those run embedded themselves."""
+        """Whether the settings ask for checked calls, and this is not what makes them."""
         wanted = current().check
-        return bool(wanted) and self.__name__ in wanted and not checking.is_checking()
+        is_asked = bool(wanted) and self.__name__ in wanted
+        return is_asked and not self._has_checks and not checking.is_checking()
 
     def with_threads(self, count: int) -> Limited:
         """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""
