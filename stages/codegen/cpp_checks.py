@@ -8,7 +8,7 @@ nothing, and the entry returns one more than the place of its field among the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from ..ir.loops import Constant, Kernel, Nest, Store
@@ -84,13 +84,14 @@ def is_nothing(text: str, dtype: str) -> bool:
 
 
 class Tests:
-    """The tests of what one nest stores, in one part of its innermost loop."""
+    """The tests of what one nest stores."""
 
-    def __init__(self, names: Names, nest: Nest, part: int = 0) -> None:
-        stored = (row for row in nest.body if isinstance(row, Store) and row.part == part)
-        found = {names.tests.get((nest.statement, row.buffer)): row.dtype for row in stored}
-        self.stores: Sequence[tuple[int, str]] = [
-            (number, dtype) for number, dtype in found.items() if number is not None
+    def __init__(self, names: Names, nest: Nest) -> None:
+        stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}
+        self.stores = [
+            (names.tests[nest.statement, buffer], dtype)
+            for buffer, dtype in stored.items()
+            if (nest.statement, buffer) in names.tests
         ]
 
     def begin(self, indent: str) -> Iterator[str]:

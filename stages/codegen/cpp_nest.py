@@ -49,13 +49,13 @@ def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) 
     yield from body.pointers(indent)
     yield from body.states(indent)
     strips = Strips(names, nest, body, indent)
+    tests = Tests(names, nest)
+    yield from tests.begin(indent)
     alone = level == 0 and tiling is None  # the loop is shared among threads
     if loop.kind == "vector" and not alone:
         yield from strips.before()
     for part, range_ in enumerate(nest.parts or (loop.range,)):
         ends = _ends(names, loop, range_, tiling)
-        tests = Tests(names, nest, part)
-        yield from tests.begin(indent)
         if loop.kind == "vector" and not (alone and part == 0):
             yield from strips.walk(ends, part, tests.clause)
         else:
@@ -64,7 +64,7 @@ def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) 
             yield f"{indent}{_loop(level, loop, ends)}"
             yield from body.at(level + 1, part)
             yield f"{indent}}}"
-        yield from tests.end(indent)
+    yield from tests.end(indent)
 
 
 def _ends(names: Names, loop: Loop, range_: Range, tiling: Tiling | None) -> tuple[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
+from fieldforge.runtime.compiled import NotFiniteError
 from fieldforge.runtime.domain import Domain
 from fieldforge.runtime.field import make
 from fieldforge.stages.artifacts import Variant
@@ -125,7 +126,8 @@ def schedule_of(case: Case) -> Schedule:
     """Choose how a case is compiled; the same for the same case."""
     choice = case.seed % 16
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
-    return Schedule(PLACEMENTS[choice % 4], parallel_from, small_tiles=choice >= 8)
+    checked = case.seed // 16 % 4 == 3
+    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, checked)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -170,7 +172,7 @@ def _variant(run: Run) -> Variant:
 
 
 def _lower(run: Run) -> None:
-    run.low = lowered(run.program, _variant(run))
+    run.low = lowered(run.program, _variant(run), run.schedule.checked)
 
 
 def _entry(run: Run) -> Any:
@@ -184,7 +186,11 @@ def _write(run: Run, target: Target) -> None:
 def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
     arguments = arguments_of(run.case)
     provider = {"offset_provider": run.tables} if run.case.unstructured else {}
-    program(*arguments.values(), **provider)
+    refused = False
+    try:
+        program(*arguments.values(), **provider)
+    except NotFiniteError:  # all is written nevertheless: only 'checked' puts it back
+        refused = True
     for spec in run.case.fields:
         meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
         what = difference(meant, given, spec.ulps)
@@ -195,6 +201,16 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
             what = f"memory around '{spec.name}' was written"
             run.found = Disagreement(run.case, stage, what, run.schedule)
             return
+        if run.schedule.checked and stage == "cpu" and not refused and _has_become_bad(run, spec):
+            what = f"'{spec.name}' got a number that is not finite, and no check saw it"
+            run.found = Disagreement(run.case, stage, what, run.schedule)
+            return
+
+
+def _has_become_bad(run: Run, spec: FieldSpec) -> bool:
+    """Tell whether a number was finite before the program ran, and is not any more."""
+    before, meant = values_of(run.case, spec), run.meant[spec.name].asnumpy()
+    return bool((np.isfinite(before) & ~np.isfinite(meant)).any())
 
 
 def difference(meant: np.ndarray[Any, Any], given: np.ndarray[Any, Any], ulps: int) -> str:
