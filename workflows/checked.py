@@ -8,33 +8,23 @@ operands. So checks cost little as long as they pass.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeAlias
 
 import attrs
 import numpy as np
 
-from ..runtime import checking
+from ..runtime import checking, context
 from ..runtime.compiled import NotFiniteError
 from ..runtime.errors import CheckError, CompilerNotFoundError
 from ..runtime.field import Field
+from ..runtime.structure import leaves_of
 from .backend import Backend
 from .calls import is_native
 
+Array: TypeAlias = np.ndarray[Any, Any]
 OPTION: Final = "codegen.checked"
-
-
-@attrs.frozen(eq=False)
-class Kept:
-    """A field that is written, and what it held before the call."""
-
-    field: Field
-    before: np.ndarray[Any, Any]
-
-    def put_back(self) -> None:
-        """Let it hold that again."""
-        self.field.ndarray[...] = self.before
 
 
 def with_checks(backend: Backend | None) -> Backend | None:
@@ -44,62 +34,108 @@ def with_checks(backend: Backend | None) -> Backend | None:
     return backend.with_options(checked=True)
 
 
-def run_checked(
-    compiled: Callable[[], Any] | None,
-    embedded: Callable[[], Any],
-    given: Mapping[str, Any],
-    written: Iterable[str],
-) -> None:
-    """Make a call by `compiled`; `embedded` says what is wrong, or does it all where that is None.
+@attrs.frozen(eq=False)
+class Kept:
+    """A field that is written, and what it held before the call."""
 
-    `given` are the leaves of the arguments by the names of the argument plan; those that are
-    `written` are as they were if the call fails.
+    field: Field
+    before: Array
+
+    def put_back(self) -> None:
+        """Let it hold that again."""
+        self.field.ndarray[...] = self.before
+
+
+@attrs.frozen(eq=False)
+class Checks:
+    """What makes checked calls: `compiled` with checks if there is such a thing, and `embedded`.
+
+    `written` are the parameters that hold what a call writes, and the paths to it inside. Memory
+    that outputs were kept in is `spare` for the next call.
     """
-    refused = None
-    with _kept(given[name] for name in written if name in given) as kept:
-        if compiled is not None:
-            try:
-                compiled()
-                return
-            except NotFiniteError as error:
-                refused = _refused(error, given, kept)
-            except CompilerNotFoundError:
-                pass  # checks need none, they only take longer
+
+    compiled: Callable[..., Any] | None
+    embedded: Callable[..., Any]
+    written: tuple[tuple[str, tuple[int, ...]], ...]
+    spare: dict[Any, list[Array]] = attrs.field(factory=dict, init=False)
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        """Make a call with `args` and `kwargs`; `given` are all arguments by name."""
+        refused = None
+        with self._kept(given) as kept:
+            if self.compiled is not None and not context.active():
+                try:
+                    self.compiled(*args, **{**kwargs, "enable_jit": None})
+                    return
+                except NotFiniteError as error:
+                    refused = _refused(error, given, kept)
+                except CompilerNotFoundError:
+                    pass  # embedded execution needs none
+                for each in kept:
+                    each.put_back()
+            self._run_embedded(args, kwargs, given)
+            if refused is not None:  # compiled and embedded numbers may differ by a rounding
+                raise refused
+
+    def _run_embedded(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        leaves = {
+            name + "".join(f"[{step}]" for step in path): leaf
+            for name, value in given.items()
+            for path, leaf in leaves_of(value)
+        }
+        with checking.checked(leaves), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Program .* runs embedded")
+            self.embedded(*args, **kwargs)
+
+    @contextmanager
+    def _kept(self, given: Mapping[str, Any]) -> Iterator[list[Kept]]:
+        """Keep what the outputs hold, and put it back if the block fails."""
+        kept = [Kept(field, self._copy(field.ndarray)) for field in self._outputs(given)]
+        try:
+            yield kept
+        except BaseException:
             for each in kept:
                 each.put_back()
-        with checking.checked({_shown(name): leaf for name, leaf in given.items()}), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Program .* runs embedded")
-            embedded()
-        if refused is not None:  # the numbers of compiled code may differ by a rounding
-            raise refused
+            raise
+        finally:
+            for each in kept:
+                self.spare[_layout(each.before)].append(each.before)
+
+    def _outputs(self, given: Mapping[str, Any]) -> list[Field]:
+        """Return the fields that a call writes, each once; the call refuses what is none."""
+        found = {}
+        for name, start in self.written:
+            for path, leaf in leaves_of(given.get(name)):
+                if path[: len(start)] == start and _is_writable(leaf):
+                    found[id(leaf)] = leaf
+        return list(found.values())
+
+    def _copy(self, array: Array) -> Array:
+        """Copy to spare memory if there is some of this shape and order."""
+        model = np.empty_like(array, order="K")
+        with suppress(IndexError):  # all is in use, maybe by other threads
+            model = self.spare.setdefault(_layout(model), []).pop()
+        np.copyto(model, array)
+        return model
 
 
-@contextmanager
-def _kept(fields: Iterable[Any]) -> Iterator[list[Kept]]:
-    """Keep what fields hold, and put it back if the block fails."""
-    own = {id(field): field for field in fields if isinstance(field, Field)}
-    arrays = [(field, field.ndarray) for field in own.values()]
-    kept = [
-        Kept(field, array.copy(order="K"))
-        for field, array in arrays
-        if isinstance(array, np.ndarray) and array.flags.writeable
-    ]
-    try:
-        yield kept
-    except BaseException:
-        for each in kept:
-            each.put_back()
-        raise
+def _layout(array: Array) -> Hashable:
+    return array.dtype, array.shape, array.strides
 
 
-def _shown(name: str) -> str:
-    """Return the name of a leaf as it is written in Python."""
-    parameter, *path = name.split(".")
-    return parameter + "".join(f"[{step}]" for step in path)
+def _is_writable(leaf: Any) -> bool:
+    """Tell whether a leaf is a field on the CPU that may be written."""
+    array = leaf.ndarray if isinstance(leaf, Field) else None
+    return isinstance(array, np.ndarray) and array.flags.writeable
 
 
 def _refused(error: NotFiniteError, given: Mapping[str, Any], kept: Iterable[Kept]) -> CheckError:
     """Return what compiled code knows: the output, and the first index where it has changed."""
-    field = given.get(error.output)
+    name, *steps = error.output.split(".")
+    field = dict(leaves_of(given.get(name))).get(tuple(map(int, steps)))
     before = next((each.before for each in kept if each.field is field), None)
     return checking.refused(error.program, error.output, field, before)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from ..runtime import _core, checking, context
+from ..runtime import _core, checking
 from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
 from ..runtime.limits import Limited, as_workspace, checked_count
 from ..runtime.settings import current
-from ..runtime.structure import leaves_of
 from ..stages.artifacts import Variant
 from ..stages.ir import syntax
 from ..stages.parse.free_names import objects_in_sight
@@ -28,9 +26,9 @@ from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
 from .static_arguments import check_names, combinations
 from .variant_table import Provider, Variants
-from .variants import leaf_name
 
 if TYPE_CHECKING:
+    from .checked import Checks
     from .inspection import Trace
 
 
@@ -52,7 +50,7 @@ class EntryPoint:
     _made: Made
     _sets: tuple[Variants, ...]
     _watch: Watch | None = None
-    _sibling: EntryPoint | None = None
+    _checks: Checks | None = None
     _has_checks = False
 
     def _wear(self, made: Made) -> None:
@@ -121,46 +119,39 @@ class EntryPoint:
         one more build; others run embedded. A program that is named in `FIELDFORGE_CHECK` makes
         all its calls in this way.
         """
-        from .checked import run_checked
+        if self._checks is None:
+            from .checked import Checks
 
+            embedded: Any = self.with_backend(None)
+            self._checks = Checks(self._with_checks(), embedded, self._outputs())
         bound = dict(self._made.bound)
         names = [name for name in parameter_names(self.definition) if name not in bound]
-        values = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
-        given = {leaf_name(name, path): leaf
-                 for name, value in values.items() for path, leaf in leaves_of(value)}  # fmt: skip
-        embedded: Any = self.with_backend(None)
-        sibling: Any = None if context.active() else self._with_checks()
-        run_checked(
-            None if sibling is None else partial(sibling, *args, **{**kwargs, "enable_jit": None}),
-            partial(embedded, *args, **kwargs),
-            given,
-            self._outputs(given),
-        )
+        given = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
+        self._checks.run(args, kwargs, given)
 
-    def _with_checks(self) -> EntryPoint | None:
-        """Return the same with its checks compiled in, made once; None where that is not possible.
+    def _with_checks(self) -> Any:
+        """Return the same with its checks compiled in, None where that is not possible.
 
         It may always be built by a call: who asks for checks asks for that.
         """
         from .checked import with_checks
 
-        if self._sibling is None:
-            backend = with_checks(self.backend)
-            if backend is None:
-                return None
-            options = attrs.evolve(self._made.options, enable_jit=True)
-            sibling = self._changed(backend=backend, options=options)
-            sibling._has_checks = True
-            sibling._set_static(self._sets[0].static)
-            self._sibling = sibling
-        return self._sibling
+        backend = with_checks(self.backend)
+        if backend is None:
+            return None
+        options = attrs.evolve(self._made.options, enable_jit=True)
+        sibling = self._changed(backend=backend, options=options)
+        sibling._has_checks = True
+        sibling._set_static(self._sets[0].static)
+        return sibling
 
-    def _outputs(self, given: Mapping[str, Any]) -> list[str]:
-        """Return the leaves that a call writes."""
+    def _outputs(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return the leaves that a call writes, or what they begin with."""
         root = parsed(self._current()).root
         if not isinstance(root, syntax.Program):
-            return [name for name in given if name.partition(".")[0] == OUT]
-        return [leaf_name(each.parameter, each.path) for call in root.body for each in call.outputs]
+            return ((OUT, ()),)
+        outputs = (output for call in root.body for output in call.outputs)
+        return tuple(dict.fromkeys((each.parameter, each.path) for each in outputs))
 
     @property
     def _is_checked(self) -> bool:

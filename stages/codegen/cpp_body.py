@@ -188,8 +188,8 @@ class BodyText:
             array = kept.get(self.rows[key]) if key is not None else None
             place = f"{array}[l]" if array else self._place(row)
             value = self._operand(row.value)
-            number = self.names.tests.get((self.nest.statement, row.buffer))
-            test = "" if number is None else f" {tested(number, row.dtype, value)}"
+            store = self.names.tests.get((self.nest.statement, row.buffer))
+            test = "" if store is None else f" {tested(store, row.dtype, value)}"
             return f"{place} = {value};{test}"
         if isinstance(row, Advance):
             return f"s{row.index} = {self._operand(row.value)};"

@@ -1,7 +1,7 @@
 """Checked programs: tell the first store of a number that is not finite.
 
-Whether a number is finite is read from its bits, so that no flag of a compiler takes the test away. The
-bits of a row are gathered with `|` and looked at behind its innermost loop, which is
+Whether a number is finite is read from its bits, so that no flag of a compiler takes the test
+away. The bits of a row are gathered with `|` and looked at behind its innermost loop, which is
 vectorised as it is without checks. The smallest number of a store is kept, so that threads change
 nothing, and the entry returns one more than the place of its field among the fields.
 """
@@ -15,8 +15,8 @@ from ..ir.loops import Constant, Kernel, Nest, Store
 from .cpp_names import Names
 from .cpp_operations import TYPES, literal
 
-# The bits of the exponent, all of which are set in what is not finite, and the lowest of them: their
-# sum has the highest bit, which no other exponent and the lowest bit of it give.
+# The bits of the exponent, all set in what is not finite, and the lowest of them: only the sum of
+# both has the highest bit, which is how many bits from the lowest.
 _BITS: Final = {
     "float32": ("u32", "0x7f800000u", "0x00800000u", 31),
     "float64": ("u64", "0x7ff0000000000000u", "0x0010000000000000u", 63),

@@ -92,9 +92,7 @@ class Strips:
         yield f"{indent}  }}"
         yield f"{indent}}}"
 
-    def _strip(
-        self, part: int, kept: Mapping[str, str], lane: str, clause: str
-    ) -> Iterator[str]:
+    def _strip(self, part: int, kept: Mapping[str, str], lane: str, clause: str) -> Iterator[str]:
         indent = f"{self.indent}      "
         yield SIMD + clause
         yield f"{indent}for (s64 l = 0; l < {self.lanes}; ++l) {lane}"
