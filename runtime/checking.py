@@ -20,11 +20,12 @@ import attrs
 import numpy as np
 
 from .alignment import first
+from .context import running, tables
 from .dimension import Dimension
 from .domain import Domain
 from .errors import CheckError
-from .field import AnyField, values_of
-from .piecewise import AnyValue, pieces_of
+from .field import AnyField, make, values_of
+from .piecewise import AnyValue, Piece, assembled, pieces_of
 from .rewriting import APPLY, CALLEE
 from .source import Span
 
@@ -43,6 +44,7 @@ class _Made:
     operands: tuple[Any, ...]
     operator: str
     span: Span | None
+    tables: Mapping[str, Any]
 
 
 @attrs.frozen(eq=False)
@@ -75,7 +77,7 @@ def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
     """Remember how a value was made, if anybody wants to know; return it."""
     checking = _CHECKING.get()
     if checking is not None and isinstance(value, AnyValue) and id(value) not in checking.made:
-        checking.made[id(value)] = _Made(value, op, operands, *_place())
+        checking.made[id(value)] = _Made(value, op, operands, *_place(), tables())
     return value
 
 
@@ -128,23 +130,74 @@ def _origin(
 ) -> tuple[_Made | None, AnyValue, Point]:
     """Follow a number back to the operation that made it of finite ones, None for an argument."""
     while (made := checking.made.get(id(value))) is not None:
-        step = _back(made, point)
+        step = _back(checking, made, point)
         if step is None:
             return made, value, point
         value, point = step
     return None, value, point
 
 
-def _back(made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+    """Return the operand that is not finite either, and where; None if there is none."""
+    if made.op in MOVING:
+        source = _source(made, point)
+        return None if source is None else (made.operands[0], source)
     fields = [operand for operand in made.operands if isinstance(operand, AnyValue)]
-    for operand in fields if made.op not in MOVING else ():
+    for operand in fields:
         if _is_bad(_number_at(operand, point)):
             return operand, point
-    for operand in fields:
-        other = _first_bad(operand, operand.domain)
-        if other is not None and (made.op in MOVING or not _reaches(operand, point)):
-            return operand, other
+    for operand in fields:  # what is reduced has one dimension more
+        found = [] if _reaches(operand, point) else list(_bad_along(operand, point))
+        if found:
+            return operand, next((at for at in found if _is_there(checking, operand, at)), found[0])
     return None
+
+
+def _is_there(checking: _Checking, value: AnyValue, point: Point) -> bool:
+    """Tell whether a number is that of a neighbour, which reductions do not skip."""
+    made, _, _ = _origin(checking, value, point)
+    return made is None or made.op != "neighbours"
+
+
+def _source(made: _Made, point: Point) -> Point | None:
+    """Return where a moved number was taken from, None if its place does not exist.
+
+    Numbers that count the elements are moved in the same way; what is missing is NaN.
+    """
+    from .gathering import applied  # which asks whether a program is checked
+
+    value, *offsets = made.operands
+    counts = np.cumsum([0, *(values_of(piece.field).size for piece in pieces_of(value))])
+    numbered = [
+        Piece(piece.box, make(_numbers(values_of(piece.field), start), piece.field.domain))
+        for piece, start in zip(pieces_of(value), counts, strict=False)
+    ]
+    with running(made.tables):
+        number = _number_at(applied(assembled(numbered), *offsets), point)
+    if number is None or np.isnan(number):
+        return None
+    which = int(np.searchsorted(counts, number, side="right")) - 1
+    field = pieces_of(value)[which].field
+    place = np.unravel_index(int(number) - int(counts[which]), values_of(field).shape)
+    known = {dim: index for dim, index in point.items() if dim in value.domain.dims}
+    return {**known, **_point(field, place)}
+
+
+def _numbers(values: Any, start: int) -> Any:
+    return np.arange(start, start + values.size, dtype=np.float64).reshape(values.shape)
+
+
+def _bad_along(value: AnyValue, point: Point) -> Iterator[Point]:
+    """Yield the points of a value that are those of `point`, as far as it goes, and not finite."""
+    for piece in pieces_of(value):
+        values = values_of(piece.field)
+        bad = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
+        for axis, (dim, own) in enumerate(piece.field.domain):
+            if own.is_finite() and dim in point:
+                here = np.arange(len(own)) == point[dim] - first(own)
+                bad &= here.reshape([-1 if axis == other else 1 for other in range(bad.ndim)])
+        for place in np.argwhere(bad):
+            yield {**point, **_point(piece.field, place)}
 
 
 def _first_bad(value: AnyValue, box: Domain) -> Point | None:

@@ -17,13 +17,17 @@ import numpy as np
 
 from ..runtime import checking, context
 from ..runtime.compiled import NotFiniteError
+from ..runtime.definition import Definition
 from ..runtime.errors import CheckError, CompilerNotFoundError
 from ..runtime.field import Field
 from ..runtime.structure import leaves_of
+from ..stages.ir import syntax
 from .backend import Backend
+from .building import OUT, parsed
 from .calls import is_native
 
 Array: TypeAlias = np.ndarray[Any, Any]
+Written: TypeAlias = tuple[str, tuple[int, ...]]  # a parameter, and a path inside
 OPTION: Final = "codegen.checked"
 
 
@@ -32,6 +36,15 @@ def with_checks(backend: Backend | None) -> Backend | None:
     if backend is None or not is_native(backend) or OPTION not in backend.options:
         return None
     return backend.with_options(checked=True)
+
+
+def written_by(definition: Definition) -> tuple[Written, ...]:
+    """Return what a call writes: the output of an operator, the leaves that a program names."""
+    root = parsed(definition).root
+    if not isinstance(root, syntax.Program):
+        return ((OUT, ()),)
+    outputs = (output for call in root.body for output in call.outputs)
+    return tuple(dict.fromkeys((each.parameter, each.path) for each in outputs))
 
 
 @attrs.frozen(eq=False)
@@ -50,13 +63,12 @@ class Kept:
 class Checks:
     """What makes checked calls: `compiled` with checks if there is such a thing, and `embedded`.
 
-    `written` are the parameters that hold what a call writes, and the paths to it inside. Memory
-    that outputs were kept in is `spare` for the next call.
+    Memory that outputs were kept in is `spare` for the next call.
     """
 
     compiled: Callable[..., Any] | None
     embedded: Callable[..., Any]
-    written: tuple[tuple[str, tuple[int, ...]], ...]
+    written: tuple[Written, ...]
     spare: dict[Any, list[Array]] = attrs.field(factory=dict, init=False)
 
     def run(

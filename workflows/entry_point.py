@@ -14,12 +14,11 @@ from ..runtime.errors import ArgumentError, OptionError
 from ..runtime.limits import Limited, as_workspace, checked_count
 from ..runtime.settings import current
 from ..stages.artifacts import Variant
-from ..stages.ir import syntax
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
 from .backend import Backend
 from .backends import find_backend
-from .building import OUT, parsed, summary, trace
+from .building import summary, trace
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
@@ -120,10 +119,11 @@ class EntryPoint:
         all its calls in this way.
         """
         if self._checks is None:
-            from .checked import Checks
+            from .checked import Checks, written_by
 
             embedded: Any = self.with_backend(None)
-            self._checks = Checks(self._with_checks(), embedded, self._outputs())
+            written = written_by(self._current())
+            self._checks = Checks(self._with_checks(), embedded, written)
         bound = dict(self._made.bound)
         names = [name for name in parameter_names(self.definition) if name not in bound]
         given = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
@@ -144,14 +144,6 @@ class EntryPoint:
         sibling._has_checks = True
         sibling._set_static(self._sets[0].static)
         return sibling
-
-    def _outputs(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Return the leaves that a call writes, or what they begin with."""
-        root = parsed(self._current()).root
-        if not isinstance(root, syntax.Program):
-            return ((OUT, ()),)
-        outputs = (output for call in root.body for output in call.outputs)
-        return tuple(dict.fromkeys((each.parameter, each.path) for each in outputs))
 
     @property
     def _is_checked(self) -> bool:

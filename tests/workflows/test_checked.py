@@ -103,6 +103,36 @@ def test_a_neighbour_that_is_missing_is_found_unless_a_reduction_skips_it():
         second.checked(u, out=out, offset_provider={"V2E": table})
 
 
+def test_a_neighbour_that_a_reduction_skips_is_not_taken_for_the_cause():
+    table = as_connectivity(
+        [V, V2EDim], codomain=E, data=np.array([[-1, 0], [-1, 1]], np.int32), skip_value=-1
+    )
+    u = ff.as_field([E], [1.0, np.nan])
+
+    with pytest.raises(CheckError, match="argument 'u', which is nan at E=1"):
+        total.checked(u, out=ff.zeros({V: 2}), offset_provider={"V2E": table})
+
+
+@ff.field_operator(backend=ff.cpu)
+def ahead(a: Line, b: Line) -> Line:
+    return (a / b)(I + 1)
+
+
+def test_a_shift_leads_to_the_number_that_was_read():
+    a, b = line(0.0, 1.0, 2.0, 3.0), line(0.0, 1.0, 1.0, 0.0)
+
+    with pytest.raises(CheckError, match=r"'out' of 'ahead' is inf at I=2: 'div' made it of 3\.0"):
+        ahead.checked(a, b, out=ff.zeros({I: 3}))
+
+
+def test_a_neighbour_leads_to_the_number_that_was_read():
+    table = as_connectivity([V, V2EDim], codomain=E, data=np.array([[0, 2], [0, 1]], np.int32))
+    u = ff.as_field([E], [np.inf, np.nan, 2.0])
+
+    with pytest.raises(CheckError, match="argument 'u', which is nan at E=1"):
+        second.checked(u, out=ff.zeros({V: 2}), offset_provider={"V2E": table})
+
+
 def test_ranges_and_overlaps_are_checked():
     with pytest.raises(DomainError):
         rise.checked(line(1.0, 2.0), line(1.0, 1.0), ff.zeros({I: 3}))
