@@ -23,6 +23,7 @@ from .compilation_options import CompilationOptions, changed_options, grid_name
 from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
+from .recording import note, paused
 from .static_arguments import check_names, combinations
 from .variant_table import Provider, Variants
 
@@ -127,7 +128,9 @@ class EntryPoint:
         bound = dict(self._made.bound)
         names = [name for name in parameter_names(self.definition) if name not in bound]
         given = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
-        self._checks.run(args, kwargs, given)
+        note(self.checked, args, kwargs)
+        with paused():
+            self._checks.run(args, kwargs, given)
 
     def _with_checks(self) -> Any:
         """Return the same with its checks compiled in, None where that is not possible.

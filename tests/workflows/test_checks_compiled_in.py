@@ -476,6 +476,23 @@ def test_without_a_compiler_checked_calls_run_embedded():
     assert a.asnumpy().tolist() == [0.5, 1.0]
 
 
+def test_a_recorded_step_checks_anew():
+    a = line(2.0, 4.0)
+
+    with ff.record(a=a) as step:
+        in_place.checked(a)
+    assert len(step) == 1
+    assert a.asnumpy().tolist() == [0.5, 0.25]
+
+    other = line(1.0, 0.0)
+    with (
+        pytest.warns(UserWarning, match="one by one"),
+        pytest.raises(CheckError, match="inf at I=1"),
+    ):
+        step(a=other)
+    assert other.asnumpy().tolist() == [1.0, 0.0]
+
+
 def test_outputs_of_many_sizes_are_kept_apart(compiled_only):
     for size in (3, 5, 3):
         a = line(*range(1, size + 1))
