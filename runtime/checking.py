@@ -26,6 +26,7 @@ from .domain import Domain
 from .errors import CheckError
 from .field import AnyField, make, values_of
 from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .ranges import UnitRange
 from .rewriting import APPLY, CALLEE
 from .source import Span
 
@@ -76,7 +77,9 @@ def is_checking() -> bool:
 def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
     """Remember how a value was made, if anybody wants to know; return it."""
     checking = _CHECKING.get()
-    if checking is not None and isinstance(value, AnyValue) and id(value) not in checking.made:
+    if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
+        return value
+    if all(value is not operand for operand in operands):  # 'where' may return what it was given
         checking.made[id(value)] = _Made(value, op, operands, *_place(), tables())
     return value
 
@@ -187,31 +190,35 @@ def _numbers(values: Any, start: int) -> Any:
     return np.arange(start, start + values.size, dtype=np.float64).reshape(values.shape)
 
 
+def _first_bad(value: AnyValue, box: Domain) -> Point | None:
+    """Return the first point of a finite box where a value is not finite."""
+    for piece in pieces_of(value):
+        inside = piece.box & box
+        if not inside.is_empty():
+            for point in _bad(piece.field, dict(inside)):
+                return {dim: point.get(dim, first(inside[dim].unit_range)) for dim in box.dims}
+    return None
+
+
 def _bad_along(value: AnyValue, point: Point) -> Iterator[Point]:
     """Yield the points of a value that are those of `point`, as far as it goes, and not finite."""
+    ranges = {dim: UnitRange(index, index + 1) for dim, index in point.items()}
     for piece in pieces_of(value):
-        values = values_of(piece.field)
-        bad = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
-        for axis, (dim, own) in enumerate(piece.field.domain):
-            if own.is_finite() and dim in point:
-                here = np.arange(len(own)) == point[dim] - first(own)
-                bad &= here.reshape([-1 if axis == other else 1 for other in range(bad.ndim)])
-        for place in np.argwhere(bad):
-            yield {**point, **_point(piece.field, place)}
+        yield from ({**point, **found} for found in _bad(piece.field, ranges))
 
 
-def _first_bad(value: AnyValue, box: Domain) -> Point | None:
-    """Return the first point of a box where a value is not finite."""
-    for piece in pieces_of(value):
-        values = values_of(piece.field)
-        if values.dtype.kind != "f":
-            return None
-        for place in np.argwhere(~np.isfinite(values)):
-            point = _point(piece.field, place)
-            ranges = dict(box)
-            if all(dim not in ranges or index in ranges[dim] for dim, index in point.items()):
-                return {dim: point.get(dim, first(own)) for dim, own in box if own.is_finite()}
-    return None
+def _bad(field: AnyField, ranges: Mapping[Dimension, UnitRange]) -> Iterator[Point]:
+    """Yield the points of a field within ranges where it is not finite."""
+    values = values_of(field)
+    if values.dtype.kind != "f":
+        return
+    bad = ~np.isfinite(values)
+    for axis, (dim, own) in enumerate(field.domain):
+        if own.is_finite() and dim in ranges:
+            here = [index in ranges[dim] for index in own]
+            bad &= np.reshape(here, [-1 if axis == other else 1 for other in range(bad.ndim)])
+    for place in np.argwhere(bad):
+        yield _point(field, place)
 
 
 def _point(field: AnyField, place: Any) -> dict[Dimension, int]:

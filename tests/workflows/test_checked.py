@@ -9,6 +9,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.errors import CheckError, DomainError, OverlapError
+from fieldforge.experimental import concat_where
 from fieldforge.runtime import settings
 
 I = ff.Dimension("I")
@@ -131,6 +132,30 @@ def test_a_neighbour_leads_to_the_number_that_was_read():
 
     with pytest.raises(CheckError, match="argument 'u', which is nan at E=1"):
         second.checked(u, out=ff.zeros({V: 2}), offset_provider={"V2E": table})
+
+
+@ff.field_operator(backend=ff.cpu)
+def on_one_side(a: Line) -> Line:
+    return concat_where(I < 2, a, ff.float64("inf"))
+
+
+@ff.field_operator(backend=ff.cpu)
+def on_all_sides(a: Line) -> Line:
+    return concat_where(I < 2, a, a)
+
+
+def test_a_branch_that_is_not_written_harms_nobody():
+    out = ff.zeros({I: 2})
+
+    for backend in (ff.cpu, None):
+        on_one_side.with_backend(backend).checked(line(1.0, 2.0), out=out)
+
+    assert out.asnumpy().tolist() == [1.0, 2.0]
+
+
+def test_an_operation_that_returns_what_it_was_given_ends_the_search():
+    with pytest.raises(CheckError, match="argument 'a', which is nan at I=1"):
+        on_all_sides.checked(line(1.0, np.nan), out=ff.zeros({I: 2}))
 
 
 def test_ranges_and_overlaps_are_checked():
