@@ -111,21 +111,17 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
 def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
     """Return the error for a number that compiled code wrote and embedded execution does not.
 
-    It is the first that is not finite and was not there `before`, if there is one still.
+    Its place is the first one where there was a finite number before; there may be none any more.
     """
     point: Point = {}
     found = float("nan")
+    what = f"A number that is not finite was written to '{name}' of '{program}', and written over"
     if before is not None:
-        new = ~np.isfinite(field.ndarray) & (field.ndarray != before) & ~np.isnan(before)
-        for place in np.argwhere(new)[:1]:
+        for place in np.argwhere(~np.isfinite(field.ndarray) & np.isfinite(before))[:1]:
             point, found = _point(field, place), float(field.ndarray[tuple(place)])
-    where = f" at {_shown(point)}" if point else ", until a later statement wrote over it"
-    return CheckError(
-        None,
-        f"'{name}' of '{program}' is {found}{where}: compiled code made it, and embedded execution "
-        "does not.",
-        program, point, found,
-    )  # fmt: skip
+            what = f"'{name}' of '{program}' is {found} at {_shown(point)}"
+    why = "compiled code made it, embedded execution does not"
+    return CheckError(None, f"{what}: {why}.", program, point, found)
 
 
 def _origin(

@@ -331,7 +331,7 @@ def test_what_an_earlier_statement_wrote_is_taken_back(backend):
 def test_the_compiled_report_names_the_output_the_index_and_the_value(embedded_finds_nothing):
     a, b, c = line(2.0, 0.0), line(7.0, 7.0), line(np.nan, 8.0)
 
-    with pytest.raises(CheckError, match="'b' of 'one_after_another' is nan, until a later"):
+    with pytest.raises(CheckError, match="to 'b' of 'one_after_another', and written over:"):
         one_after_another.checked(a, b, c)
     with pytest.raises(CheckError, match="'c' of 'second_fails' is inf at I=1: compiled") as caught:
         second_fails.with_backend(ff.cpu).checked(a, b, c)
@@ -474,6 +474,30 @@ def test_without_a_compiler_checked_calls_run_embedded():
     alone.checked(a)
 
     assert a.asnumpy().tolist() == [0.5, 1.0]
+
+
+half = 0.5
+
+
+@ff.field_operator
+def scaled(a: Line) -> Line:
+    return half * a
+
+
+@ff.program(backend=ff.cpu)
+def scale(a: Line, b: Line):
+    scaled(a, out=b)
+
+
+def test_a_name_that_is_bound_anew_is_seen_by_checked_calls(monkeypatch, compiled_only):
+    a, b = line(2.0, 4.0), line(0.0, 0.0)
+    scale.checked(a, b)
+    assert b.asnumpy().tolist() == [1.0, 2.0]
+
+    monkeypatch.setitem(globals(), "half", 2.0)
+
+    scale.checked(a, b)
+    assert b.asnumpy().tolist() == [4.0, 8.0]
 
 
 def test_a_recorded_step_checks_anew():
