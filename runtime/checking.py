@@ -3,7 +3,8 @@
 While a checked program runs embedded, every result of an operator of the language is remembered
 with its operands and its place in the source. If a value that is about to be written is not
 finite, the way back leads to the first operation whose operands were finite, or to an argument.
-A neighbour that is missing counts as NaN, so a result that depends on one is found, too.
+A neighbour that is missing counts as NaN, and so does what 'as_offset' asks for beyond a field: a
+result that depends on one is found, too.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ import attrs
 import numpy as np
 
 from .alignment import first
+from .context import running, tables
 from .dimension import Dimension
 from .domain import Domain
 from .errors import CheckError
-from .field import AnyField, values_of
-from .piecewise import AnyValue, pieces_of
+from .field import AnyField, make, values_of
+from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .ranges import UnitRange
 from .rewriting import APPLY, CALLEE
 from .source import Span
 
 Point: TypeAlias = Mapping[Dimension, int]
 
 # What reads its operands at other points than its result.
-MOVING: Final = ("shift", "neighbours")
+MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
 @attrs.frozen(eq=False)
@@ -42,6 +45,7 @@ class _Made:
     operands: tuple[Any, ...]
     operator: str
     span: Span | None
+    tables: Mapping[str, Any]
 
 
 @attrs.frozen(eq=False)
@@ -73,8 +77,10 @@ def is_checking() -> bool:
 def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
     """Remember how a value was made, if anybody wants to know; return it."""
     checking = _CHECKING.get()
-    if checking is not None and isinstance(value, AnyValue) and id(value) not in checking.made:
-        checking.made[id(value)] = _Made(value, op, operands, *_place())
+    if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
+        return value
+    if all(value is not operand for operand in operands):  # 'where' may return what it was given
+        checking.made[id(value)] = _Made(value, op, operands, *_place(), tables())
     return value
 
 
@@ -102,42 +108,113 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
     )  # fmt: skip
 
 
+def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
+    """Return the error for a number that compiled code wrote and embedded execution does not.
+
+    Its place is the first one where there was a finite number before; there may be none any more.
+    """
+    point: Point = {}
+    found = float("nan")
+    what = f"A number that is not finite was written to '{name}' of '{program}', and written over"
+    if before is not None:
+        for place in np.argwhere(~np.isfinite(field.ndarray) & np.isfinite(before))[:1]:
+            point, found = _point(field, place), float(field.ndarray[tuple(place)])
+            what = f"'{name}' of '{program}' is {found} at {_shown(point)}"
+    why = "compiled code made it, embedded execution does not"
+    return CheckError(None, f"{what}: {why}.", program, point, found)
+
+
 def _origin(
     checking: _Checking, value: AnyValue, point: Point
 ) -> tuple[_Made | None, AnyValue, Point]:
     """Follow a number back to the operation that made it of finite ones, None for an argument."""
     while (made := checking.made.get(id(value))) is not None:
-        step = _back(made, point)
+        step = _back(checking, made, point)
         if step is None:
             return made, value, point
         value, point = step
     return None, value, point
 
 
-def _back(made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+    """Return the operand that is not finite either, and where; None if there is none."""
+    if made.op in MOVING:
+        source = _source(made, point)
+        return None if source is None else (made.operands[0], source)
     fields = [operand for operand in made.operands if isinstance(operand, AnyValue)]
-    for operand in fields if made.op not in MOVING else ():
+    for operand in fields:
         if _is_bad(_number_at(operand, point)):
             return operand, point
-    for operand in fields:
-        other = _first_bad(operand, operand.domain)
-        if other is not None and (made.op in MOVING or not _reaches(operand, point)):
-            return operand, other
+    for operand in fields:  # what is reduced has one dimension more
+        found = [] if _reaches(operand, point) else list(_bad_along(operand, point))
+        if found:
+            return operand, next((at for at in found if _is_there(checking, operand, at)), found[0])
     return None
+
+
+def _is_there(checking: _Checking, value: AnyValue, point: Point) -> bool:
+    """Tell whether a number is that of a neighbour, which reductions do not skip."""
+    made, _, _ = _origin(checking, value, point)
+    return made is None or made.op != "neighbours"
+
+
+def _source(made: _Made, point: Point) -> Point | None:
+    """Return where a moved number was taken from, None if its place does not exist.
+
+    Numbers that count the elements are moved in the same way; what is missing is NaN.
+    """
+    from .gathering import applied  # which asks whether a program is checked
+
+    value, *offsets = made.operands
+    counts = np.cumsum([0, *(values_of(piece.field).size for piece in pieces_of(value))])
+    numbered = [
+        Piece(piece.box, make(_numbers(values_of(piece.field), start), piece.field.domain))
+        for piece, start in zip(pieces_of(value), counts, strict=False)
+    ]
+    with running(made.tables):
+        number = _number_at(applied(assembled(numbered), *offsets), point)
+    if number is None or np.isnan(number):
+        return None
+    which = int(np.searchsorted(counts, number, side="right")) - 1
+    field = pieces_of(value)[which].field
+    place = np.unravel_index(int(number) - int(counts[which]), values_of(field).shape)
+    known = {dim: index for dim, index in point.items() if dim in value.domain.dims}
+    return {**known, **_point(field, place)}
+
+
+def _numbers(values: Any, start: int) -> Any:
+    return np.arange(start, start + values.size, dtype=np.float64).reshape(values.shape)
 
 
 def _first_bad(value: AnyValue, box: Domain) -> Point | None:
-    """Return the first point of a box where a value is not finite."""
+    """Return the first point of a finite box where a value is not finite."""
     for piece in pieces_of(value):
-        values = values_of(piece.field)
-        if values.dtype.kind != "f":
-            return None
-        for place in np.argwhere(~np.isfinite(values)):
-            point = _point(piece.field, place)
-            ranges = dict(box)
-            if all(dim not in ranges or index in ranges[dim] for dim, index in point.items()):
-                return {dim: point.get(dim, first(own)) for dim, own in box if own.is_finite()}
+        inside = piece.box & box
+        if not inside.is_empty():
+            for point in _bad(piece.field, dict(inside)):
+                return {dim: point.get(dim, first(inside[dim].unit_range)) for dim in box.dims}
     return None
+
+
+def _bad_along(value: AnyValue, point: Point) -> Iterator[Point]:
+    """Yield the points of a value that are those of `point`, as far as it goes, and not finite."""
+    ranges = {dim: UnitRange(index, index + 1) for dim, index in point.items()}
+    for piece in pieces_of(value):
+        yield from ({**point, **found} for found in _bad(piece.field, ranges))
+
+
+def _bad(field: AnyField, ranges: Mapping[Dimension, UnitRange]) -> Iterator[Point]:
+    """Yield the points of a field within ranges where it is not finite."""
+    values = values_of(field)
+    if values.dtype.kind != "f":
+        return
+    bad = ~np.isfinite(values)
+    for axis, (dim, own) in enumerate(field.domain):
+        if own.is_finite() and dim in ranges:
+            here = [index in ranges[dim] for index in own]
+            bad &= np.reshape(here, [-1 if axis == other else 1 for other in range(bad.ndim)])
+    for place in np.argwhere(bad):
+        yield _point(field, place)
 
 
 def _point(field: AnyField, place: Any) -> dict[Dimension, int]:
@@ -176,6 +253,8 @@ def _is_bad(number: Any) -> bool:
 def _arose(origin: _Made, point: Point) -> str:
     if origin.op == "neighbours":
         return "it is that of a neighbour that is missing (a skip value in the table)"
+    if origin.op == "as_offset":
+        return "'as_offset' leads out of the field"
     given = [_number_at(operand, point) for operand in origin.operands]
     of = " and ".join(str(number) for number in given if number is not None)
     return f"'{origin.op}'" + (f" made it of {of}" if of else " made it")

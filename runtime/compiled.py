@@ -52,6 +52,21 @@ class ProgramFailedError(FieldforgeError, RuntimeError):
     """A compiled program could not finish its work."""
 
 
+class NotFiniteError(ProgramFailedError):
+    """A program with its checks compiled in wrote a number that is not finite.
+
+    Attributes:
+        program: the program.
+        output: the argument that it was written to.
+
+    """
+
+    def __init__(self, program: str, output: str) -> None:
+        super().__init__(f"'{program}' wrote a number to '{output}' that is not finite.")
+        self.program = program
+        self.output = output
+
+
 def reject(
     plan: Plan | None, arguments: Sequence[Any], reason: int, detail: Sequence[Any]
 ) -> NoReturn:
@@ -249,6 +264,9 @@ def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> Argumen
 
 
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
+    fields = [argument.name for argument in plan.arguments if argument.kind == "field"]
+    if plan.backend == "cpu" and code <= len(fields):  # see `codegen/cpp_checks.py`
+        return NotFiniteError(plan.program, fields[code - 1])
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 

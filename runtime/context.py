@@ -46,6 +46,12 @@ def levels_along(axis: Dimension) -> UnitRange | None:
     return around.levels.get(axis, UnitRange(0, 0))
 
 
+def tables() -> Mapping[str, Any]:
+    """Return the offset provider of the operator that is running."""
+    around = _CONTEXT.get()
+    return around.offset_provider if around else {}
+
+
 def table(name: str) -> Connectivity:
     """Return the neighbour table that the offset provider has under a name."""
     around = _CONTEXT.get()

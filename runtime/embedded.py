@@ -21,7 +21,7 @@ from . import builtins as language
 from .annotations import type_from_annotation
 from .arguments import bind
 from .checking import is_checking, noted
-from .connectivity import FieldOffset, NeighbourOffset
+from .connectivity import Displacement, FieldOffset, NeighbourOffset
 from .context import active, running
 from .definition import Definition
 from .dimension import Dimension
@@ -199,10 +199,16 @@ def _noted(function: Any, meant: Callable[..., Any], *args: Any, **kwargs: Any) 
     name = getattr(function, "__name__", "shift")
     if isinstance(function, AnyValue):
         args = (function, *args)
-        gathers = any(isinstance(each, FieldOffset | NeighbourOffset) for each in args)
-        name = "neighbours" if gathers else "shift"
-        return noted(meant(*args[1:], **kwargs), name, args)
+        return noted(meant(*args[1:], **kwargs), _move(args), args)
     return map_leaves(lambda leaf: noted(leaf, name, args), meant(*args, **kwargs))
+
+
+def _move(offsets: tuple[Any, ...]) -> str:
+    """Return what applying a field to offsets is called."""
+    if any(isinstance(each, Displacement) for each in offsets):
+        return "as_offset"
+    gathers = any(isinstance(each, FieldOffset | NeighbourOffset) for each in offsets)
+    return "neighbours" if gathers else "shift"
 
 
 def _meant(function: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A gather gives values wherever all that it reads exists, in as many pieces as that
 takes. What a missing neighbour or a displacement beyond the field gives is undefined, but it
-is read from inside.
+is read from inside; in a checked program it is NaN.
 """
 
 from __future__ import annotations
@@ -164,16 +164,20 @@ def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
     varies = [one is dim or any(one in d and d[one].is_finite() for d in known) for one in dims]
     axes = Domain(*((one, r if v else None) for (one, r), v in zip(box, varies, strict=True)))
     moved = view_on(values_of(by.field), by.field.domain, axes)
-    places = tuple(_places(own, axes, moved if own.dim is dim else None) for own in strip.domain)
-    return Piece(box, make(strip.array[places], axes))
+    asked = _places(strip.domain[dim], axes) + moved
+    inside = np.clip(asked, 0, len(strip.domain[dim].unit_range) - 1)
+    places = tuple(inside if own.dim is dim else _places(own, axes) for own in strip.domain)
+    array = strip.array[places]
+    if is_checking() and array.dtype.kind == "f":
+        array = np.where(asked == inside, array, np.nan).astype(array.dtype)
+    return Piece(box, make(array, axes))
 
 
-def _places(own: NamedRange, axes: Domain, moved: Any) -> Any:
+def _places(own: NamedRange, axes: Domain) -> Any:
     """Return the indices along one axis of a strip for every point of `axes`, by broadcasting."""
     dim, indices = own
     if not indices.is_finite():
         return 0
     wanted = axes[dim].unit_range
     ahead = first(wanted) - first(indices)
-    places = reordered(np.arange(ahead, ahead + len(wanted)), (dim,), axes.dims)
-    return places if moved is None else np.clip(places + moved, 0, len(indices) - 1)
+    return reordered(np.arange(ahead, ahead + len(wanted)), (dim,), axes.dims)

@@ -14,7 +14,8 @@ backend has one signature (ABI version 1):
   value in its own dtype at the beginning of the slot (bool as one byte 0 or 1);
 * `arena` is workspace of `Plan.workspace` bytes, 64-byte aligned, null if that is 0.
 
-The result is 0, or a positive code that the backend documents.
+The result is 0, or a positive code that the backend documents: a checked program of backend 'cpu'
+returns 1 + i where it wrote a number that is not finite to field argument i.
 """
 
 from __future__ import annotations

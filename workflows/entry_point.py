@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -14,7 +13,6 @@ from ..runtime.definition import Definition
 from ..runtime.errors import ArgumentError, OptionError
 from ..runtime.limits import Limited, as_workspace, checked_count
 from ..runtime.settings import current
-from ..runtime.structure import leaves_of
 from ..stages.artifacts import Variant
 from ..stages.parse.free_names import objects_in_sight
 from ..stages.parse.stage import forget
@@ -25,10 +23,12 @@ from .compilation_options import CompilationOptions, changed_options, grid_name
 from .engine import Engine
 from .rebinding import Watch, read_again, together, watch
 from .recipes import reference
+from .recording import note, paused
 from .static_arguments import check_names, combinations
 from .variant_table import Provider, Variants
 
 if TYPE_CHECKING:
+    from .checked import Checks
     from .inspection import Trace
 
 Domains: TypeAlias = Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None
@@ -52,6 +52,8 @@ class EntryPoint:
     _made: Made
     _sets: tuple[Variants, ...]
     _watch: Watch | None = None
+    _checks: Checks | None = None
+    _has_checks = False
 
     def _wear(self, made: Made) -> None:
         """Look like the function that was decorated."""
@@ -111,27 +113,49 @@ class EntryPoint:
         return self._changed(options=changed_options(self._made.options, options))
 
     def checked(self, *args: Any, **kwargs: Any) -> None:
-        """Make the call embedded, and refuse to write what is not finite.
+        """Make the call with checks, and refuse to write what is not finite.
 
         The arguments are those of a call. The `CheckError` names the operator and line where the
         number arose, its index and value. Ranges, neighbours that are missing and outputs that
-        overlap are checked too. It takes the time of embedded execution; a program that is named
-        in `FIELDFORGE_CHECK` makes all its calls in this way.
+        overlap are checked too. Programs of backend 'cpu' have the checks compiled in, which takes
+        one more build; others run embedded. A program that is named in `FIELDFORGE_CHECK` makes
+        all its calls in this way.
         """
-        names = parameter_names(self.definition)
-        given = {**dict(zip(names, args, strict=False)), **dict(self._made.bound), **kwargs}
-        fields = {name + "".join(f"[{step}]" for step in path): leaf
-                  for name, value in given.items() for path, leaf in leaves_of(value)}  # fmt: skip
-        with checking.checked(fields), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Program .* runs embedded")
+        if self._checks is None:
+            from .checked import Checks, written_by
+
             embedded: Any = self.with_backend(None)
-            embedded(*args, **kwargs)
+            written = written_by(self._current())
+            self._checks = Checks(self._with_checks(), embedded, written)
+        bound = dict(self._made.bound)
+        names = [name for name in parameter_names(self.definition) if name not in bound]
+        given = {**dict(zip(names, args, strict=False)), **bound, **kwargs}
+        note(self.checked, args, kwargs)
+        with paused():
+            self._checks.run(args, kwargs, given)
+
+    def _with_checks(self) -> Any:
+        """Return the same with its checks compiled in, None where that is not possible.
+
+        It may always be built by a call: who asks for checks asks for that.
+        """
+        from .checked import with_checks
+
+        backend = with_checks(self.backend)
+        if backend is None:
+            return None
+        options = attrs.evolve(self._made.options, enable_jit=True)
+        sibling = self._changed(backend=backend, options=options)
+        sibling._has_checks = True
+        sibling._set_static(self._sets[0].static)
+        return sibling
 
     @property
     def _is_checked(self) -> bool:
-        """Whether the settings ask for checked calls; those run embedded themselves."""
+        """Whether the settings ask for checked calls, and this is not what makes them."""
         wanted = current().check
-        return bool(wanted) and self.__name__ in wanted and not checking.is_checking()
+        is_asked = bool(wanted) and self.__name__ in wanted
+        return is_asked and not self._has_checks and not checking.is_checking()
 
     def with_threads(self, count: int) -> Limited:
         """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""

@@ -129,5 +129,19 @@ def note(call: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         sequence.note(call, args, dict(kwargs))
 
 
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take nothing down in the block: its calls belong to one that was noted."""
+    sequence = _core.recording()
+    if sequence is None:
+        yield
+        return
+    sequence.end()
+    try:
+        yield
+    finally:
+        sequence.begin()
+
+
 def _name(call: Any) -> str:
     return getattr(call, "__name__", None) or getattr(call, "name", None) or repr(call)

@@ -39,7 +39,7 @@ from .guards import (
 )
 from .needs import Need, Span, is_at_least
 from .order import level_of
-from .places import FIXED, OWN, Along, Coord, Entry, Point
+from .places import FIXED, OWN, Along, Coord, Entry, Moved, Point
 from .points import Points
 from .rows import Rows
 
@@ -211,7 +211,7 @@ class BodyWriter(Rows):
         level = level_of([dim for dim in own if dim in self.ranges], self.loops)
         level = max([level, *(self.rows[row].level for row in rows if row is not None)])
         when = self._when_read(point, level, guard, part) if node.dims else None
-        return self.add(
+        load = self.add(
             Load(
                 dtype=node.value.dtype,
                 level=level if when is None else max(level, self.rows[when].level),
@@ -223,6 +223,21 @@ class BodyWriter(Rows):
             ),
             part,
         )
+        return self._or_nothing(load, point, home, part) if self.points.checked else load
+
+    def _or_nothing(self, row: Row, point: Point, home: Home, part: int) -> Row:
+        """Return what was loaded, NaN where 'as_offset' leads out of the buffer."""
+        node = self.points.nodes[point[0]]
+        if not node.value.dtype.startswith("float"):
+            return row
+        for dim, (base, offset) in zip(node.dims, point[1], strict=True):
+            if base > OWN and isinstance(self.points.indices[base], Moved):
+                asked = self._moved(dim, (base, offset), part)
+                inside = self._moved_inside(dim, (base, offset), home, part)
+                nothing = self.add(Constant(dtype=node.value.dtype, text="nan"))
+                there = self.compute("eq", "bool", [asked, inside], part)
+                row = self.compute("select", node.value.dtype, [there, row, nothing], part)
+        return row
 
     def _when_read(self, point: Point, level: int, guard: Guard | None, part: int) -> Row | None:
         """Return the row that says whether a load happens, None if it always does.
@@ -261,17 +276,22 @@ class BodyWriter(Rows):
         return is_at_least(ahead, start) and is_at_least(stop, beyond)
 
     def _moved_inside(self, dim: Dimension, coord: Coord, home: Home, part: int) -> Row:
-        base, offset = coord
         start, stop = home.ends(dim)
+        row = self._moved(dim, coord, part)
+        last = self.add(Number(dtype=INT, bound=bounds.add(stop, -1)))
+        first = self.add(Number(dtype=INT, bound=start))
+        row = self.compute("minimum", INT, [row, last], part)
+        return self.compute("maximum", INT, [row, first], part)
+
+    def _moved(self, dim: Dimension, coord: Coord, part: int) -> Row:
+        """Return the row of an index that may lie outside."""
+        base, offset = coord
         own = base == OWN
         row = self._own(dim, part) if own else self._wide(self._base(base, part), part)
         if offset:
             step = self.add(Constant(dtype=INT, text=str(offset)))
             row = self.compute("add", INT, [row, step], part)
-        last = self.add(Number(dtype=INT, bound=bounds.add(stop, -1)))
-        first = self.add(Number(dtype=INT, bound=start))
-        row = self.compute("minimum", INT, [row, last], part)
-        return self.compute("maximum", INT, [row, first], part)
+        return row
 
     def _base(self, base: int, part: int) -> Row:
         """Return the row of an index value."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...runtime.plan import ENTRY
 from ..ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from . import cpp_checks
 from .cpp_memory import own_slots, pointers, scalars, strides
 from .cpp_names import Limits, Names, stored_type
 from .cpp_nest import write_nest
@@ -31,6 +32,8 @@ static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 def write_cpp(kernel: Kernel, limits: Limits) -> str:
     """Return the source of a kernel."""
     names = Names(kernel, integers(kernel), limits)
+    if limits.checked:
+        names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
@@ -38,16 +41,18 @@ def write_cpp(kernel: Kernel, limits: Limits) -> str:
     tools = [ENDS]
     tools += [THREADS] if kernel.tilings else []
     tools += [stream_function(limits.vector_bytes)] if streams else []
+    tools += cpp_checks.functions(names)
     head = [
         f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
         "                             void* arena, void*) {",
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
+        *cpp_checks.head(names),
     ]
     unused = ["  (void)ptrs, (void)ints, (void)scalars, (void)arena;"]
     body = [*tools, *functions, "", *head, *unused, *nests]
-    return "\n".join([*types, "", *body, "  return 0;", "}", ""])
+    return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 
 # --- nests, alone or tile by tile ---------------------------------------------------------------

@@ -20,6 +20,7 @@ from ..ir.loops import (
     State,
     Store,
 )
+from .cpp_checks import is_nothing, tested
 from .cpp_names import Names, stored_type
 from .cpp_operations import TYPES, express, literal, vectorised, written_out
 
@@ -186,7 +187,10 @@ class BodyText:
             key = self._key(row)
             array = kept.get(self.rows[key]) if key is not None else None
             place = f"{array}[l]" if array else self._place(row)
-            return f"{place} = {self._operand(row.value)};"
+            value = self._operand(row.value)
+            store = self.names.tests.get((self.nest.statement, row.buffer))
+            test = "" if store is None else f" {tested(store, row.dtype, value)}"
+            return f"{place} = {value};{test}"
         if isinstance(row, Advance):
             return f"s{row.index} = {self._operand(row.value)};"
         return f"const {TYPES[row.dtype][0]} {self._name(number)} = {self._value(row)};"
@@ -214,8 +218,10 @@ class BodyText:
     def _operand(self, number: Row) -> str:
         row = self.nest.body[number]
         match row:
-            case Constant(text=text):
-                return literal(text, row.dtype)
+            case Constant(text=text, dtype=dtype):
+                if self.names.limits.checked and is_nothing(text, dtype):
+                    return f"nothing_{TYPES[dtype][0]}"
+                return literal(text, dtype)
             case Argument(name=name):
                 return self.names.scalars[name]
             case Index(dim=dim):

@@ -16,13 +16,17 @@ from .integers import split
 
 @attrs.frozen
 class Limits:
-    """From which size on a loop has threads and writes past the caches, and by which means."""
+    """From which size on a loop has threads and writes past the caches, and by which means.
+
+    In a `checked` program stores are tested.
+    """
 
     parallel_from: int
     stream_from: int = 1 << 62
     vector_bytes: int = 16
     vector_math: bool = False
     own_math: bool = False
+    checked: bool = False
 
 
 class Names:
@@ -39,6 +43,8 @@ class Names:
         arrays = [buffer for buffer in kernel.buffers if buffer.memory in ("arena", "tile")]
         self.buffers = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
         self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
+        # by group of stores and buffer, the number of a store that is tested
+        self.tests: dict[tuple[int, str], int] = {}
         self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 
     def bound(self, bound: Bound) -> str:

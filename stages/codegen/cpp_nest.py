@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..ir.bounds import Range
 from ..ir.loops import Loop, Nest, Tiling
 from .cpp_body import BodyText
+from .cpp_checks import Tests
 from .cpp_names import Names
 from .cpp_strips import Strips
 
@@ -23,7 +24,11 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
         yield f"  if ({' && '.join(guard)}) {{"
     body = BodyText(names, nest)
     shared = sum(loop.kind == "parallel" for loop in nest.loops)
-    yield from body.at(0)
+    if nest.loops:
+        yield from body.at(0)
+    else:
+        tests = Tests(names, nest)
+        yield from (*tests.begin("    "), *body.at(0), *tests.end("    "))
     for level, loop in enumerate(nest.loops):
         if level == len(nest.loops) - 1:
             yield from _innermost(names, nest, body, tiling)
@@ -44,19 +49,22 @@ def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) 
     yield from body.pointers(indent)
     yield from body.states(indent)
     strips = Strips(names, nest, body, indent)
+    tests = Tests(names, nest)
+    yield from tests.begin(indent)
     alone = level == 0 and tiling is None  # the loop is shared among threads
     if loop.kind == "vector" and not alone:
         yield from strips.before()
     for part, range_ in enumerate(nest.parts or (loop.range,)):
         ends = _ends(names, loop, range_, tiling)
         if loop.kind == "vector" and not (alone and part == 0):
-            yield from strips.walk(ends, part)
-            continue
-        if alone and loop.kind != "sequential":
-            yield _threads(names, nest, int(loop.kind == "parallel"))
-        yield f"{indent}{_loop(level, loop, ends)}"
-        yield from body.at(level + 1, part)
-        yield f"{indent}}}"
+            yield from strips.walk(ends, part, tests.clause)
+        else:
+            if alone and loop.kind != "sequential":
+                yield _threads(names, nest, int(loop.kind == "parallel")) + tests.clause
+            yield f"{indent}{_loop(level, loop, ends)}"
+            yield from body.at(level + 1, part)
+            yield f"{indent}}}"
+    yield from tests.end(indent)
 
 
 def _ends(names: Names, loop: Loop, range_: Range, tiling: Tiling | None) -> tuple[str, str]:

@@ -65,8 +65,8 @@ class Strips:
             yield f"{self.indent}{self._position()}"
             yield from self.later.pointers(self.indent)
 
-    def walk(self, ends: tuple[str, str], part: int) -> Iterator[str]:
-        """Write one part of the loop."""
+    def walk(self, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
+        """Write one part of the loop; `clause` says what its lanes gather."""
         start, stop = ends
         indent, lanes = self.indent, self.lanes
         yield f"{indent}{{"
@@ -80,21 +80,21 @@ class Strips:
         if self.nest.usual:
             yield f"{indent}      if ({self.body.is_usual()}) {{"
             yield from self.body.usual(f"{indent}        ")
-            yield from self._strip(part, kept, "{")
+            yield from self._strip(part, kept, "{", clause)
             yield f"{indent}      }} else {{"
-        yield from self._strip(part, kept, "{")
+        yield from self._strip(part, kept, "{", clause)
         if self.nest.usual:
             yield f"{indent}      }}"
         yield from self._written()
         yield f"{indent}    }} else {{"
-        yield from self._strip(part, {}, "if (l < e - b) {")
+        yield from self._strip(part, {}, "if (l < e - b) {", clause)
         yield f"{indent}    }}"
         yield f"{indent}  }}"
         yield f"{indent}}}"
 
-    def _strip(self, part: int, kept: Mapping[str, str], lane: str) -> Iterator[str]:
+    def _strip(self, part: int, kept: Mapping[str, str], lane: str, clause: str) -> Iterator[str]:
         indent = f"{self.indent}      "
-        yield SIMD
+        yield SIMD + clause
         yield f"{indent}for (s64 l = 0; l < {self.lanes}; ++l) {lane}"
         yield f"{indent}  const s64 i{self.level} = b + l;"
         yield from self.body.at(self.level + 1, part, kept, deeper=3)

@@ -52,6 +52,7 @@ class Rules:
     jam: bool = False
     prefetch: bool = False
     unswitch: bool = False
+    checked: bool = False
 
 
 @attrs.frozen

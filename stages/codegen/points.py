@@ -61,11 +61,18 @@ class Node:
 
 
 class Points:
-    """The nodes of a program, operands first, and where each row stands."""
+    """The nodes of a program, operands first, and where each row stands.
+
+    In a `checked` program what a neighbour that is missing gives is NaN.
+    """
 
     def __init__(
-        self, values: Sequence[dataflow.Value], tables: Sequence[dataflow.Table] = ()
+        self,
+        values: Sequence[dataflow.Value],
+        tables: Sequence[dataflow.Table] = (),
+        checked: bool = False,
     ) -> None:
+        self.checked = checked
         self.nodes: list[Node] = []
         self.indices = Indices()
         self._tables = {table.name: table for table in tables}
@@ -143,9 +150,9 @@ class Points:
                 base = OWN if onto is dim else self.indices.add(Along(onto))
                 return self.placed(self._views[arg], {dim: (base, offset)})
             case dataflow.Gather(arg=arg, table=table, index=slot):
-                return self._gathered(row, arg, self._tables[table], (FIXED, slot))
+                return self._gathered(row, value, arg, self._tables[table], (FIXED, slot))
             case dataflow.Neighbours(arg=arg, table=table):
-                return self._gathered(row, arg, self._tables[table], (OWN, 0))
+                return self._gathered(row, value, arg, self._tables[table], (OWN, 0))
             case dataflow.Local(arg=arg, dim=dim, index=slot):
                 return self.placed(self._views[arg], {dim: (FIXED, slot)})
             case dataflow.Displace(arg=arg, dim=dim, by=by):
@@ -163,10 +170,30 @@ class Points:
             key = (*_identity(value), value.dtype, value.dims, *operands)
         return self._node(key, Node(row, value, tuple(operands), ((0, 0),) * len(value.dims)))
 
-    def _gathered(self, row: Ref, arg: Ref, table: dataflow.Table, slot: Coord) -> Point:
+    def _gathered(
+        self, row: Ref, value: dataflow.Value, arg: Ref, table: dataflow.Table, slot: Coord
+    ) -> Point:
         entries, _ = self._entries(row, table)
-        index = self._index(Entry((entries, ((OWN, 0), slot))))
-        return self.placed(self._views[arg], {table.source: (index, 0)})
+        entry = (entries, ((OWN, 0), slot))
+        found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
+        dtype = self.nodes[found[0]].value.dtype
+        if self.checked and table.skip and dtype.startswith("float"):
+            return self._or_nothing(row, value, entry, found)
+        return found
+
+    def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
+        """Return the node of what was found, NaN where the neighbour is missing."""
+        zero = self._constant(row, "int32", "0")
+        nothing = self._constant(row, value.dtype, "nan")
+        dims = self.nodes[entry[0]].dims
+        test = dataflow.Map(dims=dims, dtype="bool", op="ge", args=())
+        there, _ = self._combined(row, test, "ge", [(entry[0], still(len(dims))), zero])
+        choice = dataflow.Map(dims=value.dims, dtype=value.dtype, op="select", args=())
+        return self._combined(row, choice, "select", [(there, entry[1]), found, nothing])
+
+    def _constant(self, row: Ref, dtype: str, text: str) -> Point:
+        value = dataflow.Literal(dims=(), dtype=dtype, text=text)
+        return self._node((value,), Node(row, value, (), ()))
 
     def _entries(self, row: Ref, table: dataflow.Table) -> Point:
         dims = (table.target, table.local)

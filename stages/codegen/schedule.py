@@ -30,7 +30,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     fields = {leaf.name: leaf for leaf in program.leaves if leaf.kind == "field"}
     units = unit_dims(variant.unit, {name: leaf.dims for name, leaf in fields.items()})
     rules = attrs.evolve(rules, units=tuple(units.items()))
-    points = Points(program.values, program.tables)
+    points = Points(program.values, program.tables, checked=rules.checked)
     check_versions(program, points)
     groups: list[Group] = []
     nests: list[Nest] = []

@@ -40,6 +40,8 @@ class Codegen(Stage):
         jam: whether several rows of a stencil may be computed together.
         prefetch: whether rows are asked for before the loops come to them.
         unswitch: whether usual levels have a loop without the conditions of other ones.
+        checked: whether numbers that are not finite are refused when they are written, and what is
+            missing is NaN; `program.checked` sets it.
 
     """
 
@@ -60,6 +62,7 @@ class Codegen(Stage):
     jam: bool = True
     prefetch: bool = True
     unswitch: bool = True
+    checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
@@ -84,6 +87,7 @@ class Codegen(Stage):
             jam=self.jam,
             prefetch=self.prefetch,
             unswitch=self.unswitch,
+            checked=self.checked,
         )
         kernel, groups = schedule(lowered, variant, rules)
         # where a call gives domains, those were compared, not the ranges of the fields
@@ -102,6 +106,7 @@ class Codegen(Stage):
             self.target.vector_bytes,
             vector_math,
             own_math,
+            self.checked,
         )
         source = write_cpp(kernel, limits)
         libraries = VECTOR_MATH if DECLARATION in source else ()

@@ -12,7 +12,7 @@ from .build import build
 from .contract import contract
 from .fold_constants import fold_constants
 from .infer_boxes import infer_boxes
-from .push_shifts import push_shifts
+from .push_shifts import push_checked_shifts, push_shifts
 from .remove_dead import remove_dead
 from .split_regions import split_regions
 
@@ -22,9 +22,11 @@ Watch: TypeAlias = Callable[[str, Lowered], None]
 PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, split_regions, remove_dead)
 
 
-def chosen(fold: bool, numerics: str) -> tuple[Pass, ...]:
+def chosen(fold: bool, numerics: str, checked: bool = False) -> tuple[Pass, ...]:
     """Return the passes that the options of stage `lower` ask for."""
     passes = tuple(step for step in PASSES if fold or step is not fold_constants)
+    if checked:
+        passes = tuple(push_checked_shifts if step is push_shifts else step for step in passes)
     return passes if numerics == "strict" else (*passes, contract)
 
 

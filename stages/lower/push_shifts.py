@@ -46,6 +46,7 @@ from .rewrite import rebuilt, with_values
 SPREAD: Final = 16
 HEAVY: Final = 4
 EXPENSIVE: Final = frozenset((*MATH, "pow", "fmod", "mod")) - {"floor", "ceil", "trunc"}
+HIDING: Final = frozenset(("select", "pow", "cast"))
 STILL: Final[Path] = ()
 
 Demand: TypeAlias = dict[Path, None]  # an ordered set
@@ -54,14 +55,18 @@ Wanted: TypeAlias = tuple[Ref, Path]
 
 def push_shifts(program: Dataflow) -> Dataflow:
     """Move accesses to the inputs, but for values that are asked for at too many points."""
-    pusher = _Pusher(program)
-    graph = pusher.rebuilt()
-    return with_values(program, graph, lambda ref: pusher.rows[ref, STILL])
+    return _Pusher(program).result()
+
+
+def push_checked_shifts(program: Dataflow) -> Dataflow:
+    """Move accesses, but not neighbours through what may hide that one is missing."""
+    return _Pusher(program, checked=True).result()
 
 
 @attrs.define
 class _Pusher:
     program: Dataflow
+    checked: bool = False
     tables: Tables = attrs.field(init=False)
     demands: list[Demand] = attrs.field(init=False)
     kept: list[bool] = attrs.field(init=False)
@@ -80,6 +85,10 @@ class _Pusher:
             for path in self.demands[ref]:
                 for operand, at in self._operands(ref, self._split(ref, path)[0]):
                     self.demands[operand][at] = None
+
+    def result(self) -> Dataflow:
+        """Return the program with its accesses moved."""
+        return with_values(self.program, self.rebuilt(), lambda ref: self.rows[ref, STILL])
 
     def rebuilt(self) -> Graph:
         """Add every value at all of its paths to a new graph."""
@@ -159,13 +168,14 @@ class _Pusher:
         value, demand = self.program.values[ref], self.demands[ref]
         if not isinstance(value, Map | Region | Reduce):
             return False
+        if self.checked and _may_hide(value) and any(_is_indirect(path) for path in demand):
+            return True
         heavy = HEAVY if isinstance(value, Map) and value.op in EXPENSIVE else 1
         counts = (self._points(path, heavy) for path in demand)
         return sum(counts) > SPREAD
 
     def _points(self, path: Path, heavy: int) -> int:
-        is_indirect = any(isinstance(step, Pick | All) for step in path)
-        return points(path, self.tables) * (heavy if is_indirect else 1)
+        return points(path, self.tables) * (heavy if _is_indirect(path) else 1)
 
     def _split(self, ref: Ref, path: Path) -> tuple[Path, Path]:
         """Return what of a path goes through a value to its operands, and what stays outside."""
@@ -202,6 +212,15 @@ class _Pusher:
 
 def _by(step: Jump) -> Wanted:
     return step.by, step.path
+
+
+def _is_indirect(path: Path) -> bool:
+    return any(isinstance(step, Pick | All) for step in path)
+
+
+def _may_hide(value: Value) -> bool:
+    """Tell whether a value may be finite where an operand is NaN, which a missing neighbour is."""
+    return isinstance(value, Region) or (isinstance(value, Map) and value.op in HIDING)
 
 
 def _fixed(value: Region | Reduce | Displace, tables: Tables) -> list[Dimension]:

@@ -19,6 +19,7 @@ class Lower(Stage):
     `fold` says whether operations on literals and static arguments are computed before the
     program runs. `numerics` says what may change results: 'strict' changes none; 'contract' fuses
     a product and a sum into one operation that rounds once, the same one on every backend.
+    `checked` keeps neighbours where it can be seen that one is missing (`program.checked`).
     """
 
     name: ClassVar[str] = "lower"
@@ -27,11 +28,11 @@ class Lower(Stage):
 
     fold: bool = True
     numerics: str = attrs.field(default="contract", validator=check_numerics)
+    checked: bool = False
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Lower `parsed` for `variant`."""
         from .passes import chosen, lower
 
-        return {
-            "lowered": lower(inputs["parsed"], inputs["variant"], chosen(self.fold, self.numerics))
-        }
+        passes = chosen(self.fold, self.numerics, self.checked)
+        return {"lowered": lower(inputs["parsed"], inputs["variant"], passes)}

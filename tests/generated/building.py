@@ -43,6 +43,7 @@ class Schedule:
     parallel_from: int = 16384
     small_tiles: bool = False
     static_domains: bool = False
+    checked: bool = False
 
 
 @attrs.frozen
@@ -71,10 +72,11 @@ def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
         raise
 
 
-def lowered(program: Any, variant: Variant) -> Lowered:
+def lowered(program: Any, variant: Variant, checked: bool = False) -> Lowered:
     """Lower a program for arguments of known layout."""
     tree = parsed(program.__definition__)
-    made: Any = Lower(numerics="strict").run(parsed=tree, variant=variant)["lowered"]
+    stage = Lower(numerics="strict", checked=checked)
+    made: Any = stage.run(parsed=tree, variant=variant)["lowered"]
     return made  # type: ignore[no-any-return]
 
 
@@ -90,6 +92,7 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) 
         inline,
         numerics="strict",
         stream_from=1 if schedule.small_tiles else None,
+        checked=schedule.checked,
     )
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]

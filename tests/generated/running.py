@@ -14,7 +14,10 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
+from fieldforge.runtime import checking
+from fieldforge.runtime.compiled import NotFiniteError
 from fieldforge.runtime.domain import Domain
+from fieldforge.runtime.errors import CheckError
 from fieldforge.runtime.field import make
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.decorate.interpret import Interpret
@@ -126,8 +129,8 @@ def schedule_of(case: Case) -> Schedule:
     """Choose how a case is compiled; the same for the same case."""
     choice = case.seed % 16
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
-    static_domains = case.seed % 48 >= 32
-    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, static_domains)
+    static_domains, checked = case.seed % 48 >= 32, case.seed // 16 % 4 == 3
+    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, static_domains, checked)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -174,7 +177,7 @@ def _variant(run: Run) -> Variant:
 
 
 def _lower(run: Run) -> None:
-    run.low = lowered(run.program, _variant(run))
+    run.low = lowered(run.program, _variant(run), run.schedule.checked)
 
 
 def _entry(run: Run) -> Any:
@@ -188,7 +191,11 @@ def _write(run: Run, target: Target) -> None:
 def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
     arguments = arguments_of(run.case)
     provider = {"offset_provider": run.tables} if run.case.unstructured else {}
-    program(*arguments.values(), **provider)
+    refused = False
+    try:
+        program(*arguments.values(), **provider)
+    except NotFiniteError:  # all is written nevertheless: only 'checked' puts it back
+        refused = True
     for spec in run.case.fields:
         meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
         what = difference(meant, given, spec.ulps)
@@ -199,6 +206,19 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
             what = f"memory around '{spec.name}' was written"
             run.found = Disagreement(run.case, stage, what, run.schedule)
             return
+    if run.schedule.checked and stage == "cpu" and refused != _is_refused_embedded(run):
+        what = "compiled checks refuse it, embedded ones do not" if refused else "no check saw NaN"
+        run.found = Disagreement(run.case, stage, what, run.schedule)
+
+
+def _is_refused_embedded(run: Run) -> bool:
+    """Tell whether embedded execution finds a number that is not finite."""
+    try:
+        with checking.checked({}):
+            run.program(*arguments_of(run.case).values(), offset_provider=run.tables)
+    except CheckError:
+        return True
+    return False
 
 
 def difference(meant: np.ndarray[Any, Any], given: np.ndarray[Any, Any], ulps: int) -> str:

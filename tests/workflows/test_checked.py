@@ -9,6 +9,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.errors import CheckError, DomainError, OverlapError
+from fieldforge.experimental import concat_where
 from fieldforge.runtime import settings
 
 I = ff.Dimension("I")
@@ -101,6 +102,60 @@ def test_a_neighbour_that_is_missing_is_found_unless_a_reduction_skips_it():
     assert out.asnumpy().tolist() == [3.0, 2.0]
     with pytest.raises(CheckError, match="V=1: it is that of a neighbour that is missing"):
         second.checked(u, out=out, offset_provider={"V2E": table})
+
+
+def test_a_neighbour_that_a_reduction_skips_is_not_taken_for_the_cause():
+    table = as_connectivity(
+        [V, V2EDim], codomain=E, data=np.array([[-1, 0], [-1, 1]], np.int32), skip_value=-1
+    )
+    u = ff.as_field([E], [1.0, np.nan])
+
+    with pytest.raises(CheckError, match="argument 'u', which is nan at E=1"):
+        total.checked(u, out=ff.zeros({V: 2}), offset_provider={"V2E": table})
+
+
+@ff.field_operator(backend=ff.cpu)
+def ahead(a: Line, b: Line) -> Line:
+    return (a / b)(I + 1)
+
+
+def test_a_shift_leads_to_the_number_that_was_read():
+    a, b = line(0.0, 1.0, 2.0, 3.0), line(0.0, 1.0, 1.0, 0.0)
+
+    with pytest.raises(CheckError, match=r"'out' of 'ahead' is inf at I=2: 'div' made it of 3\.0"):
+        ahead.checked(a, b, out=ff.zeros({I: 3}))
+
+
+def test_a_neighbour_leads_to_the_number_that_was_read():
+    table = as_connectivity([V, V2EDim], codomain=E, data=np.array([[0, 2], [0, 1]], np.int32))
+    u = ff.as_field([E], [np.inf, np.nan, 2.0])
+
+    with pytest.raises(CheckError, match="argument 'u', which is nan at E=1"):
+        second.checked(u, out=ff.zeros({V: 2}), offset_provider={"V2E": table})
+
+
+@ff.field_operator(backend=ff.cpu)
+def on_one_side(a: Line) -> Line:
+    return concat_where(I < 2, a, ff.float64("inf"))
+
+
+@ff.field_operator(backend=ff.cpu)
+def on_all_sides(a: Line) -> Line:
+    return concat_where(I < 2, a, a)
+
+
+def test_a_branch_that_is_not_written_harms_nobody():
+    out = ff.zeros({I: 2})
+
+    for backend in (ff.cpu, None):
+        on_one_side.with_backend(backend).checked(line(1.0, 2.0), out=out)
+
+    assert out.asnumpy().tolist() == [1.0, 2.0]
+
+
+def test_an_operation_that_returns_what_it_was_given_ends_the_search():
+    with pytest.raises(CheckError, match="argument 'a', which is nan at I=1"):
+        on_all_sides.checked(line(1.0, np.nan), out=ff.zeros({I: 2}))
 
 
 def test_ranges_and_overlaps_are_checked():

@@ -8,7 +8,7 @@ from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.ir.verify import verify
 from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.push_shifts import SPREAD, push_shifts
+from fieldforge.stages.lower.push_shifts import SPREAD, push_checked_shifts, push_shifts
 from fieldforge.stages.lower.remove_dead import remove_dead
 
 from .trees import I, J
@@ -165,10 +165,10 @@ table E2C: [Edge, E2C] -> Cell width 2
 """
 
 
-def pushed_on_mesh(rows: str) -> str:
+def pushed_on_mesh(rows: str, push=push_shifts) -> str:
     last = rows.strip().rpartition("\n")[2].partition(" ")[0]
     store = f"statement\n  out[Edge: 0 .. 4, K: 0 .. 5] = {last}\n"
-    shown = Lowered(verified(remove_dead(push_shifts(parse(MESH + rows + store)[0])))).text
+    shown = Lowered(verified(remove_dead(push(parse(MESH + rows + store)[0])))).text
     assert shown.startswith(MESH)
     return shown.removeprefix(MESH).partition("statement")[0]
 
@@ -213,6 +213,30 @@ def test_a_slot_of_all_neighbours_is_one_neighbour():
 %2 = input w : [Edge, E2C] float64
 %3 = local %2 E2C[1] : [Edge] float64
 %4 = mul %3 %1 : [Edge, K] float64
+"""
+    )
+
+
+def test_neighbours_in_a_checked_program_stay_outside_of_what_may_hide_that_one_is_missing():
+    rows = """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = gt %0 %1 : [Edge, K] bool
+%3 = select %2 %0 %1 : [Edge, K] float64
+%4 = mul %3 %3 : [Edge, K] float64
+%5 = gather %4 C2E[1] : [Cell, K] float64
+%6 = gather %5 E2C[0] : [Edge, K] float64
+"""
+    assert (
+        pushed_on_mesh(rows, push_checked_shifts)
+        == """\
+%0 = input e : [Edge, K] float64
+%1 = literal 0.0 : float64
+%2 = gt %0 %1 : [Edge, K] bool
+%3 = select %2 %0 %1 : [Edge, K] float64
+%4 = gather %3 C2E[1] : [Cell, K] float64
+%5 = gather %4 E2C[0] : [Edge, K] float64
+%6 = mul %5 %5 : [Edge, K] float64
 """
     )
 
