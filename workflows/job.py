@@ -82,6 +82,8 @@ class Job:
             self._keep(made, files)
             return made
 
+        if self.desk.store.path is None:  # no other process could be making it
+            return make()
         return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
 
     def _allow(self, components: Mapping[str, str]) -> None:

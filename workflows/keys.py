@@ -38,8 +38,8 @@ def own_components(stage: Stage, memo: str | None = None) -> dict[str, str]:
             _settled[place] = held, memo, parts
     else:
         parts = known[2]
-    around = {f"environment.{label}": value for label, value in stage.environment().items()}
-    return {**parts, **around}
+    around = stage.environment()
+    return parts | {f"environment.{label}": value for label, value in around.items()}
 
 
 def _settled_parts(stage: Stage, memo: str | None) -> dict[str, str]:

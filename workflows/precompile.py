@@ -83,16 +83,16 @@ class Precompilation:
 
     def settle(self) -> list[BaseException | None]:
         """Wait for all, and return the error of each or None, in order."""
-        names = [future for _, future in self._futures]
+        futures = [future for _, future in self._futures]
         try:
-            for _ in as_completed(names):
+            for _ in as_completed(futures):
                 self._raise_refusal()
         except BaseException:
             self.cancel()
             raise
         self.close()  # waits until all is told
         self._raise_refusal()
-        return [future.exception() for future in names]
+        return [future.exception() for future in futures]
 
     def cancel(self) -> None:
         """Drop what has not begun and end what goes on."""

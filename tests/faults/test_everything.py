@@ -36,12 +36,13 @@ def test_a_part_that_fails_is_named_and_shown(monkeypatch, capsys):
     assert "invalid int value: 'many'" in said
 
 
-def test_the_model_is_left_out_where_hypothesis_is_not_installed(monkeypatch, capsys):
+def test_the_model_is_left_out_aloud_where_hypothesis_is_not_installed(monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    assert everything.run(["model"], 2, SIZES) == []
+    assert everything.possible(["kills", "model"]) == (["kills"], ", model left out")
+    assert everything.possible(["kills"]) == (["kills"], "")
 
-    assert capsys.readouterr().out == "model     left out: hypothesis is not installed\n"
+    assert capsys.readouterr().out == "model     LEFT OUT: hypothesis is not installed\n"
 
 
 def test_shares_of_a_part_do_all_of_it():
