@@ -89,7 +89,8 @@ class Calls:
         enable_jit: bool | None,
     ) -> None:
         variants = self.variants
-        ordered = _ordered(variants, args, kwargs)
+        named = dict(zip(variants.parameters, _ordered(variants, args, kwargs), strict=True))
+        ordered = tuple(variants.with_fields(named).values())
         variant = variants.variant(ordered, {}, provider)
         variants.allow(variant, enable_jit)
         run: Callable[..., Any] = variants.entry(variant, provider)

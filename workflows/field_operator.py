@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ..runtime import context, observation
+from ..runtime.bare_array import with_fields
 from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
 from .alike import Groups, alike_on, alike_whole
@@ -79,6 +80,7 @@ class FieldOperator(EntryPoint):
         if domain is None:
             alike, bounds = alike_whole(OUT, out), {}
         else:
+            out = with_fields(self._sets[0].summary.signature.result, out)
             bounds = domain_scalars(out, domain)
             alike = alike_on(OUT, out, bounds)
         calls = self._calls_for(domain is not None, alike)

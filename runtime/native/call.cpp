@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "entry.h"
+#include "held.h"
 #include "scalar.h"
 #include "structure.h"
 #include "table.h"
@@ -73,6 +74,7 @@ Frame::Frame(const CallPlan& plan) : plan_(plan) {
 
 Frame::~Frame() {
     for (int32_t i : plan_.tables) Py_XDECREF(leaves_[i]);
+    for (const auto& [argument, array] : arrays_) leaves_[argument] = array;
     if (!owns_leaves_) return;
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!plan_.arguments[i].is_table) Py_XDECREF(leaves_[i]);
@@ -131,7 +133,7 @@ bool Frame::has_axis(int32_t argument, int32_t axis) const {
     return is_field_view(leaves_[argument]) && field(argument).ndim > axis;
 }
 
-bool Frame::fits() const {
+bool Frame::is_laid_out() const {
     for (int32_t i : plan_.units) {
         const Argument& argument = plan_.arguments[i];
         if (!has_axis(i, argument.unit)) continue;
@@ -154,6 +156,30 @@ bool Frame::fits() const {
         if (table->has_skips() && !wanted.skip) return false;
     }
     return true;
+}
+
+// Ours come first: only where an argument is no field may it be an array.
+bool Frame::fits() {
+    if (!is_laid_out()) return false;
+    is_taken_ = take_arguments();
+    if (is_taken_ || !take_arrays()) return true;
+    is_taken_ = take_arguments();
+    return is_laid_out();
+}
+
+// Views of this call stand where arrays were given; what is neither stays for `check` to refuse.
+bool Frame::take_arrays() {
+    bool found = false;
+    for (int32_t i : plan_.fields) {
+        const Argument& wanted = plan_.arguments[i];
+        if (wanted.is_table || is_field_view(leaves_[i])) continue;
+        PyObject* view = views_.add(leaves_[i], wanted.dims_tuple, plan_.fields.size());
+        if (view == nullptr) continue;
+        arrays_.push_back({i, leaves_[i]});
+        leaves_[i] = view;
+        found = true;
+    }
+    return found;
 }
 
 bool Frame::take_field(int32_t argument) {
@@ -232,7 +258,7 @@ bool Frame::outputs_are_apart() const {
 }
 
 Refusal Frame::check() {
-    if (!take_arguments()) return diagnose_arguments();
+    if (!is_taken_) return diagnose_arguments();
     compute();
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
@@ -256,7 +282,14 @@ std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
     auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
                                            plan_.scalars.size(), copied_, value(plan_.workspace));
-    for (size_t i = 0; i < plan_.arguments.size(); ++i) made->hold(leaves_[i]);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+        if (!views_.has(leaves_[i])) made->hold(leaves_[i]);
+    }
+    for (const auto& [argument, array] : arrays_) {
+        const Held view(view_of_array(array, plan_.arguments[argument].dims_tuple));
+        if (!view) return nullptr;
+        made->hold(view.get());
+    }
     return made;
 }
 
