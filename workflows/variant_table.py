@@ -96,9 +96,9 @@ class Variants:
         values = self.with_fields({**dict(zip(self.parameters, args, strict=False)), **kwargs})
         static = self.static_of(values) if self.static else ()
         found = variant_of(self.parameters, (), values, tables, static)
-        if self.summary.signature.result is not None:
+        if found.domain:  # whose bounds are the arguments of an operator, compared already
             return attrs.evolve(found, alike=self._alike())
-        return attrs.evolve(found, alike=alike_outputs(self.summary.outputs, values))
+        return attrs.evolve(found, alike=alike_outputs(self._alike(), values))
 
     def with_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments by name with fields where arrays were given for them."""
