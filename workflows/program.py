@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self
 
-from ..runtime import observation
+from ..runtime import _core, observation
+from ..runtime.compiled import reject
 from ..runtime.errors import ArgumentError, nearest
 from .bound_program import BoundProgram
 from .calls import is_native
@@ -26,7 +27,17 @@ class Program(NativeEntry):
 
     def __new__(cls, made: Made) -> Self:
         """Make the program."""
-        return cls._entry(made, parameter_names(made.definition.function))
+        names = parameter_names(made.definition.function)
+        self = cls._entry(made, names)
+        bound, native = dict(made.bound), self._calls.native
+        self._free = frozenset(names) - bound.keys()
+        if bound and native is not None:
+            others = partial(_but, self, frozenset(bound))
+            self._fixed = _core.BoundCall(self.__name__, others, native, names, bound, None, reject)
+        return self
+
+    _free: frozenset[str]
+    _fixed: _core.BoundCall | None = None  # where arguments are bound: what calls natively
 
     @classmethod
     def _of(cls, made: Made) -> Any:
@@ -106,6 +117,9 @@ class PythonProgram(Program):
         **kwargs: Any,
     ) -> None:
         """Run the program."""
+        if self._fixed is not None and enable_jit is None and self._is_free(args, kwargs):
+            self._fixed(*args, offset_provider=offset_provider, **kwargs)
+            return
         self._renew()
         if self._is_checked:
             more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
@@ -123,6 +137,11 @@ class PythonProgram(Program):
             embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
+
+    def _is_free(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Tell whether there is nothing to do but to add the bound arguments."""
+        fits = len(args) <= len(self._free) and kwargs.keys() <= self._free
+        return fits and not observation.active() and not self._is_checked
 
     def _observed(
         self,

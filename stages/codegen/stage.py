@@ -105,7 +105,7 @@ class Codegen(Stage):
             own_math,
         )
         source = write_cpp(kernel, limits)
-        libraries = VECTOR_MATH if DECLARATION in source else ()
+        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
