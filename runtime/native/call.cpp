@@ -128,24 +128,34 @@ void Frame::substitute(const std::vector<Substitute>& substitutes) {
     }
 }
 
-// What is no field, or one of other dimensions, is refused later, by name.
 bool Frame::has_axis(int32_t argument, int32_t axis) const {
     return is_field_view(leaves_[argument]) && field(argument).ndim > axis;
 }
 
+// What is no field, or one of other dimensions, is refused later, by name; dimensions are looked at
+// where a layout does not fit, which is rare.
+bool Frame::is_of_dimension(int32_t argument, int32_t axis) const {
+    return field(argument).axes[axis].dim == plan_.arguments[argument].dims[axis];
+}
+
 bool Frame::is_laid_out() const {
     for (int32_t i : plan_.units) {
-        const Argument& argument = plan_.arguments[i];
-        if (!has_axis(i, argument.unit)) continue;
-        const Axis& axis = field(i).axes[argument.unit];
-        if (axis.stride != int64_t{1} << field(i).shift && axis.stop - axis.start > 1) return false;
+        const int32_t unit = plan_.arguments[i].unit;
+        if (!has_axis(i, unit)) continue;
+        const Axis& axis = field(i).axes[unit];
+        if (axis.stride == int64_t{1} << field(i).shift || axis.stop - axis.start <= 1) continue;
+        if (is_of_dimension(i, unit)) return false;
     }
     for (const Alike& pair : plan_.alike) {
         if (!has_axis(pair.first, pair.first_axis)) continue;
         if (!has_axis(pair.second, pair.second_axis)) continue;
         const Axis& one = field(pair.first).axes[pair.first_axis];
         const Axis& two = field(pair.second).axes[pair.second_axis];
-        if (one.start != two.start || one.stop != two.stop) return false;
+        if (one.start == two.start && one.stop == two.stop) continue;
+        if (is_of_dimension(pair.first, pair.first_axis) &&
+            is_of_dimension(pair.second, pair.second_axis)) {
+            return false;
+        }
     }
     for (int32_t i : plan_.tables) {
         const TableIndex* table = table_of(leaves_[i]);

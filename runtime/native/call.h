@@ -57,6 +57,7 @@ class Frame {
 
     // call.cpp: the quick way, which asks only whether all is well.
     bool has_axis(int32_t argument, int32_t axis) const;
+    bool is_of_dimension(int32_t argument, int32_t axis) const;
     bool is_laid_out() const;
     bool take_arrays();
     bool take_field(int32_t argument);

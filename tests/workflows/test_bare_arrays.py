@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge.runtime.dimension import flip_staggered
 from fieldforge.runtime.errors import (
     ArgumentError,
     DomainError,
@@ -19,8 +20,18 @@ from fieldforge.runtime.errors import (
 I = ff.Dimension("I")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 Line = ff.Field[ff.Dims[I], ff.float64]
+Column = ff.Field[ff.Dims[K], ff.float64]
 Plane = ff.Field[ff.Dims[I, K], ff.float64]
 Point = ff.Field[ff.Dims[()], ff.float64]
+
+
+Below = ff.Field[ff.Dims[flip_staggered(I)], ff.float64]
+Edge, Vertex = ff.Dimension("Edge"), ff.Dimension("Vertex")
+E2VDim = ff.Dimension("E2V", ff.DimensionKind.LOCAL)
+E2V = ff.FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
+OnVertices = ff.Field[ff.Dims[Vertex], ff.float64]
+Weights = ff.Field[ff.Dims[Edge, E2VDim], ff.float64]
+OnEdges = ff.Field[ff.Dims[Edge], ff.float64]
 
 
 class Both(NamedTuple):
@@ -46,6 +57,21 @@ def grown(both: Both) -> Both:
 @ff.field_operator(backend=None)
 def shifted_by(u: Line, much: Point) -> Line:
     return u + much
+
+
+@ff.field_operator(backend=None)
+def below(u: Below) -> Line:
+    return u(I + 0.5)
+
+
+@ff.field_operator(backend=None)
+def weighted(u: OnVertices, weights: Weights) -> OnEdges:
+    return ff.neighbor_sum(u(E2V) * weights, axis=E2VDim)
+
+
+@ff.field_operator(backend=None)
+def heights(u: Column) -> Column:
+    return u + 1.0
 
 
 @ff.program(backend=None)
@@ -163,6 +189,25 @@ def test_strides_may_be_negative_or_wide(scale_by):
     assert memory.tolist() == [6.0, 0.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0]
 
 
+def test_an_axis_may_be_of_a_staggered_dimension(backend):
+    out = np.zeros(3)
+
+    below.with_backend(backend)(numbers(), out=out)
+
+    assert out.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_axis_may_count_neighbours(backend):
+    table = ff.as_connectivity([Edge, E2VDim], Vertex, np.array([[0, 1], [1, 2]], np.int32))
+    out = np.zeros(2)
+
+    weighted.with_backend(backend)(
+        numbers(3), np.array([[1.0, 2.0], [3.0, 4.0]]), out=out, offset_provider={"E2V": table}
+    )
+
+    assert out.tolist() == [2.0, 11.0]
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -226,6 +271,11 @@ def test_elements_that_are_not_aligned_are_refused(compiled):
 
     with pytest.raises(ArgumentError, match="not aligned"):
         compiled(odd, 2.0, np.zeros(4))
+
+
+def test_a_field_of_other_dimensions_and_layout_is_refused_by_name():
+    with pytest.raises(ArgumentError, match=r"'out' .* got 'Field\[\[I, K\], float64\]'"):
+        heights.with_backend(ff.cpu)(ff.ones({K: 4}), out=ff.zeros({I: 3, K: 4}))
 
 
 def test_layouts_of_arrays_choose_the_variant(compiled):
