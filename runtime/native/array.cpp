@@ -1,21 +1,11 @@
 // The buffer protocol first, which is the fastest; then DLPack, and NumPy's and CUDA's interfaces.
 #include "array.h"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <utility>
-#include <vector>
-
+#include "dlpack.h"
 #include "held.h"
-
-namespace nb = nanobind;
 
 namespace fieldforge {
 namespace {
-
-// A masked array lends its memory without the mask, so whoever took it would read what is hidden.
-bool has_mask(PyObject* array) { return PyObject_HasAttrString(array, "mask"); }
 
 PyTypeObject* numpy_array_type() {
     static auto* const found = [] {
@@ -26,59 +16,6 @@ PyTypeObject* numpy_array_type() {
     return found;
 }
 
-DType dtype_of(const nb::dlpack::dtype& given) {
-    const int shift = given.bits == 8 ? 0 : given.bits == 16 ? 1 : given.bits == 32 ? 2 : 3;
-    if (given.lanes != 1 || given.bits != 8 << shift) return DType::none;
-    constexpr DType ints[] = {DType::int8, DType::int16, DType::int32, DType::int64};
-    constexpr DType uints[] = {DType::uint8, DType::uint16, DType::uint32, DType::uint64};
-    switch (static_cast<nb::dlpack::dtype_code>(given.code)) {
-        case nb::dlpack::dtype_code::Int: return ints[shift];
-        case nb::dlpack::dtype_code::UInt: return uints[shift];
-        case nb::dlpack::dtype_code::Bool: return shift == 0 ? DType::bool_ : DType::none;
-        case nb::dlpack::dtype_code::Float:
-            return shift == 3 ? DType::float64 : shift == 2 ? DType::float32 : DType::none;
-        default: return DType::none;
-    }
-}
-
-// Memory of the host that a device can reach is memory of the host.
-int device_of(int given) {
-    constexpr int cuda_host = 3, rocm_host = 11;
-    return given == cuda_host || given == rocm_host ? device_cpu : given;
-}
-
-template <typename Array>
-bool fill_from_dlpack(FieldView* view, Array array, bool readonly, PyObject* dims) {
-    const DType dtype = dtype_of(array.dtype());
-    if (dtype == DType::none) return false;
-    const auto ndim = static_cast<Py_ssize_t>(array.ndim());
-    std::vector<Py_ssize_t> shape(array.shape_ptr(), array.shape_ptr() + ndim);
-    std::vector<Py_ssize_t> strides(array.stride_ptr(), array.stride_ptr() + ndim);
-    for (Py_ssize_t& stride : strides) stride <<= dtype_shift(dtype);
-    const auto pointer = reinterpret_cast<uintptr_t>(array.data());
-    const int device_type = device_of(array.device_type()), device_id = array.device_id();
-    const nb::capsule owner(new Array(std::move(array)), [](void* each) noexcept {
-        delete static_cast<Array*>(each);
-    });
-    return fill_from_memory(view,
-                            {pointer, ndim, shape.data(), strides.data(), dtype, device_type,
-                             device_id, readonly, owner.ptr()},
-                            dims, nullptr);
-}
-
-// nanobind knows the versions of DLPack; what is not writable it hands out only as such.
-bool fill_from_dlpack(FieldView* view, PyObject* array, PyObject* dims) {
-    nb::ndarray<> writable;
-    if (nb::try_cast(nb::handle(array), writable, false)) {
-        return fill_from_dlpack(view, std::move(writable), false, dims);
-    }
-    nb::ndarray<nb::ro> readable;
-    if (nb::try_cast(nb::handle(array), readable, false)) {
-        return fill_from_dlpack(view, std::move(readable), true, dims);
-    }
-    return false;
-}
-
 // NumPy makes an array of what says where its memory lies, without a copy.
 PyObject* as_numpy(PyObject* array) {
     if (!PyObject_HasAttrString(array, "__array_interface__")) return nullptr;
@@ -86,14 +23,18 @@ PyObject* as_numpy(PyObject* array) {
     return numpy ? PyObject_CallMethod(numpy.get(), "asarray", "O", array) : nullptr;
 }
 
+// A masked array lends its memory without the mask, so whoever took it would read what is hidden.
+bool is_masked(PyObject* array) {
+    return Py_TYPE(array) != numpy_array_type() &&
+           PyType_IsSubtype(Py_TYPE(array), numpy_array_type()) &&
+           PyObject_HasAttrString(array, "mask");
+}
+
 bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
     if (PyObject_CheckBuffer(array)) {
-        if (Py_TYPE(array) != numpy_array_type() && has_mask(array)) return false;
-        return fill_from_buffer(view, array, dims, nullptr);
+        return !is_masked(array) && fill_from_buffer(view, array, dims, nullptr);
     }
-    if (PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(array)), "__dlpack__")) {
-        return fill_from_dlpack(view, array, dims);
-    }
+    if (has_dlpack(array)) return fill_from_dlpack(view, array, dims);
     const Held numpy(as_numpy(array));
     return numpy && fill_from_buffer(view, numpy.get(), dims, nullptr);
 }

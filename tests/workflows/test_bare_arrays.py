@@ -1,6 +1,7 @@
 """Arrays in the place of fields, in calls of every kind and under every backend."""
 
 import array
+import ctypes
 import warnings
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import fieldforge as ff
 from fieldforge.runtime.dimension import flip_staggered
 from fieldforge.runtime.errors import (
     ArgumentError,
+    DeviceError,
     DomainError,
     IndexOutOfBounds,
     OverlapError,
@@ -97,6 +99,86 @@ class ByDLPack:
         return self.device
 
 
+class Version(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Managed(ctypes.Structure):
+    pass
+
+
+Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(Managed))
+Managed._fields_ = [
+    ("version", Version),
+    ("context", ctypes.c_void_p),
+    ("deleter", Deleter),
+    ("flags", ctypes.c_uint64),
+    ("tensor", Tensor),
+]
+Export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.POINTER(Managed)))
+
+
+class Exchange(ctypes.Structure):
+    _fields_ = [
+        ("version", Version),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("export", Export),
+    ]
+
+
+LENT = []  # what was handed out, until it is given back
+
+
+@Deleter
+def take_back(managed):
+    LENT.pop()
+
+
+@Export
+def export(array, out):
+    shape = (ctypes.c_int64 * 1)(len(array.inner))
+    memory = array.inner.ctypes.data
+    tensor = Tensor(memory - 8, *array.device, 1, 2, 64, 1, shape, None, 8)
+    managed = Managed(Version(1, 3), None, take_back, array.flags, tensor)
+    LENT.append((managed, shape))
+    out[0] = ctypes.pointer(managed)
+    return 0
+
+
+TABLE = Exchange(Version(1, 3), None, None, export)
+NEWER = Exchange(Version(2, 0), ctypes.addressof(TABLE), None, Export())
+TABLE_NAME = b"dlpack_exchange_api"  # a capsule does not keep its name
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class ByExchange(ByDLPack):
+    """A tensor of a library that has a table of C functions for DLPack, too."""
+
+    __dlpack_c_exchange_api__ = new_capsule(ctypes.addressof(NEWER), TABLE_NAME, None)
+
+    def __init__(self, inner, device=(1, 0), flags=0):
+        super().__init__(inner, device)
+        self.flags = flags
+
+
 class ByInterface:
     def __init__(self, inner):
         self.__array_interface__ = inner.__array_interface__
@@ -119,7 +201,7 @@ def numbers(count=4):
     return np.arange(float(count))
 
 
-@pytest.mark.parametrize("lend", [np.asarray, memoryview, ByDLPack, ByInterface])
+@pytest.mark.parametrize("lend", [np.asarray, memoryview, ByDLPack, ByExchange, ByInterface])
 def test_whatever_lends_its_memory_is_an_array(scale_by, lend):
     u, out = numbers(), np.zeros(4)
 
@@ -259,6 +341,25 @@ class OnGPU:
 
 
 # --- compiled calls ----------------------------------------------------------------------------
+
+
+def test_a_table_of_c_functions_is_used_and_its_memory_given_back(compiled):
+    out = np.zeros(4)
+
+    compiled(ByExchange(numbers()), 2.0, ByExchange(out))
+    step = compiled.bind(u=ByExchange(numbers()), by=3.0)
+    step(out=ByExchange(out))
+
+    assert out.tolist() == [0.0, 3.0, 6.0, 9.0]
+    assert LENT == []
+
+
+def test_what_a_table_says_of_an_array_counts(compiled):
+    with pytest.raises(DeviceError, match="'u' lies on device CUDA:1"):
+        compiled(ByExchange(numbers(), device=(2, 1)), 2.0, np.zeros(4))
+    for flag in (1, 2):  # read-only, a copy
+        with pytest.raises(ReadOnlyError, match="'out'"):
+            compiled(numbers(), 2.0, ByExchange(np.zeros(4), flags=flag))
 
 
 @pytest.fixture
