@@ -1,4 +1,4 @@
-// The buffer protocol first, which is the fastest; then DLPack, and NumPy's and CUDA's interfaces.
+// The buffer protocol first, which is the fastest; then DLPack, then the array interface of NumPy.
 #include "array.h"
 
 #include "dlpack.h"
