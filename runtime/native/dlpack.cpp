@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "held.h"
@@ -120,11 +120,9 @@ nb::dlpack::dltensor tensor_of(const Array& array) {
 }
 
 template <typename Array>
-bool fill_from_capsule(FieldView* view, PyObject* array, bool readonly, PyObject* dims) {
-    auto given = std::make_unique<Array>();
-    if (!nb::try_cast(nb::handle(array), *given, false)) return false;
-    const nb::dlpack::dltensor tensor = tensor_of(*given);
-    const nb::capsule owner(given.release(), [](void* each) noexcept {
+bool fill_from_nanobind(FieldView* view, Array given, bool readonly, PyObject* dims) {
+    const nb::dlpack::dltensor tensor = tensor_of(given);
+    const nb::capsule owner(new Array(std::move(given)), [](void* each) noexcept {
         delete static_cast<Array*>(each);
     });
     return fill_from_tensor(view, tensor, readonly, owner.ptr(), dims);
@@ -141,8 +139,13 @@ bool fill_from_dlpack(FieldView* view, PyObject* array, PyObject* dims) {
     if (const Exchange* exchange = find_exchange(array)) {
         return fill_from_exchange(view, *exchange, array, dims);
     }
-    return fill_from_capsule<nb::ndarray<>>(view, array, false, dims) ||
-           fill_from_capsule<nb::ndarray<nb::ro>>(view, array, true, dims);
+    nb::ndarray<> writable;
+    if (nb::try_cast(nb::handle(array), writable, false)) {
+        return fill_from_nanobind(view, std::move(writable), false, dims);
+    }
+    nb::ndarray<nb::ro> readable;
+    return nb::try_cast(nb::handle(array), readable, false) &&
+           fill_from_nanobind(view, std::move(readable), true, dims);
 }
 
 }  // namespace fieldforge
