@@ -116,8 +116,9 @@ class Step(_core.Recorder):
             return map_leaves(lambda leaf: others.get(id(leaf), leaf), value)
 
         for call, args, kwargs, provider in self.calls:
-            if kwargs is None:
-                call(*map(exchanged, args), offset_provider=provider)
+            if kwargs is None:  # an operator takes its output by name only
+                named = zip(call.parameters, map(exchanged, args), strict=True)
+                call(**dict(named), offset_provider=provider)
             else:
                 call(*map(exchanged, args), **{n: exchanged(v) for n, v in kwargs.items()})
 
