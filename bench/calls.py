@@ -2,7 +2,8 @@
 
 Rows are programs of 1, 5, 15 and 30 fields with three numbers, called by position, by keyword and
 with a dictionary; the same with a number compiled in. Beside our call stand an empty nanobind
-function of the same arguments, nanobind handing arrays to the same C entry, and gt4py's.
+function of the same arguments, nanobind handing arrays to the same C entry, and gt4py's; our call
+with NumPy's arrays in the place of fields, too. An operator is called directly in rows of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fieldforge.runtime.compiled import reject
 
 ROUNDS = 15
 SEQUENCE = 100
-OURS, POINT = "ours", "ours, one point"
+OURS, POINT, OURS_ARRAYS = "ours", "ours, one point", "ours, arrays"
 EMPTY, ARRAYS = "nanobind, nothing", "nanobind, arrays"
 GT4PY, OPTIMISED = "gt4py", "gt4py -O"
 BEGIN = "<!-- calls: made by `make bench-calls`; edits are lost -->"
@@ -48,6 +49,7 @@ def measure(console: Console) -> list[dict[str, Any]]:
         with console.status("calling"):
             rows = [
                 *(_in_turns(label, rounds) for label, rounds in _programs(module, peers, entry)),
+                *(_in_turns(label, rounds) for label, rounds in _operators(module, entry)),
                 *(_in_turns(label, rounds) for label, rounds in _prepared(module, entry)),
             ]
         with console.status("calling gt4py"):
@@ -65,8 +67,8 @@ def compiled_nothing(folder: Path, isa: str = "x86-64-v3") -> Callable[[Any], An
     address = library.symbol("entry")
     assert address is not None
 
-    def emptied(program: Any, values: Any = ()) -> _core.Program:
-        made = _core.Program("p", program.parameters, lambda *_: None, reject)
+    def emptied(program: Any, values: Any = (), otherwise: Any = None) -> _core.Program:
+        made = _core.Program("p", program.parameters, lambda *_: None, reject, otherwise)
         made.add(_core.Entry(program.entries[0].plan, address, library), values)
         return made
 
@@ -91,10 +93,28 @@ def _programs(
                 }
                 if kind == "fields":
                     rounds |= {
+                        OURS_ARRAYS: repeated(emptied(program), arrays, how, {}),
                         EMPTY: repeated(getattr(peers, f"nothing_{count}"), given, how, {}),
                         ARRAYS: repeated(getattr(peers, f"arrays_{count}"), arrays, how, {}),
                     }
                 yield f"{kind}_{count} {how}", rounds
+
+
+def _operators(module: ModuleType, emptied: Callable[..., Any]) -> Iterator[tuple[str, Rounds]]:
+    """Direct calls of an operator of one field and one number, with `out=` by name."""
+    operator = module.first.with_backend(ff.cpu)
+    given = {"a": ff.zeros({module.I: 1}), "x": 1.0, "out": ff.zeros({module.I: 1})}
+    arrays = {**given, "a": given["a"].ndarray, "out": given["out"].ndarray}
+    operator(**given)
+    empty = emptied(operator, (), print)  # what any other call than these would be made by
+    yield (
+        "operator keyword",
+        {
+            OURS: repeated(empty, given, "keyword", {}),
+            POINT: repeated(operator, given, "keyword", {}),
+            OURS_ARRAYS: repeated(empty, arrays, "keyword", {}),
+        },
+    )
 
 
 def _prepared(module: ModuleType, emptied: Callable[..., Any]) -> Iterator[tuple[str, Rounds]]:
@@ -141,16 +161,25 @@ def _add_gt4py(rows: list[dict[str, Any]], folder: Path) -> None:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    columns = (OURS, POINT, EMPTY, ARRAYS, GT4PY, OPTIMISED)
+    columns = (OURS, POINT, OURS_ARRAYS, EMPTY, ARRAYS, GT4PY, OPTIMISED)
     return {"call": row["call"], **{name: row.get(name, "") for name in columns}}
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table in Markdown, with what gt4py takes as a multiple of ours."""
-    head = ("call", OURS, POINT, EMPTY, ARRAYS, f"{GT4PY} / ours", f"{OPTIMISED} / ours")
+    head = (
+        "call",
+        OURS,
+        POINT,
+        OURS_ARRAYS,
+        EMPTY,
+        ARRAYS,
+        f"{GT4PY} / ours",
+        f"{OPTIMISED} / ours",
+    )
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for row in rows:
-        cells = [f"{row[name]:,.0f}" if row[name] else "" for name in head[1:5]]
+        cells = [f"{row[name]:,.0f}" if row[name] else "" for name in head[1:6]]
         cells += [
             f"{row[name] / row[OURS]:,.0f}" if row[name] else "" for name in (GT4PY, OPTIMISED)
         ]

@@ -89,8 +89,9 @@ class Program:
 
     `on_miss(args, kwargs)` is called when no entry fits the layout of the arguments, and
     must `add` one. `on_reject(plan, arguments, reason, detail)` must raise: see
-    `compiled.reject`. A subclass that defines `__call__` loses the fast call. Arguments of the
-    class go to `__new__`.
+    `compiled.reject`. `otherwise`, if there is one, makes the calls that do not give every
+    parameter, the last of them by name and not as None. A subclass that defines `__call__` loses
+    the fast call. Arguments of the class go to `__new__`.
     """
 
     def __new__(
@@ -99,6 +100,7 @@ class Program:
         parameters: Sequence[str],
         on_miss: Callable[[tuple[Any, ...], dict[str, Any]], object],
         on_reject: Callable[[Plan | None, tuple[Any, ...], int, tuple[Any, ...]], object],
+        otherwise: Callable[..., object] | None = None,
     ) -> Self: ...
     def __call__(
         self,
@@ -107,6 +109,15 @@ class Program:
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None: ...
+    def call(
+        self,
+        *args: Any,
+        offset_provider: Mapping[str, Any] | None = None,
+        enable_jit: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Call natively, whatever a subclass makes of calls; what does not fit is refused."""
+
     def add(
         self,
         entry: Entry,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .bare_array import advice, describe_array, is_array, with_fields
 from .domain import Domain
 from .errors import ArgumentError, nearest
 from .field import make
@@ -47,7 +48,7 @@ def bind(
     missing = [parameter for parameter in names if parameter not in given]
     if missing:
         raise ArgumentError(f"Invalid call to '{name}': Missing argument '{missing[0]}'.")
-    values, wrong = [], []
+    values, wrong, hints = [], [], []
     for parameter, type_ in parameters:
         value = converted_to(type_, given[parameter], scalar or as_number)
         values.append(value)
@@ -56,8 +57,10 @@ def bind(
                 f"Expected argument '{parameter}' to be of type '{type_}', "
                 f"got '{describe(given[parameter])}'."
             )
+            hints.append(advice(parameter, type_, given[parameter]))
     if wrong:
-        raise ArgumentError("\n".join([f"Invalid argument types in call to '{name}'.", *wrong]))
+        message = "\n".join([f"Invalid argument types in call to '{name}'.", *wrong])
+        raise ArgumentError(message, hints=[hint for hint in hints if hint])
     return values
 
 
@@ -78,7 +81,9 @@ def describe(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 2**63:
         return "int"
     number = literal(value)
-    return number.dtype.name if isinstance(number, np.generic) else type(value).__name__
+    if isinstance(number, np.generic):
+        return str(number.dtype.name)
+    return describe_array(value) if is_array(value) else type(value).__name__
 
 
 def converted_to(type_: Type, value: Any, scalar: Callable[[Any, ScalarType], Any]) -> Any:
@@ -104,6 +109,7 @@ def converted_to(type_: Type, value: Any, scalar: Callable[[Any, ScalarType], An
 
 def _as_field(value: Any, type_: FieldType) -> Any:
     dims, dtype = type_.dims, type_.dtype
+    value = with_fields(type_, value)
     if isinstance(value, AnyValue):
         # the domain of a scan's result is not known before it is walked
         own = value.dims if isinstance(value, ScanResult) else value.domain.dims

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from ._core import FieldView
 from .arguments import describe
+from .bare_array import advice, device_of, with_fields
 from .device import DeviceType
 from .dimension import Dimension
 from .errors import (
@@ -162,13 +163,14 @@ def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> 
 def _types(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
     lines, hints = [], []
     for index in indices:
-        argument, value = plan.arguments[index], _value(plan, arguments, index)
+        argument = plan.arguments[index]
+        value = _at(arguments, argument.path)
         lines.append(
-            f"Expected argument '{argument.name}' to be of type '{_expected(argument)}', "
+            f"Expected argument '{argument.name}' to be of type '{_type_of(argument)}', "
             f"got '{_shown(value)}'."
         )
-        if argument.kind == "field" and hasattr(value, "__array_interface__"):
-            hints.append(f"Make a field of the array '{argument.name}' with 'as_field'.")
+        hint = advice(argument.name, _type_of(argument), value)
+        hints += [hint] if hint else []
     return _wrong_types(plan, lines, hints)
 
 
@@ -189,18 +191,17 @@ def _wrong_types(plan: Plan, lines: Sequence[str], hints: Sequence[str] = ()) ->
 
 
 def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
-    field = _value(plan, arguments, index)
+    place = _device_name(*device_of(_value(plan, arguments, index)))
     return DeviceError(
-        f"Argument '{plan.arguments[index].name}' lies on device {_device_name(field)}, but "
+        f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
         f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
         hint="Allocate the field with the allocator of the backend.",
     )
 
 
-def _device_name(field: FieldView) -> str:
-    known = field.device_type in list(DeviceType)
-    kind = DeviceType(field.device_type).name if known else f"kind {field.device_type}"
-    return f"{kind}:{field.device_id}"
+def _device_name(device_type: int, number: int) -> str:
+    known = device_type in list(DeviceType)
+    return f"{DeviceType(device_type).name if known else f'kind {device_type}'}:{number}"
 
 
 def _read_only(plan: Plan, _: Sequence[Any], index: int) -> ReadOnlyError:
@@ -319,7 +320,7 @@ def _value(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
     argument = plan.arguments[index]
     if argument.kind == "table":
         return arguments[len(plan.parameters)][argument.name]
-    return _at(arguments, argument.path)
+    return with_fields(_type_of(argument), _at(arguments, argument.path))
 
 
 def _at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
@@ -329,9 +330,9 @@ def _at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
     return value
 
 
-def _expected(argument: Argument) -> str:
+def _type_of(argument: Argument) -> FieldType | ScalarType:
     dtype = ScalarType(argument.dtype)
-    return str(FieldType(argument.dims, dtype) if argument.kind == "field" else dtype)
+    return FieldType(argument.dims, dtype) if argument.kind == "field" else dtype
 
 
 def _shown(value: Any) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from . import builtins as language
 from .annotations import type_from_annotation
 from .arguments import bind
+from .bare_array import with_fields
 from .checking import is_checking, noted
 from .connectivity import Displacement, FieldOffset, NeighbourOffset
 from .context import active, running
@@ -64,6 +65,7 @@ def run_operator(
     `domain` is anything that `domain()` takes, or a tuple of such that matches `out`.
     """
     result: Any = None
+    out = with_fields(_embedded(definition).result, out)
     arguments: dict[str, Any] = {}
     columns = levels_of(out, domain)
     results: dict[Domain, list[Any]] = {}
@@ -105,6 +107,7 @@ class _Embedded:
     function: FunctionType
     parameters: Sequence[tuple[str, Type]]
     defaults: Mapping[str, Any]
+    result: Type | None
 
 
 def _evaluated(
@@ -135,14 +138,16 @@ def _embedded(definition: Definition) -> _Embedded:
     types = {
         name: type_from_annotation(annotation, known)
         for name, annotation in definition.annotations
-        if name != "return"
+        if name != "return" or annotation is not None
     }
+    result = types.pop("return", None)
     names = list(types)
     defaults = function.__defaults__ or ()
     made = _Embedded(
         rewritten(function, definition.source, apply, callee),
         tuple(types.items()),
         dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)),
+        result,
     )
     function.__dict__[_KEY] = (function, made)
     return made

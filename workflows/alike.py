@@ -38,15 +38,6 @@ def _domain_of(name: str, given: Mapping[str, Any]) -> Any:
     return getattr(leaf, "domain", ())
 
 
-def alike_whole(name: str, out: Any) -> Groups | None:
-    """Group outputs that are written whole; None if all are alike."""
-    found = list(leaves_of(out))
-    if len(found) == 1:
-        return None
-    ranges = {leaf_name(name, path): dict(getattr(leaf, "domain", ())) for path, leaf in found}
-    return _groups(ranges)
-
-
 def alike_on(name: str, out: Any, bounds: Mapping[str, int]) -> Groups | None:
     """Group outputs whose `domain=` has these bounds, by their scalars; None if all are alike."""
     ranges = {}

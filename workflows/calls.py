@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from ..runtime import _core, observation
 from ..runtime.compiled import reject
@@ -17,8 +17,6 @@ from .building import ENTRY, OUT
 from .static_arguments import static_rows
 from .variant_table import Provider, Variants
 from .variants import leaf_name
-
-_native_call: Final[Any] = _core.Program.__call__  # a subclass may have a call of its own
 
 
 def is_native(backend: Backend | None) -> bool:
@@ -64,8 +62,8 @@ class Calls:
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.native is not None:
-            _native_call(
-                self.native, *args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs
+            self.native.call(
+                *args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs
             )
         else:
             self._python(args, kwargs, offset_provider, enable_jit)
@@ -89,7 +87,8 @@ class Calls:
         enable_jit: bool | None,
     ) -> None:
         variants = self.variants
-        ordered = _ordered(variants, args, kwargs)
+        named = dict(zip(variants.parameters, _ordered(variants, args, kwargs), strict=True))
+        ordered = tuple(variants.with_fields(named).values())
         variant = variants.variant(ordered, {}, provider)
         variants.allow(variant, enable_jit)
         run: Callable[..., Any] = variants.entry(variant, provider)
@@ -114,9 +113,7 @@ class Calls:
         root = self._name, variants.backend.name if variants.backend else ""
         with observation.compiled_call(entry, args, kwargs, provider, root, variant):
             if self.native is not None:
-                _native_call(
-                    self.native, *args, offset_provider=provider, enable_jit=enable_jit, **kwargs
-                )
+                self.native.call(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
             else:
                 self._python(args, kwargs, provider, enable_jit)
 

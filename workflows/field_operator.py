@@ -6,31 +6,38 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ..runtime import context, observation
+from ..runtime.bare_array import with_fields
 from ..runtime.errors import MissingArgumentError
 from ..runtime.types import FieldType, leaves
-from .alike import Groups, alike_on, alike_whole
+from .alike import Groups, alike_on
 from .building import OUT
 from .calls import Calls, domain_scalars, is_native
-from .entry_point import EntryPoint, Made, parameter_names
+from .entry_point import Made, parameter_names
+from .native_entry import NativeEntry
 from .recording import note
-from .variant_table import Variants
 from .variants import leaf_name
 
 
-class FieldOperator(EntryPoint):
-    """An operator on fields; as a call from Python it is a program of one statement."""
+class FieldOperator(NativeEntry):
+    """An operator on fields; as a call from Python it is a program of one statement.
 
-    def __init__(self, made: Made) -> None:
-        self._wear(made)
-        self._sets = ()
-        self._calls: dict[tuple[bool, Groups | None], Calls] = {}
-        self._calls_for(on_part=False, alike=None)  # what 'compile' builds
+    An instance of this very class is called through the native core where its output is written
+    whole; where a call takes more than that it is a `PythonFieldOperator`.
+    """
+
+    def __new__(cls, made: Made) -> Self:
+        """Make the operator."""
+        self = cls._entry(made, (*parameter_names(made.definition.function), OUT))
+        self._on_part = {}
+        return self
+
+    _on_part: dict[Groups | None, Calls]
 
     @classmethod
-    def _of(cls, made: Made) -> Self:
-        return cls(made)
+    def _of(cls, made: Made) -> Any:
+        return FieldOperator(made)
 
-    def __call__(
+    def _otherwise(
         self,
         *args: Any,
         out: Any = None,
@@ -76,13 +83,14 @@ class FieldOperator(EntryPoint):
         if self.backend is None or context.active():
             self._embedded(args, kwargs, out, domain, provider)
             return
+        more: dict[str, Any] = {"offset_provider": provider, "enable_jit": enable_jit, **kwargs}
         if domain is None:
-            alike, bounds = alike_whole(OUT, out), {}
+            self._calls(*args, out=out, **more)
         else:
+            out = with_fields(self._sets[0].summary.signature.result, out)
             bounds = domain_scalars(out, domain)
-            alike = alike_on(OUT, out, bounds)
-        calls = self._calls_for(domain is not None, alike)
-        calls(*args, offset_provider=provider, enable_jit=enable_jit, out=out, **kwargs, **bounds)
+            calls = self._calls_on_part(alike_on(OUT, out, bounds))
+            calls(*args, out=out, **(more | bounds))
 
     def _embedded(
         self,
@@ -100,23 +108,15 @@ class FieldOperator(EntryPoint):
                 definition, args, kwargs, out=out, domain=domain, offset_provider=provider
             )
 
-    def _calls_for(self, on_part: bool, alike: Groups | None) -> Calls:
-        """Return the calls with or without `domain=` whose outputs are alike in this way."""
-        found = self._calls.get((on_part, alike))
+    def _calls_on_part(self, alike: Groups | None) -> Calls:
+        """Return the calls with `domain=` whose outputs are alike in this way."""
+        found = self._on_part.get(alike)
         if found is None:
-            made, own = self._made, parameter_names(self._made.definition.function)
-            variants = Variants(
-                self._current,
-                made.backend,
-                made.options.enable_jit,
-                (*own, OUT, *(self._bounds() if on_part else ())),
-                static=self._sets[0].static if self._sets else made.options.static_params or (),
-                alike=alike,
-                static_domains=made.options.static_domains,
-                build_budget=made.options.build_budget,
-            )
+            whole = self._sets[0]
+            variants = self._new_variants((*whole.parameters, *self._bounds()), alike=alike)
+            variants.static = whole.static
             made_now = Calls(self.__name__, variants, None, self._guard)
-            found = self._calls.setdefault((on_part, alike), made_now)
+            found = self._on_part.setdefault(alike, made_now)
             if found is made_now:
                 self._sets = (*self._sets, variants)
         return found
@@ -135,5 +135,13 @@ class FieldOperator(EntryPoint):
 
     def _forget(self) -> None:
         super()._forget()
-        usual = (False, None)
-        self._calls, self._sets = {usual: self._calls[usual]}, self._sets[:1]
+        self._on_part, self._sets = {}, self._sets[:1]
+
+
+class PythonFieldOperator(FieldOperator):
+    """An operator that is called through Python: embedded, or watched."""
+
+    __call__ = FieldOperator._otherwise
+
+
+FieldOperator._natively, FieldOperator._by_python = FieldOperator, PythonFieldOperator

@@ -6,62 +6,38 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self
-from weakref import WeakSet
 
-from ..runtime import _core, observation, settings
+from ..runtime import _core, observation
 from ..runtime.compiled import reject
 from ..runtime.errors import ArgumentError, nearest
 from .bound_program import BoundProgram
-from .calls import Calls, is_native
-from .entry_point import EntryPoint, Made, parameter_names
+from .calls import is_native
+from .entry_point import Made, parameter_names
+from .native_entry import NativeEntry
 from .recording import note
 from .static_arguments import check_names
-from .variant_table import Variants
 
 
-class Program(EntryPoint, _core.Program):
+class Program(NativeEntry):
     """A sequence of operator calls that runs by a backend.
 
-    An instance of this very class is called through the native core, which asks for a variant
-    when none fits. Where a call takes more than that the instance is a `PythonProgram`, and it
-    can become one: when calls are watched.
+    An instance of this very class is called through the native core; where a call takes more than
+    that it is a `PythonProgram`.
     """
 
     def __new__(cls, made: Made) -> Self:
-        """Make the program; the core takes its callbacks here."""
-        parameters = parameter_names(made.definition.function)
-        held: list[Program] = []  # the core wants its callbacks before there is an object
-        options = made.options
-        variants = Variants(
-            lambda: held[0]._current(),  # noqa: PLW0108  (not there yet)
-            made.backend,
-            options.enable_jit,
-            parameters,
-            static=options.static_params or (),
-            static_domains=options.static_domains,
-            build_budget=options.build_budget,
-        )
-        self = super().__new__(
-            cls,
-            made.definition.name,
-            parameters,
-            lambda *given: held[0]._missed(*given),  # noqa: PLW0108  (the same)
-            reject,
-        )
-        held.append(self)
-        self._sets = (variants,)
-        self._wear(made)
-        # the core calls an instance with all arguments, but bound ones are not given again
-        first = self if is_native(made.backend) and not made.bound else None
-        self._calls = Calls(self.__name__, variants, first, self._guard)
-        self._is_plain = not made.bound and is_native(made.backend)
-        self._settle()
-        if self._is_plain:
-            _plain.add(self)
+        """Make the program."""
+        names = parameter_names(made.definition.function)
+        self = cls._entry(made, names)
+        bound, native = dict(made.bound), self._calls.native
+        self._free = frozenset(names) - bound.keys()
+        if bound and native is not None:
+            others = partial(_but, self, frozenset(bound))
+            self._fixed = _core.BoundCall(self.__name__, others, native, names, bound, None, reject)
         return self
 
-    _calls: Calls
-    _is_plain: bool
+    _free: frozenset[str]
+    _fixed: _core.BoundCall | None = None  # where arguments are bound: what calls natively
 
     @classmethod
     def _of(cls, made: Made) -> Any:
@@ -129,16 +105,6 @@ class Program(EntryPoint, _core.Program):
                 hint=f"Did you mean '{close}'?" if close else None,
             )
 
-    def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        self._renew()
-        self._sets[0].on_miss(args, kwargs)
-        self.watch(self._watched().triples(), self._renew)
-
-    def _settle(self) -> None:
-        """Be called natively if that is all there is to do."""
-        fast = self._is_plain and not observation.active() and not self._is_checked
-        self.__class__ = Program if fast else PythonProgram
-
 
 class PythonProgram(Program):
     """A program that is called through Python: embedded, watched, or with bound arguments."""
@@ -151,6 +117,9 @@ class PythonProgram(Program):
         **kwargs: Any,
     ) -> None:
         """Run the program."""
+        if self._fixed is not None and enable_jit is None and self._is_free(args, kwargs):
+            self._fixed(*args, offset_provider=offset_provider, **kwargs)
+            return
         self._renew()
         if self._is_checked:
             more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
@@ -168,6 +137,11 @@ class PythonProgram(Program):
             embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
+
+    def _is_free(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Tell whether there is nothing to do but to add the bound arguments."""
+        fits = len(args) <= len(self._free) and kwargs.keys() <= self._free
+        return fits and not observation.active() and not self._is_checked
 
     def _observed(
         self,
@@ -205,29 +179,9 @@ def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> N
     call(**{name: value for name, value in arguments.items() if name not in names})
 
 
+Program._natively, Program._by_python = Program, PythonProgram
+
+
 def make_program(made: Made) -> Program:
     """Return a program that runs as its backend wants."""
     return Program(made)
-
-
-_plain: WeakSet[Program] = WeakSet()
-
-
-def _settle_all(_: bool) -> None:
-    for each in tuple(_plain):
-        each._settle()
-
-
-def _prepared_as_well(_: bool = True) -> None:
-    """Let bound and recorded calls go the ordinary way while programs do more than run."""
-    _core.set_observed(observation.active() or bool(settings.current().check))
-
-
-def _settings_changed() -> None:
-    _settle_all(True)
-    _prepared_as_well()
-
-
-observation.subscribe(_settle_all)
-observation.subscribe(_prepared_as_well)
-settings.on_change(_settings_changed)

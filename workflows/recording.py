@@ -115,9 +115,13 @@ class Step(_core.Recorder):
         def exchanged(value: Any) -> Any:
             return map_leaves(lambda leaf: others.get(id(leaf), leaf), value)
 
+        call: Any
         for call, args, kwargs, provider in self.calls:
-            if kwargs is None:
-                call(*map(exchanged, args), offset_provider=provider)
+            if (
+                kwargs is None
+            ):  # a native program: all its arguments, the output of an operator last
+                named = zip(call.parameters, map(exchanged, args), strict=True)
+                call(**dict(named), offset_provider=provider)
             else:
                 call(*map(exchanged, args), **{n: exchanged(v) for n, v in kwargs.items()})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
@@ -14,7 +14,7 @@ from ..runtime.source import SourceText
 from ..runtime.structure import elements
 from ..runtime.types import CollectionType, TupleType, Type, type_of_value
 from .entry_point import Made
-from .field_operator import FieldOperator
+from .field_operator import FieldOperator, PythonFieldOperator
 from .rebinding import watch
 
 if TYPE_CHECKING:
@@ -23,16 +23,24 @@ if TYPE_CHECKING:
 SCAN: Final = "__fieldforge_scan__"
 
 
-class ScanOperator(FieldOperator):
+class ScanOperator(PythonFieldOperator):
     """A walk along the vertical axis.
 
     A call from Python does not say which dimensions the arguments have, so it makes an operator
     for those that it is given: one that does nothing but call the scan.
     """
 
-    def __init__(self, made: Made) -> None:
-        super().__init__(made)
-        self._direct: dict[tuple[Type, ...], FieldOperator] = {}
+    _direct: dict[tuple[Type, ...], FieldOperator]
+
+    def __new__(cls, made: Made) -> Self:
+        """Make the scan operator."""
+        self = super().__new__(cls, made)
+        self._direct = {}
+        return self
+
+    @classmethod
+    def _of(cls, made: Made) -> Any:
+        return ScanOperator(made)
 
     def _run(
         self,
@@ -98,6 +106,9 @@ class ScanOperator(FieldOperator):
     def _forget(self) -> None:
         super()._forget()
         self._direct.clear()
+
+
+ScanOperator._natively = ScanOperator._by_python = ScanOperator
 
 
 def _type_of(value: Any, parameter: Type) -> Type:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from ..runtime import hooks
+from ..runtime.bare_array import with_fields
 from ..runtime.definition import Definition
 from ..runtime.errors import FieldforgeError
 from ..runtime.settings import current
@@ -95,12 +96,17 @@ class Variants:
     ) -> Variant:
         """Describe the arguments of a call."""
         tables = tables_of(provider, self.summary.tables)
-        values = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
+        values = self.with_fields({**dict(zip(self.parameters, args, strict=False)), **kwargs})
         static = self.static_of(values) if self.static else ()
-        found = variant_of(self.parameters, args, kwargs, tables, static)
-        is_operator = self.summary.signature.result is not None
-        alike = self._alike() if is_operator else alike_outputs(self.summary.outputs, values)
+        found = variant_of(self.parameters, (), values, tables, static)
+        # where a call gives a domain, its bounds are what was compared already
+        alike = self._alike() if found.domain else alike_outputs(self._alike(), values)
         return self._on_domains(attrs.evolve(found, alike=alike), values)
+
+    def with_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments by name with fields where arrays were given for them."""
+        types = dict(call_parameters(self.summary))
+        return {name: with_fields(types.get(name), value) for name, value in values.items()}
 
     def default(
         self, provider: Provider, static: Static = (), domains: Mapping[Any, Any] | None = None

@@ -48,10 +48,11 @@ PyObject* intern_all(PyObject* names) {
 
 }  // namespace
 
-bool bind(const Signature& signature, const Given& given, Bound& into) {
+bool bind(const Signature& signature, const Given& given, Bound& into, bool quietly) {
     PyObject** const bound = into.values;
     const Py_ssize_t count = into.count;
     if (given.positional > count) {
+        if (quietly) return false;
         reject_binding(signature, Reason::too_many, PyLong_FromSsize_t(given.positional));
         return false;
     }
@@ -66,24 +67,25 @@ bool bind(const Signature& signature, const Given& given, Bound& into) {
         const int32_t index =
             in_order ? static_cast<int32_t>(filled) : signature.names->find(name);
         if (index < 0) {
+            if (index == Keyword::failed || (index == Keyword::unknown && quietly)) return false;
             if (index == Keyword::unknown) {
                 reject_binding(signature, Reason::unknown_name, Py_NewRef(name));
                 return false;
             }
-            if (index == Keyword::failed) return false;
             if (index == Keyword::offset_provider) {
                 into.provider = given.values[given.positional + i];
             }
             continue;
         }
         if (bound[index] != nullptr) {
+            if (quietly) return false;
             reject_binding(signature, Reason::repeated, Py_NewRef(name));
             return false;
         }
         bound[index] = given.values[given.positional + i];
         ++filled;
     }
-    if (filled != count) reject_missing(signature, bound, count);
+    if (filled != count && !quietly) reject_missing(signature, bound, count);
     return filled == count;
 }
 

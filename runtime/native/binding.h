@@ -33,8 +33,9 @@ struct Bound {
     PyObject* provider = nullptr;
 };
 
-// Puts the arguments in the order of the parameters; false with a Python error set.
-bool bind(const Signature& signature, const Given& given, Bound& into);
+// Puts the arguments in the order of the parameters; false with a Python error set, or `quietly`
+// without one where they do not fit.
+bool bind(const Signature& signature, const Given& given, Bound& into, bool quietly = false);
 
 // Hands the case over to Python, which raises the error for the person; steals the detail.
 PyObject* reject(const Signature& signature, PyObject* plan, PyObject* arguments, Reason reason,

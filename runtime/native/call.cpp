@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "entry.h"
+#include "held.h"
 #include "scalar.h"
 #include "structure.h"
 #include "table.h"
@@ -73,6 +74,7 @@ Frame::Frame(const CallPlan& plan) : plan_(plan) {
 
 Frame::~Frame() {
     for (int32_t i : plan_.tables) Py_XDECREF(leaves_[i]);
+    for (const auto& [argument, array] : arrays_) leaves_[argument] = array;
     if (!owns_leaves_) return;
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!plan_.arguments[i].is_table) Py_XDECREF(leaves_[i]);
@@ -126,24 +128,34 @@ void Frame::substitute(const std::vector<Substitute>& substitutes) {
     }
 }
 
-// What is no field, or one of other dimensions, is refused later, by name.
 bool Frame::has_axis(int32_t argument, int32_t axis) const {
     return is_field_view(leaves_[argument]) && field(argument).ndim > axis;
 }
 
-bool Frame::fits() const {
+// What is no field, or one of other dimensions, is refused later, by name; dimensions are looked at
+// where a layout does not fit, which is rare.
+bool Frame::is_of_dimension(int32_t argument, int32_t axis) const {
+    return field(argument).axes[axis].dim == plan_.arguments[argument].dims[axis];
+}
+
+bool Frame::is_laid_out() const {
     for (int32_t i : plan_.units) {
-        const Argument& argument = plan_.arguments[i];
-        if (!has_axis(i, argument.unit)) continue;
-        const Axis& axis = field(i).axes[argument.unit];
-        if (axis.stride != int64_t{1} << field(i).shift && axis.stop - axis.start > 1) return false;
+        const int32_t unit = plan_.arguments[i].unit;
+        if (!has_axis(i, unit)) continue;
+        const Axis& axis = field(i).axes[unit];
+        if (axis.stride == int64_t{1} << field(i).shift || axis.stop - axis.start <= 1) continue;
+        if (is_of_dimension(i, unit)) return false;
     }
     for (const Alike& pair : plan_.alike) {
         if (!has_axis(pair.first, pair.first_axis)) continue;
         if (!has_axis(pair.second, pair.second_axis)) continue;
         const Axis& one = field(pair.first).axes[pair.first_axis];
         const Axis& two = field(pair.second).axes[pair.second_axis];
-        if (one.start != two.start || one.stop != two.stop) return false;
+        if (one.start == two.start && one.stop == two.stop) continue;
+        if (is_of_dimension(pair.first, pair.first_axis) &&
+            is_of_dimension(pair.second, pair.second_axis)) {
+            return false;
+        }
     }
     for (const Known& each : plan_.known) {
         if (!has_axis(each.argument, each.axis)) continue;
@@ -159,6 +171,30 @@ bool Frame::fits() const {
         if (table->has_skips() && !wanted.skip) return false;
     }
     return true;
+}
+
+// Ours come first: only where an argument is no field may it be an array.
+bool Frame::fits() {
+    if (!is_laid_out()) return false;
+    is_taken_ = take_arguments();
+    if (is_taken_ || !take_arrays()) return true;
+    is_taken_ = take_arguments();
+    return is_laid_out();
+}
+
+// Views of this call stand where arrays were given; what is neither stays for `check` to refuse.
+bool Frame::take_arrays() {
+    bool found = false;
+    for (int32_t i : plan_.fields) {
+        const Argument& wanted = plan_.arguments[i];
+        if (wanted.is_table || is_field_view(leaves_[i])) continue;
+        PyObject* view = views_.add(leaves_[i], wanted.dims_tuple, plan_.fields.size());
+        if (view == nullptr) continue;
+        arrays_.push_back({i, leaves_[i]});
+        leaves_[i] = view;
+        found = true;
+    }
+    return found;
 }
 
 bool Frame::take_field(int32_t argument) {
@@ -237,7 +273,7 @@ bool Frame::outputs_are_apart() const {
 }
 
 Refusal Frame::check() {
-    if (!take_arguments()) return diagnose_arguments();
+    if (!is_taken_) return diagnose_arguments();
     compute();
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
@@ -261,7 +297,14 @@ std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
     auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
                                            plan_.scalars.size(), copied_, value(plan_.workspace));
-    for (size_t i = 0; i < plan_.arguments.size(); ++i) made->hold(leaves_[i]);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+        if (!views_.has(leaves_[i])) made->hold(leaves_[i]);
+    }
+    for (const auto& [argument, array] : arrays_) {
+        const Held view(view_of_array(array, plan_.arguments[argument].dims_tuple));
+        if (!view) return nullptr;
+        made->hold(view.get());
+    }
     return made;
 }
 

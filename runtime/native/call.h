@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "array.h"
 #include "execution.h"
 #include "plan.h"
 #include "prepared.h"
@@ -34,14 +36,13 @@ class Frame {
     // Puts other arguments in the place of some of them.
     void substitute(const std::vector<Substitute>& substitutes);
     // Whether strides and tables are what the entry was compiled for; wrong types are left to
-    // `check`.
-    bool fits() const;
-    bool has_axis(int32_t argument, int32_t axis) const;
+    // `check`. Arrays in the place of fields become views on the way.
+    bool fits();
     // Everything else; after this the words are ready.
     Refusal check();
     // Leaves the interpreter, takes snapshots and calls.
     Refusal run(const Entry& entry);
-    // The call as it stands, to be run later and again.
+    // The call as it stands, to be run later and again; null with a Python error set.
     std::shared_ptr<const Prepared> keep(Entry* entry) const;
 
    private:
@@ -55,6 +56,10 @@ class Frame {
     }
 
     // call.cpp: the quick way, which asks only whether all is well.
+    bool has_axis(int32_t argument, int32_t axis) const;
+    bool is_of_dimension(int32_t argument, int32_t axis) const;
+    bool is_laid_out() const;
+    bool take_arrays();
     bool take_field(int32_t argument);
     bool take_arguments();
     void compute();
@@ -84,6 +89,9 @@ class Frame {
     uint64_t* scalars_;
     int64_t* registers_;
     bool owns_leaves_ = false;
+    bool is_taken_ = false;  // every argument is of its type
+    ArrayViews views_;
+    std::vector<std::pair<int32_t, PyObject*>> arrays_;  // arguments where views stand for arrays
     std::vector<Copy> copies_;
     size_t copied_ = 0;  // bytes of all snapshots
     std::unique_ptr<int64_t[]> many_;

@@ -1,6 +1,7 @@
 // Setting up a view: everything that follows from memory and domain is worked out here, once.
 #include "field_view.h"
 
+#include "held.h"
 #include "table.h"
 
 namespace fieldforge {
@@ -28,7 +29,7 @@ bool set_dims(FieldView* view, PyObject* dims, Py_ssize_t ndim) {
 }
 
 bool set_axis(Axis& axis, PyObject* start, int64_t extent, int64_t stride) {
-    axis.start = PyLong_AsLongLong(start);
+    axis.start = start == nullptr ? 0 : PyLong_AsLongLong(start);
     if (axis.start == -1 && PyErr_Occurred()) return false;
     if (extent < 0 || __builtin_add_overflow(axis.start, extent, &axis.stop)) {
         PyErr_Format(PyExc_OverflowError, "An axis cannot cover %lld points from %lld on.",
@@ -71,21 +72,20 @@ bool complete(FieldView* view, DType dtype) {
     return true;
 }
 
-bool set_axes(FieldView* view, PyObject* starts, const Py_ssize_t* shape,
-              const Py_ssize_t* strides) {
-    PyObject* given = PySequence_Tuple(starts);
-    if (given == nullptr) return false;
-    bool good = PyTuple_GET_SIZE(given) == view->ndim;
-    if (!good) {
+bool set_axes(FieldView* view, PyObject* starts, const Memory& memory) {
+    const Held given(starts == nullptr ? nullptr : PySequence_Tuple(starts));
+    if (starts != nullptr && !given) return false;
+    if (given && PyTuple_GET_SIZE(given.get()) != view->ndim) {
         PyErr_Format(PyExc_ValueError, "Expected %d starts for an array of %d axes, got %zd.",
-                     view->ndim, view->ndim, PyTuple_GET_SIZE(given));
+                     view->ndim, view->ndim, PyTuple_GET_SIZE(given.get()));
+        return false;
     }
-    for (int i = 0; good && i < view->ndim; ++i) {
-        good = set_axis(view->axes[i], PyTuple_GET_ITEM(given, i), shape[i], strides[i]);
+    for (int i = 0; i < view->ndim; ++i) {
+        PyObject* start = given ? PyTuple_GET_ITEM(given.get(), i) : nullptr;
+        if (!set_axis(view->axes[i], start, memory.shape[i], memory.strides[i])) return false;
     }
-    Py_DECREF(given);
-    if (good) derive(view);
-    return good;
+    derive(view);
+    return true;
 }
 
 bool read_extents(PyObject* sequence, Py_ssize_t* into, Py_ssize_t count) {
@@ -112,6 +112,18 @@ void reset(FieldView* view) {
     Py_CLEAR(view->dims);
 }
 
+bool fill_from_memory(FieldView* view, const Memory& memory, PyObject* dims, PyObject* starts) {
+    view->owner = Py_NewRef(memory.owner);
+    view->data = memory.pointer;
+    view->shift = static_cast<uint8_t>(dtype_shift(memory.dtype));
+    view->readonly = memory.readonly;
+    view->device_type = static_cast<int16_t>(memory.device_type);
+    view->device_id = memory.device_id;
+    if (!set_dims(view, dims, memory.ndim)) return false;
+    if (!set_axes(view, starts, memory)) return false;
+    return complete(view, memory.dtype);
+}
+
 bool fill_from_buffer(FieldView* view, PyObject* array, PyObject* dims, PyObject* starts) {
     if (PyObject_GetBuffer(array, &view->buffer, PyBUF_RECORDS_RO) < 0) return false;
     const Py_buffer& buffer = view->buffer;
@@ -123,15 +135,10 @@ bool fill_from_buffer(FieldView* view, PyObject* array, PyObject* dims, PyObject
                      buffer.format);
         return false;
     }
-    view->owner = Py_NewRef(array);
-    view->data = reinterpret_cast<uintptr_t>(buffer.buf);
-    view->shift = static_cast<uint8_t>(dtype_shift(dtype));
-    view->readonly = buffer.readonly != 0;
-    view->device_type = device_cpu;
-    view->device_id = 0;
-    if (!set_dims(view, dims, buffer.ndim)) return false;
-    if (!set_axes(view, starts, buffer.shape, buffer.strides)) return false;
-    return complete(view, dtype);
+    return fill_from_memory(view,
+                            {reinterpret_cast<uintptr_t>(buffer.buf), buffer.ndim, buffer.shape,
+                             buffer.strides, dtype, device_cpu, 0, buffer.readonly != 0, array},
+                            dims, starts);
 }
 
 bool fill_from_parts(FieldView* view, const Parts& parts) {
@@ -146,20 +153,18 @@ bool fill_from_parts(FieldView* view, const Parts& parts) {
                      PyTuple_GET_SIZE(parts.strides));
         return false;
     }
-    view->owner = Py_NewRef(parts.owner);
-    view->data = static_cast<uintptr_t>(parts.pointer);
-    view->shift = static_cast<uint8_t>(dtype_shift(dtype));
-    view->readonly = parts.readonly != 0;
-    view->device_type = static_cast<int16_t>(parts.device_type);
-    view->device_id = parts.device_id;
-    if (!set_dims(view, parts.dims, ndim)) return false;
     auto* numbers = static_cast<Py_ssize_t*>(PyMem_Calloc(2 * ndim + 1, sizeof(Py_ssize_t)));
     if (numbers == nullptr) return PyErr_NoMemory() != nullptr;
-    const bool good = read_extents(parts.shape, numbers, ndim) &&
-                      read_extents(parts.strides, numbers + ndim, ndim) &&
-                      set_axes(view, parts.starts, numbers, numbers + ndim);
+    const bool good =
+        read_extents(parts.shape, numbers, ndim) &&
+        read_extents(parts.strides, numbers + ndim, ndim) &&
+        fill_from_memory(view,
+                         {static_cast<uintptr_t>(parts.pointer), ndim, numbers, numbers + ndim,
+                          dtype, parts.device_type, parts.device_id, parts.readonly != 0,
+                          parts.owner},
+                         parts.dims, parts.starts);
     PyMem_Free(numbers);
-    return good && complete(view, dtype);
+    return good;
 }
 
 }  // namespace fieldforge

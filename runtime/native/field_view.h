@@ -73,7 +73,19 @@ struct Parts {
     int device_type, device_id, readonly;
 };
 
-// Sets up a view, once; false with a Python error set.
+// Where the elements lie; all borrowed, strides in bytes.
+struct Memory {
+    uintptr_t pointer;
+    Py_ssize_t ndim;
+    const Py_ssize_t *shape, *strides;
+    DType dtype;
+    int device_type, device_id;
+    bool readonly;
+    PyObject* owner;
+};
+
+// Sets up a view, once; false with a Python error set. Without `starts` indices begin at 0.
+bool fill_from_memory(FieldView* view, const Memory& memory, PyObject* dims, PyObject* starts);
 bool fill_from_buffer(FieldView* view, PyObject* array, PyObject* dims, PyObject* starts);
 bool fill_from_parts(FieldView* view, const Parts& parts);
 // Gives everything back; whoever still holds the view gets a refusal, not old memory.

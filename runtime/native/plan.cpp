@@ -178,7 +178,9 @@ Argument read_argument(nb::handle given, int32_t parameters) {
     made.dtype = dtype_from_name(dtype.c_str());
     if (made.dtype == DType::none) refuse("unknown dtype '" + dtype + "'");
     made.unit = get<int32_t>(given, "unit");
-    for (nb::handle dim : given.attr("dims")) made.dims.push_back(dim.ptr());
+    const nb::tuple dims = given.attr("dims");  // the plan holds it
+    made.dims_tuple = dims.ptr();
+    for (nb::handle dim : dims) made.dims.push_back(dim.ptr());
     if (made.unit < -1 || made.unit >= static_cast<int32_t>(made.dims.size())) {
         refuse("axis " + std::to_string(made.unit) + " of an argument does not exist");
     }

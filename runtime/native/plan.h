@@ -63,6 +63,7 @@ struct Argument {
     int32_t unit;
     int32_t slot;                  // index among the pointers, or among the scalars
     std::vector<PyObject*> dims;  // borrowed from the Python plan
+    PyObject* dims_tuple;         // the same
     Form form;                    // of a field that fits, and the bits of it that count
     Form mask;
 };

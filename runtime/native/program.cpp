@@ -113,9 +113,41 @@ PyObject* call_or_ask(Program* self, const Bound& bound, const Ask& ask) {
     return nullptr;
 }
 
+PyObject* call_bound(Program* self, const Given& given, const Bound& bound) {
+    return call_or_ask(self, bound, [&] { return ask_for_given(self, given); });
+}
+
 PyObject* call_given(Program* self, const Given& given, Bound bound) {
     if (!self->watch->up_to_date() || !bind(self->signature, given, bound)) return nullptr;
-    return call_or_ask(self, bound, [&] { return ask_for_given(self, given); });
+    return call_bound(self, given, bound);
+}
+
+// An operator is called with its output by name; any other call is not for us.
+PyObject* call_or_defer(Program* self, const Given& given, Bound bound) {
+    if (!self->watch->up_to_date()) return nullptr;
+    if (given.positional < bound.count && bind(self->signature, given, bound, true) &&
+        bound.values[bound.count - 1] != Py_None) {
+        return call_bound(self, given, bound);
+    }
+    if (PyErr_Occurred()) return nullptr;
+    const Held otherwise(Py_NewRef(self->otherwise));
+    return PyObject_Vectorcall(otherwise.get(), given.values, static_cast<size_t>(given.positional),
+                               given.keywords);
+}
+
+template <typename Call>
+PyObject* with_room(Program* self, const Given& given, const Call& call) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(self->signature.parameters);
+    try {
+        std::array<PyObject*, 64> few;
+        if (count <= static_cast<Py_ssize_t>(few.size())) {
+            return call(self, given, Bound{few.data(), count});
+        }
+        std::vector<PyObject*> many(static_cast<size_t>(count));
+        return call(self, given, Bound{many.data(), count});
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
 }
 
 }  // namespace
@@ -131,21 +163,16 @@ PyObject* call_ordered(Program* self, const Bound& bound) {
     return call_or_ask(self, bound, [&] { return ask_for_bound(self, bound); });
 }
 
+PyObject* call_program(Program* self, const Given& given) noexcept {
+    return with_room(self, given, call_given);
+}
+
 PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t flags,
                              PyObject* keywords) noexcept {
     Program* self = program_of(callable);
     const Given given{values, PyVectorcall_NARGS(flags), keywords};
-    const Py_ssize_t count = PyTuple_GET_SIZE(self->signature.parameters);
-    try {
-        std::array<PyObject*, 64> few;
-        if (count <= static_cast<Py_ssize_t>(few.size())) {
-            return call_given(self, given, {few.data(), count});
-        }
-        std::vector<PyObject*> many(static_cast<size_t>(count));
-        return call_given(self, given, {many.data(), count});
-    } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
-    }
+    return self->otherwise == nullptr ? call_program(self, given)
+                                      : with_room(self, given, call_or_defer);
 }
 
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,

@@ -25,6 +25,8 @@ struct Program {
     vectorcallfunc vectorcall;
     Signature signature;
     PyObject* on_miss;
+    // Makes calls that do not give every parameter, the last of them by name; null: such are refused.
+    PyObject* otherwise;
     // Entries that ask most of the layout come first. Read and changed with the interpreter's lock
     // held, and an entry, which is owned, is held while it is in use.
     std::vector<Variant>* variants;
@@ -41,6 +43,8 @@ inline Program* program_of(PyObject* self) { return reinterpret_cast<Program*>(s
 PyObject* call_ordered(Program* self, const Bound& bound);
 PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t flags,
                              PyObject* keywords) noexcept;
+// The same, but whatever does not fit the parameters is refused.
+PyObject* call_program(Program* self, const Given& given) noexcept;
 
 // A call as it will be, without calling. Where no entry fits the result is null without an error,
 // where the arguments are refused it is null with one.

@@ -15,10 +15,11 @@ PyTypeObject* program_type = nullptr;
 namespace {
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-    static const char* keywords[] = {"name", "parameters", "on_miss", "on_reject", nullptr};
-    PyObject *name, *parameters, *on_miss, *on_reject;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UOOO:Program", const_cast<char**>(keywords),
-                                     &name, &parameters, &on_miss, &on_reject)) {
+    static const char* keywords[] = {"name",      "parameters", "on_miss",
+                                     "on_reject", "otherwise",  nullptr};
+    PyObject *name, *parameters, *on_miss, *on_reject, *otherwise = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UOOO|O:Program", const_cast<char**>(keywords),
+                                     &name, &parameters, &on_miss, &on_reject, &otherwise)) {
         return nullptr;
     }
     PyObject* object = type->tp_alloc(type, 0);
@@ -26,6 +27,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Program* self = program_of(object);
     self->vectorcall = vectorcall_program;
     self->on_miss = Py_NewRef(on_miss);
+    self->otherwise = otherwise == Py_None ? nullptr : Py_NewRef(otherwise);
     try {
         self->variants = new std::vector<Variant>;
         self->watch = new Watch;
@@ -115,6 +117,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     Program* self = program_of(object);
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->on_miss);
+    Py_VISIT(self->otherwise);
     Py_VISIT(self->signature.on_reject);
     for (size_t i = 0; self->variants != nullptr && i < self->variants->size(); ++i) {
         const Variant& each = (*self->variants)[i];
@@ -134,6 +137,7 @@ int clear(PyObject* object) {
     Program* self = program_of(object);
     PyObject* none = Py_None;
     Py_XSETREF(self->on_miss, Py_NewRef(none));
+    Py_CLEAR(self->otherwise);
     Py_XSETREF(self->signature.on_reject, Py_NewRef(none));
     if (self->watch != nullptr) self->watch->clear();
     if (self->variants != nullptr) drop_variants(self);
@@ -154,7 +158,14 @@ void deallocate(PyObject* object) {
     Py_DECREF(type);
 }
 
+PyObject* call(PyObject* object, PyObject* const* values, Py_ssize_t count, PyObject* keywords) {
+    return call_program(program_of(object), {values, count, keywords});
+}
+
 PyMethodDef methods[] = {
+    {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "Call natively, whatever a subclass makes of calls; what does not fit is refused."},
     {"add", add, METH_VARARGS,
      "add(entry, values=()): add a variant for rows (parameter, value, same) of static values."},
     {"forget", forget, METH_NOARGS, "Drop all variants, and what is watched."},

@@ -81,7 +81,8 @@ Taken take_member(PyObject* member, DType dtype, void* slot) {
     if (!PyObject_TypeCheck(reinterpret_cast<PyObject*>(Py_TYPE(member)), enum_meta)) {
         return Taken::wrong_type;
     }
-    PyObject* value = PyObject_GetAttrString(member, "_value_");
+    static PyObject* const name = PyUnicode_InternFromString("_value_");
+    PyObject* value = PyObject_GetAttr(member, name);
     if (value == nullptr) {
         PyErr_Clear();
         return Taken::wrong_type;

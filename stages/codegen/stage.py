@@ -19,6 +19,7 @@ FLAGS = (
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
+WRAPPED = ("-Wl,--wrap=GOMP_parallel",)  # by a function of the generated source
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
 
@@ -69,7 +70,7 @@ class Codegen(Stage):
         from ..ir.loops_text import show
         from ..ir.verify_loops import verify
         from .arena import plan_arena
-        from .cpp import write_cpp
+        from .cpp import ALONE, write_cpp
         from .cpp_names import Limits
         from .cpp_operations import DECLARATION
         from .interface import describe
@@ -109,7 +110,8 @@ class Codegen(Stage):
             self.checked,
         )
         source = write_cpp(kernel, limits)
-        libraries = VECTOR_MATH if DECLARATION in source else ()
+        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
+        libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
             "generated": Generated(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.arguments import MISFIT, as_number, describe
+from ...runtime.bare_array import advice
 from ...runtime.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
 from ...runtime.structure import elements
 from ...runtime.types import FieldType, ScalarType
@@ -85,17 +86,13 @@ def _fitting(leaf: Leaf, value: Any) -> Any:
 
 
 def _wrong_types(name: str, wrong: Sequence[Leaf], given: Mapping[str, Any]) -> ArgumentError:
-    lines = [f"Invalid argument types in call to '{name}'."]
+    lines, hints = [f"Invalid argument types in call to '{name}'."], []
     for leaf in wrong:
-        dtype = ScalarType(leaf.dtype)
+        dtype, value = ScalarType(leaf.dtype), given[leaf.name]
         expected = dtype if leaf.kind == "scalar" else FieldType(leaf.dims, dtype)
         lines.append(
-            f"Expected argument '{leaf.name}' to be of type '{expected}', "
-            f"got '{describe(given[leaf.name])}'."
+            f"Expected argument '{leaf.name}' to be of type '{expected}', got '{describe(value)}'."
         )
-    hints = [
-        f"Make a field of the array '{leaf.name}' with 'as_field'."
-        for leaf in wrong
-        if leaf.kind == "field" and isinstance(given[leaf.name], np.ndarray)
-    ]
+        hint = advice(leaf.name, expected, value)
+        hints += [hint] if hint else []
     return ArgumentError("\n".join(lines), hints=hints)

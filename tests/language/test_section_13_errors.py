@@ -513,11 +513,11 @@ class TestUncaught:
 class TestCalls:
     def test_13_wrong_arguments_are_told_in_the_words_of_the_language(self, backend):
         with pytest.raises(errors.GT4PyError, match=r"(?s)'u'.*Field\[\[I\], float64\]"):
-            scaled.with_backend(backend)(np.zeros(3), 2.0, out=ff.zeros({I: 3}))
+            scaled.with_backend(backend)(np.zeros((3, 3)), 2.0, out=ff.zeros({I: 3}))
 
-    def test_13_an_array_in_place_of_a_field_gets_a_hint(self, compiled):
+    def test_13_an_array_that_does_not_fit_gets_a_hint(self, compiled):
         with pytest.raises(errors.GT4PyError, match="as_field"):
-            scaled.with_backend(compiled)(random(3), 2.0, out=ff.zeros({I: 3}))
+            scaled.with_backend(compiled)(random(3, 3), 2.0, out=ff.zeros({I: 3}))
 
     @pytest.mark.parametrize(
         "wrong", [None, "text", object(), [1.0], {}, 1j], ids=lambda value: type(value).__name__

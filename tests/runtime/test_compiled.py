@@ -127,9 +127,11 @@ def test_a_field_of_the_wrong_type(given, shown):
     )
 
 
-def test_a_bare_array_is_refused_with_a_hint():
-    with pytest.raises(ArgumentError, match="'a' with 'as_field'"):
-        program(PAIR, COPY)(np.zeros(10), view())
+def test_an_array_of_other_axes_is_refused_with_a_hint():
+    with pytest.raises(ArgumentError, match="got 'array with 2 axes of float64'") as error:
+        program(PAIR, COPY)(np.zeros((10, 2)), view())
+
+    assert "'a' with 'as_field'" in error.value.hints[0]
 
 
 def test_all_arguments_of_the_wrong_type_are_named_at_once():

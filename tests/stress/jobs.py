@@ -13,6 +13,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime.field import make
+from fieldforge.workflows.bound_program import BoundProgram
 
 I, K = ff.Dimension("I"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
 V, E = ff.Dimension("V"), ff.Dimension("E")
@@ -46,6 +47,7 @@ def collect(u: Edges, out: Nodes):
 
 
 static_rise = rise.with_static_params("by")
+direct_rise = risen.with_backend(ff.cpu)
 
 
 def slab(chance: random.Random, rows: int) -> Any:
@@ -63,6 +65,25 @@ def layouts(chance: random.Random) -> None:
     u, out = slab(chance, rows), slab(chance, rows - 1)
     rise(u, by, out=out)
     same(out.asnumpy(), u.asnumpy()[1:] + by)
+
+
+def arrays(chance: random.Random) -> None:
+    """Arrays in the place of fields, for programs, operators and bound calls."""
+    u, out = slab(chance, 4).ndarray, slab(chance, 3).ndarray
+    call: Any = chance.choice([rise, direct_rise, rise.bind(u=u)])
+    call(**({} if isinstance(call, BoundProgram) else {"u": u}), by=2.0, out=out)
+    same(out, u[1:] + 2.0)
+
+
+def operators(chance: random.Random) -> None:
+    """Operators that are called directly, whole and on a part."""
+    u, out = slab(chance, 5), slab(chance, 4)
+    before = out.asnumpy().copy()
+    direct_rise(u, 1.0, out=out, domain={I: (1, 3), K: (0, 8)})
+    same(out.asnumpy()[[0, 3]], before[[0, 3]])
+    same(out.asnumpy()[1:3], u.asnumpy()[2:4] + 1.0)
+    direct_rise(u, 2.0, out=out)
+    same(out.asnumpy(), u.asnumpy()[1:] + 2.0)
 
 
 def statics(chance: random.Random) -> None:
@@ -121,15 +142,17 @@ def limited(chance: random.Random) -> None:
     same(out.asnumpy(), u.asnumpy()[1:] + 1.0)
 
 
-def forgetful(_: random.Random) -> None:
+def forgetful(chance: random.Random) -> None:
     """Collect garbage, and now and then drop all variants under the calls of the others."""
     gc.collect()
     if next(_TURNS) % 20 == 0:
-        static_rise._forget()
+        chance.choice([static_rise, direct_rise])._forget()
 
 
 _TURNS = itertools.count(1)
-JOBS: tuple[Job, ...] = (layouts, statics, meshes, bound, steps, limited, forgetful)
+JOBS: tuple[Job, ...] = (
+    layouts, arrays, operators, statics, meshes, bound, steps, limited, forgetful,
+)  # fmt: skip
 
 
 def same(found: Any, expected: Any) -> None:

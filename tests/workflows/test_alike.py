@@ -5,7 +5,9 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.workflows.alike import alike_on, alike_whole
+from fieldforge.runtime.structure import leaves_of
+from fieldforge.workflows.alike import alike_on, alike_outputs
+from fieldforge.workflows.variants import leaf_name
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -37,19 +39,24 @@ def numbers():
     return ff.as_field([I, K], np.arange(20.0).reshape(4, 5) ** 2)
 
 
+def alike(out):
+    names = tuple(leaf_name("out", path) for path, _ in leaves_of(out))
+    return alike_outputs((names,), {"out": out})
+
+
 def test_outputs_of_one_size_are_alike():
-    assert alike_whole("out", outputs(5, 5, 5)) is None
-    assert alike_whole("out", ff.zeros({I: 3})) is None
+    assert alike(outputs(5, 5, 5)) == (("out.0", "out.1.0", "out.1.1"),)
 
 
 def test_outputs_of_other_sizes_are_apart():
-    assert alike_whole("out", outputs(5, 4, 5)) == (("out.0", "out.1.1"),)
-    assert alike_whole("out", (ff.zeros({I: 3}), ff.zeros({I: 4}))) == ()
+    assert alike(outputs(5, 4, 5)) == (("out.0", "out.1.1"),)
+    assert alike((ff.zeros({I: 3}), ff.zeros({I: 4}))) == ()
 
 
 def test_only_dimensions_that_both_have_are_compared():
-    assert alike_whole("out", (ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 2}))) is None
-    apart = alike_whole("out", (ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 4})))
+    together = alike((ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 2})))
+    assert together == (("out.0", "out.1", "out.2"),)
+    apart = alike((ff.zeros({I: 3}), ff.zeros({J: 2}), ff.zeros({I: 3, J: 4})))
     assert apart == (("out.0", "out.1"),)
 
 

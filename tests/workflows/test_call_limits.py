@@ -1,14 +1,33 @@
 """What calls may use: the size of their workspace, and the threads of a backend."""
 
+import ctypes
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.tridiagonal import solve
+from fieldforge.runtime import _core
+from fieldforge.runtime.compiled import reject
 from fieldforge.runtime.limits import as_workspace
 
 SIZES = {"I": 8, "J": 8, "K": 20}
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+
+
+@ff.field_operator
+def curvature(u: Line) -> Line:
+    return u(I + 1) - 2.0 * u + u(I - 1)
+
+
+@ff.program(backend=ff.cpu)
+def diffuse_line(u: Line, out: Line):
+    curvature(u, out=out)
 
 
 @pytest.fixture
@@ -70,3 +89,38 @@ def test_threads_are_an_option_of_the_backend_and_of_a_call():
     assert chosen.with_threads(1).call is chosen
     with pytest.raises(ArgumentError, match="number of threads"):
         ff.cpu.with_options(threads=-1)
+
+
+# A region of four threads whose one thread calls the entry of a program.
+IN_A_REGION = """
+typedef int (*Entry)(const void* const*, const long*, const void*, void*, void*);
+static Entry entry;
+extern "C" void take(Entry given) { entry = given; }
+extern "C" int inside(const void* const* p, const long* i, const void* s, void* a, void* t) {
+  int status = -1;
+#pragma omp parallel num_threads(4)
+#pragma omp single
+  status = entry(p, i, s, a, t);
+  return status;
+}
+"""
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(shutil.which("g++") is None, reason="its OpenMP is that of the compiler g++")
+def test_a_small_loop_is_whole_inside_a_region_of_somebody_else(tmp_path):
+    source, path = tmp_path / "region.cpp", tmp_path / "region.so"
+    source.write_text(IN_A_REGION)
+    subprocess.run(
+        ["g++", "-shared", "-fPIC", "-fopenmp", str(source), "-o", str(path)], check=True
+    )
+    own = diffuse_line.build().entries[0]
+    ctypes.CDLL(str(path)).take(ctypes.c_void_p(own.address))
+    region = _core.Library(str(path))
+    around = _core.Program("around", diffuse_line.parameters, lambda *_: None, reject)
+    around.add(_core.Entry(own.plan, region.symbol("inside"), (region, own)))
+    u, out = ff.as_field([I], np.arange(100.0) ** 2), ff.zeros({I: (1, 99)})
+
+    around(u, out)
+
+    assert out.asnumpy().tolist() == [2.0] * 98

@@ -264,3 +264,15 @@ def test_programs_with_bound_arguments_are_recorded_and_made_one_by_one(now, new
     step(new=gaps)
 
     assert gaps.asnumpy().tolist() == [2.0, 3.0]
+
+
+def test_operators_are_recorded_and_made_one_by_one(now, new):
+    with ff.record(now=now) as step:
+        doubled(now, out=new)
+        doubled(new, out=new, domain={I: (0, 1)})
+    gaps = make(np.array([3.0, 0.0, 5.0, 0.0])[::2], now.domain)
+
+    with pytest.warns(UserWarning, match="has no variant"):
+        step(now=gaps)
+
+    assert new.asnumpy().tolist() == [12.0, 10.0]

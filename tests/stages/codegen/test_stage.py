@@ -54,6 +54,12 @@ def test_the_flags_name_the_instruction_set() -> None:
     assert "-ffp-contract=off" in generated.flags
 
 
+def test_regions_of_one_thread_do_not_enter_the_runtime() -> None:
+    generated = Codegen(target=TARGET).run(lowered=laplacians(1), variant=Variant())["generated"]
+    assert "__wrap_GOMP_parallel" in generated.source
+    assert "-Wl,--wrap=GOMP_parallel" in generated.flags
+
+
 def test_the_interface_reads_what_lowering_found() -> None:
     lowered = laplacians(5)
     interface = Codegen(target=TARGET).run(lowered=lowered, variant=Variant())["interface"]

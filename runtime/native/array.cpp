@@ -1,0 +1,76 @@
+// The buffer protocol first, which is the fastest; then DLPack, then the array interface of NumPy.
+#include "array.h"
+
+#include "dlpack.h"
+#include "held.h"
+
+namespace fieldforge {
+namespace {
+
+PyTypeObject* numpy_array_type() {
+    static auto* const found = [] {
+        const Held numpy(PyImport_ImportModule("numpy"));
+        return numpy ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy.get(), "ndarray"))
+                     : nullptr;
+    }();
+    return found;
+}
+
+// NumPy makes an array of what says where its memory lies, without a copy.
+PyObject* as_numpy(PyObject* array) {
+    if (!PyObject_HasAttrString(array, "__array_interface__")) return nullptr;
+    const Held numpy(PyImport_ImportModule("numpy"));
+    return numpy ? PyObject_CallMethod(numpy.get(), "asarray", "O", array) : nullptr;
+}
+
+// A masked array lends its memory without the mask, so whoever took it would read what is hidden.
+bool is_masked(PyObject* array) {
+    return Py_TYPE(array) != numpy_array_type() &&
+           PyType_IsSubtype(Py_TYPE(array), numpy_array_type()) &&
+           PyObject_HasAttrString(array, "mask");
+}
+
+bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
+    if (PyObject_CheckBuffer(array)) {
+        return !is_masked(array) && fill_from_buffer(view, array, dims, nullptr);
+    }
+    if (has_dlpack(array)) return fill_from_dlpack(view, array, dims);
+    const Held numpy(as_numpy(array));
+    return numpy && fill_from_buffer(view, numpy.get(), dims, nullptr);
+}
+
+}  // namespace
+
+bool fill_from_array(FieldView* view, PyObject* array, PyObject* dims) {
+    if (try_fill(view, array, dims)) return true;
+    PyErr_Clear();
+    reset(view);
+    return false;
+}
+
+PyObject* view_of_array(PyObject* array, PyObject* dims) {
+    PyObject* made = field_view_type->tp_new(field_view_type, nullptr, nullptr);
+    if (made == nullptr) return nullptr;
+    if (try_fill(reinterpret_cast<FieldView*>(made), array, dims)) return made;
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "The array has changed.");
+    Py_DECREF(made);
+    return nullptr;
+}
+
+ArrayViews::~ArrayViews() {
+    for (size_t i = 0; i < count_; ++i) reset(&views_[i]);
+}
+
+PyObject* ArrayViews::add(PyObject* array, PyObject* dims, size_t most) {
+    if (views_ == nullptr) views_ = std::make_unique<FieldView[]>(most);
+    FieldView* view = &views_[count_];
+    auto* object = reinterpret_cast<PyObject*>(view);
+    Py_SET_REFCNT(object, 1);
+    Py_SET_TYPE(object, field_view_type);
+    view->axes = view->few;
+    if (!fill_from_array(view, array, dims)) return nullptr;
+    ++count_;
+    return object;
+}
+
+}  // namespace fieldforge
