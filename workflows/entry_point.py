@@ -15,7 +15,7 @@ from ..runtime.limits import Limited, as_workspace, checked_count
 from ..runtime.settings import current
 from ..stages.artifacts import Variant
 from ..stages.parse.free_names import objects_in_sight
-from ..stages.parse.stage import forget
+from ..stages.parse.key import forget
 from .backend import Backend
 from .backends import find_backend
 from .building import summary, trace

@@ -160,7 +160,8 @@ bool Frame::is_laid_out() const {
     for (const Known& each : plan_.known) {
         if (!has_axis(each.argument, each.axis)) continue;
         const Axis& axis = field(each.argument).axes[each.axis];
-        if (axis.start != each.start || axis.stop != each.stop) return false;
+        if (axis.start == each.start && axis.stop == each.stop) continue;
+        if (is_of_dimension(each.argument, each.axis)) return false;
     }
     for (int32_t i : plan_.tables) {
         const TableIndex* table = table_of(leaves_[i]);

@@ -32,15 +32,24 @@ _DEPTH: Final = 32
 
 # What a definition reaches is part of its digest, so it holds until a name is bound anew.
 _digests: WeakKeyDictionary[Definition, str] = WeakKeyDictionary()
+# The members of modules and namespaces that digests were made of; others may be put there.
+_members_seen: dict[tuple[int, str], tuple[Any, Any]] = {}
 
 
-def forget_digests() -> None:
-    """Compute every digest again from now on: what some name stands for has changed."""
+def forget() -> None:
+    """Read every definition again from now on: what some name stands for has changed."""
     _digests.clear()
+    _members_seen.clear()
+    trees = sys.modules.get(f"{__package__}.trees")
+    if trees is not None:  # else nothing was read yet, and reading is not imported for this
+        trees.forget_trees()
 
 
 def components(definition: Definition) -> dict[str, str]:
     """Return the labelled parts of the key; never a file, a line or an identity."""
+    seen = list(_members_seen.items())  # other threads may add to it
+    if any(member(place, name)[1] is not value for (_, name), (place, value) in seen):
+        forget()
     _digest_callees(definition)
     return dict(_parts(definition))
 
@@ -92,8 +101,11 @@ def _members(label: str, value: Any, mentioned: list[str]) -> Iterator[tuple[str
         elif id(each) not in seen:
             seen.add(id(each))
             yield path, f"namespace {getattr(each, '__name__', type(each).__name__)}"
-            inside = ((name, member(each, name)) for name in mentioned)
-            waiting += [(f"{path}.{name}", found) for name, (there, found) in inside if there]
+            for name in mentioned:
+                there, found = member(each, name)
+                if there:
+                    waiting.append((f"{path}.{name}", found))
+                    _members_seen[id(each), name] = each, found
 
 
 def _describe(value: Any, depth: int = 0) -> str:

@@ -53,15 +53,3 @@ class Parse(Stage):
     def components(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
         """Return source, kind, options, and what each free name stands for."""
         return components(inputs["definition"])
-
-
-def forget() -> None:
-    """Read every definition again from now on: what some name stands for has changed."""
-    import sys
-
-    from .key import forget_digests
-
-    forget_digests()
-    trees = sys.modules.get(f"{__package__}.trees")
-    if trees is not None:  # else nothing was read yet, and reading is not imported for this
-        trees.forget_trees()

@@ -23,7 +23,7 @@ from fieldforge.runtime.settings import COMPILER_VARIABLES, Settings
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.base import Stage
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.parse.stage import forget
+from fieldforge.stages.parse.key import forget
 from fieldforge.stages.target import Target
 from fieldforge.workflows.deep import find_shortcut
 from fieldforge.workflows.handle import given
@@ -221,6 +221,8 @@ def test_the_file_and_the_module_of_a_program_are_not_in_its_key(machine):
 
 OPTIONS: list[tuple[str, Any]] = [
     ("lower.fold", False),
+    ("lower.checked", True),
+    ("codegen.checked", True),
     ("numerics", "strict"),
     ("numerics", "fast"),
     ("codegen.parallel_from", 1),

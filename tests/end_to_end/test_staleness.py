@@ -20,7 +20,7 @@ from fieldforge.cache.memory import Memory
 from fieldforge.runtime.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.parse.stage import forget
+from fieldforge.stages.parse.key import forget
 from fieldforge.workflows.engine import Engine
 from fieldforge.workflows.graph import Workflow
 

@@ -13,7 +13,8 @@ from fieldforge.runtime.connectivity import FieldOffset
 from fieldforge.runtime.dimension import Dimension, DimensionKind
 from fieldforge.runtime.field import Field
 from fieldforge.stages.artifacts import Parsed, Spans
-from fieldforge.stages.parse.stage import Check, Parse, forget
+from fieldforge.stages.parse.key import forget
+from fieldforge.stages.parse.stage import Check, Parse
 from fieldforge.stages.parse.summary import Summary
 
 I = Dimension("I")
@@ -96,6 +97,21 @@ def test_a_name_bound_anew_counts_after_forgetting(define, operator):
 
     assert key(definition) != before
     assert Parse().run(definition=definition)["parsed"].operators[0][1].nodes[1].text == "3.0"
+
+
+def test_a_member_bound_anew_counts_for_all_who_reach_it(define, operator):
+    space = types.ModuleType("space")
+    space.c = 2.0
+    g = operator("def g(x: F):\n    return x * space.c", space=space)
+    text = "def f(x: F):\n    return g(x)"
+    before = key(define(text, g=g))
+
+    space.c = 3.0
+
+    assert key(define(text, g=g)) != before
+    assert (
+        Parse().run(definition=define(text, g=g))["parsed"].operators[0][1].nodes[1].text == "3.0"
+    )
 
 
 def test_the_artifacts_come_back_from_their_files(define, operator):
