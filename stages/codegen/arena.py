@@ -24,7 +24,7 @@ def plan_arena(kernel: Kernel) -> Kernel:
     buffers: list[Buffer] = []
     for buffer in kernel.buffers:
         if buffer.memory in ("arena", "tile"):
-            first, last = lives[buffer.name]
+            first, last = _while_in_turn(kernel, buffer, lives[buffer.name])
             place = _find_slot(slots, buffer, first, last)
             buffers.append(attrs.evolve(buffer, slot=place))
         else:
@@ -95,6 +95,17 @@ def lives_of(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
                 first, _ = lives.get(access.buffer, (index, index))
                 lives[access.buffer] = (first, index)
     return lives
+
+
+def _while_in_turn(kernel: Kernel, buffer: Buffer, life: tuple[int, int]) -> tuple[int, int]:
+    """Return the first and the last nest during which an array is in use.
+
+    Where nests take turns row by row, the first one still fills rows when the last one reads.
+    """
+    for tiling in kernel.tilings if buffer.memory == "tile" else ():
+        if tiling.rolled is not None and tiling.first <= life[0] < tiling.last:
+            return tiling.first, tiling.last - 1
+    return life
 
 
 def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:

@@ -7,12 +7,25 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, astype, broadcast, float32, float64, fmod, int32, uint32
+from fieldforge import (
+    Dims,
+    Field,
+    astype,
+    broadcast,
+    float32,
+    float64,
+    fmod,
+    int32,
+    maximum,
+    uint32,
+)  # fmt: skip
 from fieldforge.experimental import concat_where
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.target import Target
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+Column = Field[Dims[I, K], float64]
 SMALL = attrs.evolve(Target.host(), l2=2048)
 
 
@@ -55,10 +68,48 @@ def run(backend, s0):
 def test_nests_that_store_nothing_of_their_own_are_no_tiles(s0):
     strict = ff.cpu.with_options(numerics="strict", target=SMALL)
     program, meant = run(strict, s0)
-    values = program.trace()["lower"].artifact.program.values
-    maps = [f"%{row}" for row, value in enumerate(values) if isinstance(value, Map) and value.dims]
 
-    _, given = run(strict.with_options(arrays=tuple(maps)), s0)
+    _, given = run(strict.with_options(arrays=all_values(program)), s0)
 
     for ours, theirs in zip(given, meant, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def all_values(program, *args):
+    values = program.trace(*args)["lower"].artifact.program.values
+    return tuple(
+        f"%{row}" for row, value in enumerate(values) if isinstance(value, Map) and value.dims
+    )
+
+
+@ff.field_operator
+def ratios(u: Column) -> Column:
+    squares = (u * u)(I - 2)
+    ratio = maximum(1.5, u) / u(K - 2) / concat_where(K >= 2, squares, squares + u)
+    return ratio(K + 1)
+
+
+@ff.program
+def rows_in_turn(u: Column, out: Column):
+    ratios(u, out=out)
+
+
+@pytest.mark.needs_compiler
+def test_arrays_of_rows_in_turn_have_memory_of_their_own():
+    domain = {I: (-4, 8), K: (-2, 5)}
+    u = ff.as_field(ff.domain(domain), np.random.default_rng(7).uniform(1.0, 9.0, (12, 7)))
+
+    def made_by(backend):
+        out = ff.zeros({I: (-2, 8), K: (0, 2)})
+        program = rows_in_turn.with_backend(backend)
+        program = program.with_compilation_options(static_domains=True)  # then sides are numbers
+        program(u, out)
+        return program, (u, out)
+
+    strict = ff.cpu.with_options(numerics="strict")
+    program, args = made_by(strict)
+    arrays = all_values(program, *args)
+
+    _, (_, given) = made_by(strict.with_options(arrays=arrays))
+
+    np.testing.assert_array_equal(given.asnumpy(), args[1].asnumpy())
