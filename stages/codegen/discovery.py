@@ -10,7 +10,18 @@ import attrs
 from ...runtime.dimension import Dimension
 from ..ir import dataflow
 from ..ir.bounds import Bound, DomainSymbol, Ranges
-from .guards import ALWAYS, NEVER, Beyond, Guard, Test, both, cases_in, decided, either
+from .guards import (
+    ALWAYS,
+    NEVER,
+    Beyond,
+    Guard,
+    Test,
+    both,
+    cases_in,
+    decided,
+    either,
+    entries_there,
+)  # fmt: skip
 from .needs import Boxes, outside_of
 from .places import OWN, Entries, Point
 from .points import Points
@@ -133,11 +144,18 @@ class _Discovery:
             second = decided(cases_in(outer, coords), self.answer)
         if first not in (ALWAYS, NEVER) and second != NEVER:
             self.choices[point] = first
-            yield operands[0], first
-            yield operands[1], second
+            there = self._there(region, {dim: base for dim, (_, (base, _)) in coords.items()})
+            for operand, when in zip(operands, (first, second), strict=True):
+                yield operand, None if when is None else both(there, when)
         else:
             self.chosen[point] = operands[first == NEVER]
             yield self.chosen[point], ALWAYS
+
+    def _there(self, region: dataflow.Region, bases: Mapping[Dimension, int]) -> Guard:
+        """Return when no entry is missing that says on which side of a region a point lies."""
+        dims = dict.fromkeys(side.dim for box in region.boxes for side in box)
+        missing = self.points.indices.missing
+        return entries_there({entry: dim for dim in dims for entry in missing(bases[dim])})
 
     def _guards(self, order: Sequence[Point], roots: Sequence[Point]) -> dict[Point, Guard | None]:
         if not self.choices:

@@ -13,7 +13,7 @@ import attrs
 
 from ...runtime.dimension import Dimension
 from ..ir import bounds, dataflow
-from ..ir.bounds import Bound, Range
+from ..ir.bounds import Bound, Const, Range
 from .needs import Boxes
 from .places import OWN, Coord
 
@@ -61,6 +61,15 @@ def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test
     if side.stop is not None:
         tests.append((Beyond(dim, base, bounds.add(side.stop, -offset)), False))
     return tests
+
+
+def entries_there(entries: Mapping[int, Dimension]) -> Guard:
+    """Return when entries of tables, by number, are no skip values.
+
+    What is needed of a value is inferred from entries that are there. So a skip value says nothing
+    of what may be read, on whichever side of a region it lies.
+    """
+    return (tuple((Beyond(dim, base, Const(0)), True) for base, dim in entries.items()),)
 
 
 def decided(guard: Guard, answer: Callable[[Test], bool | None]) -> Guard:

@@ -77,6 +77,7 @@ class Indices:
     _mentions: list[Mapping[Dimension, tuple[int, int]]] = attrs.field(factory=list)
     _depths: list[int] = attrs.field(factory=list)
     _unsure: list[bool] = attrs.field(factory=list)
+    _entries: list[tuple[int, ...]] = attrs.field(factory=list)
 
     def __getitem__(self, base: int) -> IndexValue:
         return self._values[base - 1]
@@ -94,6 +95,8 @@ class Indices:
             self._depths.append(own + max((self.depth(base) for base in bases), default=0))
             unsure = skip or isinstance(value, Moved) or any(self.unsure(base) for base in bases)
             self._unsure.append(unsure)
+            inner = [entry for base in bases for entry in self.missing(base)]
+            self._entries.append(tuple(dict.fromkeys([*inner, *[number] * skip])))
         return number
 
     def mentioned(self, axes: list[tuple[Dimension, Coord]]) -> dict[Dimension, tuple[int, int]]:
@@ -116,6 +119,10 @@ class Indices:
     def depth(self, base: int) -> int:
         """Return how many index values one depends on, itself included; 0 for loops."""
         return self._depths[base - 1] if base > OWN else 0
+
+    def missing(self, base: int) -> tuple[int, ...]:
+        """Return the entries of tables that an index depends on and that may be skip values."""
+        return self._entries[base - 1] if base > OWN else ()
 
     def unsure(self, base: int) -> bool:
         """Tell whether an index may lie outside what is read with it."""

@@ -10,6 +10,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
+from fieldforge.stages.ir.dataflow import Map
 
 
 def agree(
@@ -38,3 +39,11 @@ def _run(program: Any, backend: Any, arguments: dict[str, Any], tables: Any) -> 
     provider = {"offset_provider": tables} if tables else {}
     program.with_backend(backend)(**arguments, **provider)
     return {name: each.asnumpy() for name, each in arguments.items() if hasattr(each, "asnumpy")}
+
+
+def all_values(program: Any, *args: Any, **kwargs: Any) -> tuple[str, ...]:
+    """Return the values that can be arrays, by their names in listings."""
+    values = program.trace(*args, **kwargs)["lower"].artifact.program.values
+    return tuple(
+        f"%{row}" for row, value in enumerate(values) if isinstance(value, Map) and value.dims
+    )

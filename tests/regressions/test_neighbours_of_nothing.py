@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, broadcast, float64
+from fieldforge import Dims, Field, broadcast, float64, neighbor_sum
+from fieldforge.experimental import concat_where
 
-from .executions import agree
+from .executions import agree, all_values
 
 Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 C2EDim = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
 C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+C2CDim = ff.Dimension("C2C", kind=ff.DimensionKind.LOCAL)
+C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
 
 
 @ff.field_operator
@@ -36,3 +39,31 @@ def test_a_slot_that_nobody_uses_is_taken_of_a_field_that_has_no_whole_row():
     tables = {"C2E": ff.as_connectivity({Cell: 2, C2EDim: 3}, Edge, data)}
     meant = agree(program, arguments, tables=tables)
     np.testing.assert_array_equal(meant["out"], 7.0)
+
+
+@ff.field_operator
+def beside(a: Field[Dims[K], float64]) -> Field[Dims[Cell, K], float64]:
+    quotient = a / (a + 1.0)
+    chosen = concat_where(Cell == -1, quotient, broadcast(a, (Cell, K)))
+    return neighbor_sum(chosen(C2C), axis=C2CDim)
+
+
+@ff.program
+def missing_in_region(a: Field[Dims[K], float64], out: Field[Dims[Cell, K], float64]):
+    beside(a, out=out)
+
+
+@pytest.mark.needs_compiler
+def test_a_skip_value_lies_in_no_region():
+    data = np.array([[1, -1], [0, 1], [-1, -1]], np.int32)
+    tables = {"C2C": ff.as_connectivity({Cell: 3, C2CDim: 2}, Cell, data, skip_value=-1)}
+    a = ff.as_field({K: 4}, np.arange(4.0))
+    meant, out = ff.zeros({Cell: 3, K: 4}), ff.zeros({Cell: 3, K: 4})
+    missing_in_region.with_backend(None)(a, meant, offset_provider=tables)
+    strict = missing_in_region.with_backend(ff.cpu.with_options(numerics="strict"))
+    arrays = all_values(strict, a, out, offset_provider=tables)
+    as_written = strict.backend.with_options(arrays=arrays, flags=("-O0",))
+
+    strict.with_backend(as_written)(a, out, offset_provider=tables)  # this crashed
+
+    np.testing.assert_array_equal(out.asnumpy(), meant.asnumpy())

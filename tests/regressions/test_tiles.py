@@ -20,8 +20,9 @@ from fieldforge import (
     uint32,
 )  # fmt: skip
 from fieldforge.experimental import concat_where
-from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.target import Target
+
+from .executions import all_values
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -73,13 +74,6 @@ def test_nests_that_store_nothing_of_their_own_are_no_tiles(s0):
 
     for ours, theirs in zip(given, meant, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def all_values(program, *args):
-    values = program.trace(*args)["lower"].artifact.program.values
-    return tuple(
-        f"%{row}" for row, value in enumerate(values) if isinstance(value, Map) and value.dims
-    )
 
 
 @ff.field_operator
