@@ -199,8 +199,8 @@ def _gamma_of(value: float) -> float:
         return math.nan
     try:
         return math.gamma(value)
-    except OverflowError:  # how Python spells the infinity of C
-        return math.inf
+    except OverflowError:  # how Python spells the infinity of C, which is negative just below 0
+        return math.copysign(math.inf, value)
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(

@@ -213,6 +213,7 @@ def test_4_gamma_is_the_gamma_function_with_the_limits_of_c(dtype):
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, np.array(expected, dtype))
     assert apply("gamma", dtype(5)) == 24
+    assert apply("gamma", -np.finfo(dtype).smallest_subnormal) == -inf
     assert isinstance(apply("gamma", dtype(5)), dtype)
 
 
