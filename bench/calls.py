@@ -25,7 +25,7 @@ from rich.console import Console
 
 import fieldforge as ff
 from fieldforge.runtime import _core
-from fieldforge.runtime.compiled import reject
+from fieldforge.runtime.calls.refusals import reject
 
 ROUNDS = 15
 SEQUENCE = 100

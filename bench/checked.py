@@ -15,7 +15,7 @@ from typing import Any
 from cases import chosen_cases
 
 import fieldforge as ff
-from fieldforge.runtime import checking
+from fieldforge.runtime.embedded import invalid_values as checking
 
 CASES = ("diffusion.high", "mesh.nabla2", "tridiagonal.tridiagonal", "vertical_advection")
 

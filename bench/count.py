@@ -48,7 +48,7 @@ def prepare(folder: Path) -> None:
     """Write what the process under valgrind needs, which is to compile nothing."""
     import nanobind_calls
 
-    from fieldforge.runtime.compiled import reject  # noqa: F401  (fail here, not under valgrind)
+    from fieldforge.runtime.calls.refusals import reject  # noqa: F401  (fail here, not under valgrind)
 
     home = sysconfig.get_path("include")
     source = Path(__file__).parent / "counting.c"
@@ -89,7 +89,7 @@ def _calls(folder: Path) -> Iterator[tuple[str, Any, tuple[Any, ...], tuple[str,
 
     import fieldforge as ff
     from fieldforge.runtime import _core
-    from fieldforge.runtime.compiled import reject
+    from fieldforge.runtime.calls.refusals import reject
     from fieldforge.stages.ir import codec
 
     nothing = _core.Library(str(folder / "nothing.so"))

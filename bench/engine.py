@@ -127,10 +127,10 @@ def overhead(_: Path) -> list[tuple[str, str]]:
     """Run ten stages that do nothing on a store in memory, each time with another input."""
     from fieldforge.cache.memory import Memory
     from fieldforge.stages.base import Stage
-    from fieldforge.workflows.engine import Engine
-    from fieldforge.workflows.function_stage import Text
-    from fieldforge.workflows.graph import Workflow
-    from fieldforge.workflows.plan import chain_edges
+    from fieldforge.workflows.engine.engine import Engine
+    from fieldforge.workflows.graph.function_stage import Text
+    from fieldforge.workflows.graph.graph import Workflow
+    from fieldforge.workflows.graph.plan import chain_edges
 
     @attrs.frozen
     class Pass(Stage):

@@ -13,7 +13,7 @@ SOURCES = (("examples", "fieldforge.examples"), ("tests", "tests"))
 
 def programs(count: int = 100) -> list[Any]:
     """Return the first `count` that can be built for the CPU without a mesh, each name once."""
-    from fieldforge.workflows.entry_point import EntryPoint
+    from fieldforge.workflows.entries.entry_point import EntryPoint
 
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))

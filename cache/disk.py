@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.errors import CompilationError
+from ..runtime.process.errors import CompilationError
 from . import root as layout
 from .faults import Faults
 from .files import publish, read_file, scratch_folder, set_aside, sweep

@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from ..runtime.errors import CompilationError
+from ..runtime.process.errors import CompilationError
 from .sealed import seal, unseal
 
 _KIND: Final = "fieldforge-failure-1"

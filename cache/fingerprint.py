@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..runtime.dimension import Dimension
+from ..runtime.language.dimension import Dimension
 from .functions import describe, has_global_name, home, is_ours
 
 SHORT: Final = 2048  # bytes of a file whose digest is remembered

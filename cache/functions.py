@@ -10,7 +10,7 @@ import weakref
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from ..runtime.source import PYTHON_PARSER
+from ..runtime.process.source import PYTHON_PARSER
 
 PACKAGE = __name__.partition(".")[0]
 

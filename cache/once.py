@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..runtime.errors import CompilationError
+from ..runtime.process.errors import CompilationError
 from .store import Store
 
 T = TypeVar("T")

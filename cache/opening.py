@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from ..runtime.errors import StorePermissionError
-from ..runtime.settings import Settings
+from ..runtime.process.errors import StorePermissionError
+from ..runtime.process.settings import Settings
 from .disk import Disk
 from .store import OnEvent, Store, ignore
 

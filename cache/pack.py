@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
-from ..runtime.errors import CompilationError, StoreError, StorePermissionError
+from ..runtime.process.errors import CompilationError, StoreError, StorePermissionError
 from .faults import Faults
 from .layered import Layered
 from .memory import Memory

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterable
 from typing import Final
 
-from ..runtime.errors import StorePermissionError
+from ..runtime.process.errors import StorePermissionError
 from .files import publish, scratch_folder
 
 VERSION: Final = "v1"

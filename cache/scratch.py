@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..runtime.private_folder import make_private
-from ..runtime.settings import current
+from ..runtime.process.private_folder import make_private
+from ..runtime.process.settings import current
 from .files import scratch_folder, sweep
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
-from ..runtime.errors import CompilationError, StoreError
+from ..runtime.process.errors import CompilationError, StoreError
 from .record import Record, describe
 
 if TYPE_CHECKING:  # most processes meet no failure

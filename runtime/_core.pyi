@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, SupportsIndex, TypeAlias, final
 
-from .dimension import Dimension
-from .plan import Plan
+from .calls.plan import Plan
+from .language.dimension import Dimension
 
 class FieldView:
     """Memory with a domain: what calls take without looking at Python.

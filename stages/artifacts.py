@@ -17,8 +17,8 @@ from .ir import codec
 # Every stage names its artifacts, so they are there from the start; what they hold is imported
 # with the first value of its kind: see docs/decisions/0005.
 if TYPE_CHECKING:
-    from ..runtime.plan import Plan
-    from ..runtime.source import Span
+    from ..runtime.calls.plan import Plan
+    from ..runtime.process.source import Span
     from .ir import bounds, dataflow, syntax
     from .ir.strides import Stride
 
@@ -260,7 +260,7 @@ class Bound:
     @property
     def text(self) -> str:
         """The plan, one argument, integer and box a line."""
-        from ..runtime.plan import show_plan
+        from ..runtime.calls.plan import show_plan
 
         return show_plan(self.plan)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from ..runtime.errors import OptionError
+from ..runtime.process.errors import OptionError
 from .base import Stage
 
 # strict: the bits of embedded execution, transcendental functions within 4 ulp; contract: fused

@@ -15,8 +15,8 @@ import numpy as np
 from cases.case import Case
 from timing import GaveUpError
 
-from fieldforge.runtime import neighbour_table
-from fieldforge.runtime.field import Field
+from fieldforge.runtime.fields import neighbour_table
+from fieldforge.runtime.fields.field import Field
 
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = Path(os.environ.get("PEER_VENV", ROOT / ".venv-peer"), "bin", "python")

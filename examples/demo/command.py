@@ -17,7 +17,7 @@ from rich.table import Table
 
 import fieldforge as ff
 from fieldforge.errors import CompilerNotFoundError, FieldforgeError
-from fieldforge.workflows.events import Finished, Hit
+from fieldforge.workflows.engine.events import Finished, Hit
 
 from ..terrain import Region, smooth, smooth_step
 from .elevation import Elevation, default_elevation, read_elevation

@@ -7,7 +7,7 @@
 
 namespace fieldforge {
 
-// The order is that of `runtime.types.SCALARS`; `none` marks a view that was never set up.
+// The order is that of `runtime.language.types.SCALARS`; `none` marks a view that was never set up.
 enum class DType : uint8_t {
     none,
     bool_,

@@ -1,4 +1,4 @@
-// `FieldView`: the base class of `runtime.field.Field`, as Python sees it.
+// `FieldView`: the base class of `runtime.fields.field.Field`, as Python sees it.
 #include "field_view.h"
 
 #include <structmember.h>

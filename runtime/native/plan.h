@@ -1,4 +1,4 @@
-// A `runtime.plan.Plan` as C++ structs: made once by `Entry`, read at every call.
+// A `runtime.calls.plan.Plan` as C++ structs: made once by `Entry`, read at every call.
 #pragma once
 
 #include <Python.h>

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Final as _Final
 
 from . import errors
-from .runtime import settings as _settings
-from .runtime.annotations import Dims
-from .runtime.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
-from .runtime.builtins import __all__ as _builtins
-from .runtime.connectivity import CartesianConnectivity, FieldOffset, GridType
-from .runtime.constructors import (
+from .runtime.calls.call_limits import threads, workspace
+from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
+from .runtime.embedded.builtins import __all__ as _builtins
+from .runtime.fields.constructors import (
     FieldConstructor,
     as_connectivity,
     as_field,
@@ -30,40 +28,42 @@ from .runtime.constructors import (
     ones,
     zeros,
 )
-from .runtime.device import Device, DeviceType
-from .runtime.dimension import (
+from .runtime.fields.device import Device, DeviceType
+from .runtime.fields.field import Field
+from .runtime.fields.neighbour_table import Connectivity
+from .runtime.language.annotations import Dims
+from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
+from .runtime.language.dimension import (
     Dimension,
     DimensionKind,
     as_non_staggered,
     flip_staggered,
     is_staggered,
 )
-from .runtime.domain import Domain, UnitRange, domain, unit_range
-from .runtime.excepthook import install_excepthook as _install_excepthook
-from .runtime.field import Field
-from .runtime.limits import threads, workspace
-from .runtime.namespace import FrozenNamespace
-from .runtime.neighbour_table import Connectivity
-from .workflows import recipes
-from .workflows.backend import Backend
-from .workflows.backends import cpu, dace_cpu, gtfn_cpu, gtfn_gpu, itir_python, reference
-from .workflows.decorators import field_operator, program, scan_operator
-from .workflows.engine import Engine
-from .workflows.events import Collector
-from .workflows.function_stage import Text, stage
-from .workflows.graph import Workflow
-from .workflows.recording import record
-from .workflows.session import engine, using
+from .runtime.language.domain import Domain, UnitRange, domain, unit_range
+from .runtime.language.namespace import FrozenNamespace
+from .runtime.process import settings as _settings
+from .runtime.process.excepthook import install_excepthook as _install_excepthook
+from .workflows.backends import recipes
+from .workflows.backends.backend import Backend
+from .workflows.backends.ready_made import cpu, dace_cpu, gtfn_cpu, gtfn_gpu, itir_python, reference
+from .workflows.engine.engine import Engine
+from .workflows.engine.events import Collector
+from .workflows.engine.session import engine, using
+from .workflows.entries.decorators import field_operator, program, scan_operator
+from .workflows.entries.recording import record
+from .workflows.graph.function_stage import Text, stage
+from .workflows.graph.graph import Workflow
 
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
-    from .workflows.background import wait_for_compilation
-    from .workflows.check import check
-    from .workflows.collective import collective
-    from .workflows.lock_file import locking
-    from .workflows.policy import policy
-    from .workflows.precompile import precompile
+    from .workflows.batches.background import wait_for_compilation
+    from .workflows.batches.collective import collective
+    from .workflows.batches.lock_file import locking
+    from .workflows.batches.missing_builds import check
+    from .workflows.batches.precompile import precompile
+    from .workflows.engine.policy import policy
 
 __version__ = "0.1.0"
 

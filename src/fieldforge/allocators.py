@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .runtime.allocator import CPU_ALLOCATOR, Allocator, CPUAllocator, find_allocator
-from .runtime.device import DeviceType
+from .runtime.fields.allocator import CPU_ALLOCATOR, Allocator, CPUAllocator, find_allocator
+from .runtime.fields.device import DeviceType
 
 __all__ = [
     "Allocator",

@@ -1,5 +1,5 @@
 """What `gt4py.next.backend` offers."""
 
-from .workflows.backend import Backend
+from .workflows.backends.backend import Backend
 
 __all__ = ["Backend"]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ._core.definitions import DimsT, ScalarT
-from .runtime.annotations import Dims
-from .runtime.connectivity import CartesianConnectivity, GridType, OffsetProvider
-from .runtime.connectivity import is_neighbour_table as is_neighbor_table
-from .runtime.dimension import (
+from .runtime.fields.field import Field, make
+from .runtime.fields.neighbour_table import Connectivity, ConnectivityType
+from .runtime.fields.neighbour_table import Connectivity as NeighborTable
+from .runtime.language.annotations import Dims
+from .runtime.language.connectivity import CartesianConnectivity, GridType, OffsetProvider
+from .runtime.language.connectivity import is_neighbour_table as is_neighbor_table
+from .runtime.language.dimension import (
     Dimension,
     DimensionKind,
     NamedIndex,
@@ -18,8 +21,8 @@ from .runtime.dimension import (
     is_staggered,
     promote_dims,
 )
-from .runtime.dimension import in_canonical_order as order_dimensions
-from .runtime.domain import (
+from .runtime.language.dimension import in_canonical_order as order_dimensions
+from .runtime.language.domain import (
     Domain,
     DomainLike,
     Infinity,
@@ -30,10 +33,7 @@ from .runtime.domain import (
     named_range,
     unit_range,
 )
-from .runtime.domain import domain as make_domain
-from .runtime.field import Field, make
-from .runtime.neighbour_table import Connectivity, ConnectivityType
-from .runtime.neighbour_table import Connectivity as NeighborTable
+from .runtime.language.domain import domain as make_domain
 
 __all__ = [
     "CartesianConnectivity",

@@ -4,7 +4,7 @@ What is set here holds from the next build on. The environment is read as `FIELD
 
 >>> from fieldforge import config
 >>> config.BUILD_JOBS = 3
->>> from fieldforge.runtime.settings import current
+>>> from fieldforge.runtime.process.settings import current
 >>> current().jobs
 3
 >>> del config.BUILD_JOBS  # undoes the assignment
@@ -22,8 +22,8 @@ from typing import Any
 import attrs
 
 from .forwarding import Elsewhere, ForwardingModule
-from .runtime.errors import OptionError
-from .runtime.settings import METRICS_FILE, METRICS_LEVELS, current, set_current
+from .runtime.process.errors import OptionError
+from .runtime.process.settings import METRICS_FILE, METRICS_LEVELS, current, set_current
 
 
 class BuildCacheLifetime(enum.Enum):

@@ -1,6 +1,6 @@
 """What `gt4py.next.constructors` offers."""
 
-from .runtime.constructors import (
+from .runtime.fields.constructors import (
     FieldConstructor,
     as_connectivity,
     as_field,

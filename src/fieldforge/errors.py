@@ -1,6 +1,6 @@
 """The errors that fieldforge raises; `GT4PyError` is the name of their base in gt4py."""
 
-from .runtime.errors import (
+from .runtime.process.errors import (
     ArgumentError,
     CheckError,
     CompilationError,
@@ -31,7 +31,7 @@ from .runtime.errors import (
     UnsupportedPythonFeatureError,
     WorkflowError,
 )
-from .runtime.errors import FieldforgeError as GT4PyError
+from .runtime.process.errors import FieldforgeError as GT4PyError
 
 __all__ = [
     "ArgumentError",

@@ -1,5 +1,5 @@
 """What `gt4py.next.experimental` offers: choice by region, and shifts by a field."""
 
-from .runtime.builtins import as_offset, concat_where
+from .runtime.embedded.builtins import as_offset, concat_where
 
 __all__ = ["as_offset", "concat_where"]

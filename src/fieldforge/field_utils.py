@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .runtime.field import Field
-from .runtime.structure import map_leaves
+from .runtime.fields.field import Field
+from .runtime.language.structure import map_leaves
 
 __all__ = ["asnumpy"]
 

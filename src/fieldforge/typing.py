@@ -1,12 +1,12 @@
 """What `gt4py.next.typing` offers: names for annotations, which may be evaluated."""
 
 from ._core.definitions import Scalar
-from .runtime.allocator import Allocator
-from .runtime.connectivity import OffsetProvider
-from .workflows.backend import Backend
-from .workflows.entry_point import EntryPoint as GTEntryPoint
-from .workflows.field_operator import FieldOperator
-from .workflows.program import Program
+from .runtime.fields.allocator import Allocator
+from .runtime.language.connectivity import OffsetProvider
+from .workflows.backends.backend import Backend
+from .workflows.entries.entry_point import EntryPoint as GTEntryPoint
+from .workflows.entries.field_operator import FieldOperator
+from .workflows.entries.program import Program
 
 __all__ = [
     "Allocator",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.plan import Code, Word
+from ...runtime.calls.plan import Code, Word
+from ...runtime.language.dimension import Dimension
 from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol, TableBound
 from ..ir.dataflow import Leaf, Table
 from ..ir.settled import is_settled

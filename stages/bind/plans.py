@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...runtime.dimension import Dimension
-from ...runtime.plan import Access, Argument, Box, Plan
+from ...runtime.calls.plan import Access, Argument, Box, Plan
+from ...runtime.language.dimension import Dimension
 from ..artifacts import Interface
 from ..ir.bounds import Const, Ranges
 from ..ir.dataflow import Leaf, Read, Statement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...runtime.errors import FieldforgeError
+from ...runtime.process.errors import FieldforgeError
 
 
 class CodegenError(FieldforgeError):

@@ -11,9 +11,9 @@ from ..ir.bounds import Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
 from ..ir.settled import shared
-from .drafts import Group
-from .hazards import is_pointwise
 from .integers import integers
+from .schedule.drafts import Group
+from .schedule.hazards import is_pointwise
 
 
 def describe(

@@ -12,7 +12,7 @@ import attrs
 
 from ...cache.files import keep_note
 from ...cache.scratch import build_folder
-from ...runtime.errors import LAST_LINES, CompilationError
+from ...runtime.process.errors import LAST_LINES, CompilationError
 from .headers import headers_of
 from .running import run_compiler
 

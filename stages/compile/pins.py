@@ -48,7 +48,7 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
         return ()
     from ...cache.opening import read_secret
     from ...cache.pack import Pack
-    from ...runtime.settings import current
+    from ...runtime.process.settings import current
 
     secret = read_secret(current().cache_key)
     pack = Pack(place, secret=secret, signed=secret is not None)

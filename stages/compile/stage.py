@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import attrs
 
-from ...runtime.errors import CompilerNotFoundError
+from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .toolchain import Compiler, find_compiler

@@ -14,7 +14,7 @@ import attrs
 
 from ...cache.files import keep_note, read_file
 from ...cache.sealed import seal, unseal
-from ...runtime.errors import CompilerNotFoundError
+from ...runtime.process.errors import CompilerNotFoundError
 
 CANDIDATES: Final = ("c++", "g++", "clang++")
 MEMORY: Final = "compilers"  # identities by path, size, time and inode

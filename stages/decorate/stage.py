@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, cast
 import attrs
 
 from ...runtime import _core
-from ...runtime.limits import checked_count
-from ...runtime.settings import current
+from ...runtime.calls.call_limits import checked_count
+from ...runtime.process.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
 
@@ -44,7 +44,7 @@ class Load(Stage):
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Load the library, or find it loaded."""
-        from ...runtime.loader import load_library
+        from ...runtime.calls.loader import load_library
 
         directory = self.directory or current().local_dir / LIBRARIES
         library = load_library(compiled.library, directory, or_memory=self.directory is None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias, get_args
 from typing import Literal as OneOf
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from .bounds import (
     Apply,
     Bound,

@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 
 Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
 

@@ -17,13 +17,15 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 
 Row: TypeAlias = tuple[Any, ...]
 
 _PACKAGE: Final = __name__.removesuffix(".stages.ir.codec")
 _STEMS: Final = {
-    **{f"{_PACKAGE}.runtime.{stem}": stem for stem in ("plan", "source", "types")},
+    f"{_PACKAGE}.runtime.calls.plan": "plan",
+    f"{_PACKAGE}.runtime.process.source": "source",
+    f"{_PACKAGE}.runtime.language.types": "types",
     **{f"{__package__}.{stem}": stem for stem in ("bounds", "dataflow", "strides", "syntax")},
 }
 
@@ -181,15 +183,15 @@ def _module(stem: str) -> ModuleType:
     """Import by name, so that whoever reads the source sees every module that may take part."""
     match stem:
         case "plan":
-            from ...runtime import plan
+            from ...runtime.calls import plan
 
             return plan
         case "source":
-            from ...runtime import source
+            from ...runtime.process import source
 
             return source
         case "types":
-            from ...runtime import types
+            from ...runtime.language import types
 
             return types
         case "bounds":

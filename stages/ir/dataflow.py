@@ -30,7 +30,7 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.dimension import Dimension, flip_staggered
+from ...runtime.language.dimension import Dimension, flip_staggered
 from .bounds import Bound, DomainSymbol, Ranges
 
 Ref: TypeAlias = int

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from .bounds import (
     Apply,
     Bound,

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.types import SCALARS
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.types import SCALARS
 from .bound_reader import BoundReader
 from .bounds import Ranges
 from .dataflow import (

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from .bounds import Bound, DomainSymbol, Ranges, parts
 from .dataflow import Dataflow, Displace, Local, Read, Region, Scan, Shift
 from .dataflow_names import Names, quoted, rows_of

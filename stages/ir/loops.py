@@ -25,7 +25,7 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from .bounds import Bound, Const, Range, Ranges
 
 Row: TypeAlias = int

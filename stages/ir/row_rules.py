@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.types import FLOATS, INTEGERS, SCALARS
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.types import FLOATS, INTEGERS, SCALARS
 from .dataflow import (
     ARITHMETIC,
     COMPARISONS,

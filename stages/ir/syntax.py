@@ -21,8 +21,8 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.types import DataType, DomainType, OffsetType
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.types import DataType, DomainType, OffsetType
 
 Ref: TypeAlias = int
 

@@ -6,23 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...runtime.dimension import DimensionKind
-from ...runtime.errors import WorkflowError
-from ...runtime.types import INTEGERS, SCALARS
+from ...runtime.language.dimension import DimensionKind
+from ...runtime.language.types import INTEGERS, SCALARS
+from ...runtime.process.errors import WorkflowError
 from ..artifacts import Lowered
 from . import bounds
 from .bounds import Bound, Const, DomainSymbol, Ranges, ScalarSymbol, TableBound
-from .dataflow import (
-    Dataflow,
-    Input,
-    Leaf,
-    Region,
-    Scan,
-    Statement,
-    Table,
-    Value,
-    is_canonical,
-)
+from .dataflow import Dataflow, Input, Leaf, Region, Scan, Statement, Table, Value, is_canonical
 from .row_rules import Rules
 
 Complaints: TypeAlias = Iterator[str]

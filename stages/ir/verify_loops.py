@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...runtime.dimension import Dimension, DimensionKind
+from ...runtime.language.dimension import Dimension, DimensionKind
 from .dataflow import OPERATIONS
 from .loops import Advance, Buffer, Compute, Kernel, Load, Nest, Row, State, Store, Tiling
 

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Side

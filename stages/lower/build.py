@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.errors import DomainError, DSLError, OptionError
-from ...runtime.types import FieldType, ScalarType, Type, leaves
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.types import FieldType, ScalarType, Type, leaves
+from ...runtime.process.errors import DomainError, DSLError, OptionError
 from ..artifacts import Parsed, Variant
 from ..ir import syntax
 from ..ir.bounds import Bound, Const, Range, Ranges

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from ...runtime.types import FLOATS
+from ...runtime.language.types import FLOATS
 from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Value
 from .graph import Graph
 from .rewrite import with_operands, with_values

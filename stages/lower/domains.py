@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...runtime.dimension import Dimension
-from ...runtime.errors import DSLError
-from ...runtime.types import INTEGERS
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.types import INTEGERS
+from ...runtime.process.errors import DSLError
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges, ScalarSymbol
 from ..ir.dataflow import Leaf, Literal, Map, Ref, Scalar

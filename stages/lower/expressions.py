@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from ...runtime.errors import DSLError, WorkflowError
-from ...runtime.types import (
+from ...runtime.language.types import (
     CollectionType,
     DataType,
     DomainType,
@@ -17,6 +16,7 @@ from ...runtime.types import (
     TupleType,
     leaves,
 )
+from ...runtime.process.errors import DSLError, WorkflowError
 from ..ir import syntax
 from ..ir.dataflow import Ref, Table
 from . import regions

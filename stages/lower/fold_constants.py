@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from ...runtime import operations
-from ...runtime.types import FLOATS, INTEGERS
+from ...runtime.language import operations
+from ...runtime.language.types import FLOATS, INTEGERS
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
 from .graph import Graph

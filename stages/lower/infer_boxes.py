@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.errors import DSLError
+from ...runtime.language.dimension import Dimension
+from ...runtime.process.errors import DSLError
 from ..artifacts import Lowered
 from ..ir import bounds
 from ..ir.bounds import Range, Ranges, table_range

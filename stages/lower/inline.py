@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.errors import DSLError, WorkflowError
-from ...runtime.types import leaves
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.types import leaves
+from ...runtime.process.errors import DSLError, WorkflowError
 from ..ir import syntax
 from ..ir.bounds import Bound
 from ..ir.dataflow import Body, Ref

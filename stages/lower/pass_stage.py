@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from ...runtime.errors import OptionError
+from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
 

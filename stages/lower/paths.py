@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from ..ir.dataflow import Gather, Local, Neighbours, Ref, Shift, Table, union_of
 from .graph import Dims, gathered, without
 

@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from ..ir.bounds import Bound, add
 from ..ir.dataflow import MATH, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Dims, Graph

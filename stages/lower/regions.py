@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from ..ir import bounds
 from ..ir.bounds import Bound, add, difference, maximum, minimum
 from ..ir.dataflow import Ref, Side, union_of

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
+from ...runtime.language.dimension import Dimension
 from ..ir import syntax
 from ..ir.bounds import Bound, maximum, minimum
 from ..ir.dataflow import Body, Map, Ref, Result, Scalar, Scan, Side

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.dimension import Dimension
-from ...runtime.errors import DSLError
+from ...runtime.language.dimension import Dimension
+from ...runtime.process.errors import DSLError
 from ..ir.bounds import Bound, add, maximum, minimum
 from ..ir.dataflow import (
     Displace,

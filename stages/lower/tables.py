@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.errors import DSLError, MissingOffsetError
-from ...runtime.types import OffsetType
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.types import OffsetType
+from ...runtime.process.errors import DSLError, MissingOffsetError
 from ..ir import syntax
 from ..ir.dataflow import Table
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
-from ...runtime.dimension import DimensionKind, check_dims
-from ...runtime.errors import DomainError
-from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.language.dimension import DimensionKind, check_dims
+from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.process.errors import DomainError
 from ..ir import dataflow, syntax
 from .arithmetic import combine
 from .choices import concat_where, map_elements, where

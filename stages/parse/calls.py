@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...runtime.types import CollectionType, DataType, FieldType
+from ...runtime.language.types import CollectionType, DataType, FieldType
 from ..ir import syntax
 from . import scans
 from .builtin_typing import call_builtin

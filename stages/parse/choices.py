@@ -8,19 +8,11 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.types import CollectionType, DataType, DomainType, FieldType, TupleType
+from ...runtime.language.types import CollectionType, DataType, DomainType, FieldType, TupleType
 from ..ir import syntax
 from .arithmetic import common_type
 from .meanings import Row
-from .promotion import (
-    Numeric,
-    RowType,
-    common_dims,
-    dims_of,
-    dtype_of,
-    is_logical,
-    same_structure,
-)
+from .promotion import Numeric, RowType, common_dims, dims_of, dtype_of, is_logical, same_structure
 from .regions import expect_region, is_region
 from .scope import Scope
 

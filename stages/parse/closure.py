@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.annotations import type_from_annotation
-from ...runtime.collection import is_collection
-from ...runtime.connectivity import FieldOffset
-from ...runtime.dimension import Dimension
-from ...runtime.errors import FieldforgeError
-from ...runtime.types import SCALARS, CollectionType, OffsetType, ScalarType
+from ...runtime.language.annotations import type_from_annotation
+from ...runtime.language.collection import is_collection
+from ...runtime.language.connectivity import FieldOffset
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.types import SCALARS, CollectionType, OffsetType, ScalarType
+from ...runtime.process.errors import FieldforgeError
 from .free_names import builtin_name, definition_of, is_namespace, is_number
 from .meanings import (
     Axis,

@@ -8,9 +8,9 @@ from typing import Final
 
 import attrs
 
-from ...runtime.definition import Definition
-from ...runtime.errors import DSLError, FieldforgeError
-from ...runtime.types import SCALARS
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import SCALARS
+from ...runtime.process.errors import DSLError, FieldforgeError
 from ..artifacts import Spans
 from ..ir import codec, dataflow, syntax
 from .programs import read_calls

@@ -6,7 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
+from ...runtime.language.types import (
+    CollectionType,
+    DataType,
+    FieldType,
+    ScalarType,
+    TupleType,
+    leaves,
+)
 from ..ir import syntax
 from .expressions import understand
 from .meanings import Axis, describe

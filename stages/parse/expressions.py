@@ -9,23 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.errors import MissingAttributeError, UndefinedSymbolError
-from ...runtime.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
+from ...runtime.language.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
+from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
 from .arithmetic import binary, compare, unary
 from .calls import call
 from .closure import meaning_of
 from .free_names import member
-from .meanings import (
-    Meaning,
-    Namespace,
-    Number,
-    OffsetTag,
-    Pack,
-    Row,
-    Text,
-    describe,
-)
+from .meanings import Meaning, Namespace, Number, OffsetTag, Pack, Row, Text, describe
 from .promotion import BOOL
 from .scope import Scope
 from .shifts import local_element, offset_element

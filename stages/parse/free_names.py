@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.definition import Definition
-from ...runtime.types import SCALARS, ScalarType
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import SCALARS, ScalarType
 from ..ir.literal import spell
 
 TYPES: Final = {name: ScalarType(name) for name in SCALARS}

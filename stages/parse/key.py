@@ -11,11 +11,11 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from ...cache.fingerprint import components_key
-from ...runtime.annotations import FieldAlias, type_from_annotation
-from ...runtime.connectivity import FieldOffset
-from ...runtime.definition import Definition
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.structure import elements
+from ...runtime.language.annotations import FieldAlias, type_from_annotation
+from ...runtime.language.connectivity import FieldOffset
+from ...runtime.language.definition import Definition
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.structure import elements
 from .free_names import (
     builtin_name,
     callees_of,

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from ...runtime.definition import Definition
-from ...runtime.dimension import Dimension
-from ...runtime.types import CollectionType, OffsetType, ScalarType
+from ...runtime.language.definition import Definition
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.types import CollectionType, OffsetType, ScalarType
 from .promotion import RowType
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from ...runtime.errors import MissingAttributeError, UndefinedSymbolError
-from ...runtime.types import CollectionType, DataType, FieldType, TupleType, leaves
+from ...runtime.language.types import CollectionType, DataType, FieldType, TupleType, leaves
+from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
 from .scope import Scope
 from .unsupported import unsupported

@@ -5,8 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from ...runtime.errors import MissingArgumentError
-from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType, leaves
+from ...runtime.language.types import (
+    CollectionType,
+    DataType,
+    FieldType,
+    ScalarType,
+    TupleType,
+    leaves,
+)
+from ...runtime.process.errors import MissingArgumentError
 from ..ir import syntax
 from .calls import callee, operands
 from .domains import Domain, leaf_domains

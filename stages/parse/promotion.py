@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ...runtime.dimension import Dimension, promote_dims
-from ...runtime.errors import DomainError
-from ...runtime.types import (
+from ...runtime.language.dimension import Dimension, promote_dims
+from ...runtime.language.types import (
     FLOATS,
     INTEGERS,
     CollectionType,
@@ -17,6 +16,7 @@ from ...runtime.types import (
     ScalarType,
     TupleType,
 )
+from ...runtime.process.errors import DomainError
 
 Numeric: TypeAlias = ScalarType | FieldType
 RowType: TypeAlias = DataType | DomainType

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.types import CollectionType, FieldType, TupleType
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.types import CollectionType, FieldType, TupleType
 from ..ir import syntax
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import attrs
 
-from ...runtime.definition import Definition
-from ...runtime.dimension import Dimension, DimensionKind
-from ...runtime.errors import DSLTypeError, FieldforgeError
-from ...runtime.structure import leaves_of
-from ...runtime.types import (
+from ...runtime.language.definition import Definition
+from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.structure import leaves_of
+from ...runtime.language.types import (
     CollectionType,
     DataType,
     FieldType,
@@ -20,6 +19,7 @@ from ...runtime.types import (
     leaves,
     type_of_value,
 )
+from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ..ir import syntax
 from .free_names import number_text, number_value
 from .promotion import RowType, common_dims

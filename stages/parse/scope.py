@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.errors import DSLError, DSLTypeError
-from ...runtime.source import Span
-from ...runtime.types import CollectionType, DataType, DomainType, ScalarType, TupleType
+from ...runtime.language.types import CollectionType, DataType, DomainType, ScalarType, TupleType
+from ...runtime.process.errors import DSLError, DSLTypeError
+from ...runtime.process.source import Span
 from ..ir import syntax
 from .free_names import number_text, number_type
 from .meanings import Meaning, Number, Pack, Row, describe

@@ -8,10 +8,10 @@ from typing import Final
 import attrs
 import numpy as np
 
-from ...runtime.connectivity import shift
-from ...runtime.dimension import Dimension, DimensionKind, check_dims, in_canonical_order
-from ...runtime.errors import DomainError, OptionError
-from ...runtime.types import FieldType
+from ...runtime.language.connectivity import shift
+from ...runtime.language.dimension import Dimension, DimensionKind, check_dims, in_canonical_order
+from ...runtime.language.types import FieldType
+from ...runtime.process.errors import DomainError, OptionError
 from ..ir import syntax
 from .meanings import (
     Axis,

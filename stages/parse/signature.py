@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...runtime.annotations import type_from_annotation
-from ...runtime.definition import Definition
-from ...runtime.errors import (
+from ...runtime.language.annotations import type_from_annotation
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.process.errors import (
     FieldforgeError,
     InvalidAnnotationError,
     InvalidParameterAnnotationError,
     MissingParameterAnnotationError,
 )
-from ...runtime.types import CollectionType, DataType, FieldType, ScalarType, TupleType
 from ..ir import syntax
 from .scope import Scope, Variable
 from .source import Located

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.definition import Definition
-from ...runtime.errors import DSLError, UnsupportedPythonFeatureError
-from ...runtime.source import PYTHON_PARSER, SourceText, Span
+from ...runtime.language.definition import Definition
+from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
+from ...runtime.process.source import PYTHON_PARSER, SourceText, Span
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Generator, Iterable
 from typing import Any, TypeAlias
 
-from ...runtime.types import CollectionType, DataType, DomainType, TupleType
+from ...runtime.language.types import CollectionType, DataType, DomainType, TupleType
 from ..ir import syntax
 from .expressions import expect_condition, read, understand
 from .meanings import Row

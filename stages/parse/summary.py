@@ -7,7 +7,7 @@ from typing import Self
 
 import attrs
 
-from ...runtime.types import OperatorType
+from ...runtime.language.types import OperatorType
 from ..ir import codec
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
-from ...runtime.definition import Definition
-from ...runtime.types import OperatorType
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import OperatorType
 from ..artifacts import Parsed, Spans
 from ..ir import syntax
 from .definition import Tree, parse_definition

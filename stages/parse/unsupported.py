@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from ...runtime.errors import DSLError, UnsupportedPythonFeatureError
-from ...runtime.source import Span
+from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
+from ...runtime.process.source import Span
 
 _NO_LOOP: Final = "There are no loops; to walk along the vertical axis write a 'scan_operator'."
 _NO_ELEMENTS: Final = "Write the elements of a tuple one by one; there are no comprehensions."

@@ -36,8 +36,8 @@ def tree(tmp_path: Path) -> Path:
         "stages/ir/rewrite.py": "import fieldforge.cache.store\n",
         "stages/compile/__init__.py": "def run():\n    from ...runtime.plan import Plan\n",
         "runtime/__init__.py": "",
-        "runtime/types.py": "",
-        "runtime/plan.py": "",
+        "runtime/language/types.py": "",
+        "runtime/calls/plan.py": "",
         "runtime/native/call.hpp": "struct Call;\n",
         "runtime/notes.txt": "",
         "cache/__init__.py": "",
@@ -71,7 +71,7 @@ def test_a_module_reaches_what_it_imports_and_the_packages_around(tree):
     sources = read_sources(str(tree), None)
     assert reach(sources, ["stages.compile"]) == (
         "runtime/__init__.py",
-        "runtime/plan.py",
+        "runtime/calls/plan.py",
         "stages/__init__.py",
         "stages/compile/__init__.py",
     )
@@ -79,7 +79,7 @@ def test_a_module_reaches_what_it_imports_and_the_packages_around(tree):
         "cache/__init__.py",
         "cache/store.py",
         "runtime/__init__.py",
-        "runtime/types.py",
+        "runtime/language/types.py",
         "stages/__init__.py",
         "stages/ir/__init__.py",
         "stages/ir/rewrite.py",
@@ -103,19 +103,19 @@ def test_a_remembered_source_is_not_read_again(tree, memo, monkeypatch):
 
 
 def test_an_edit_of_equal_size_is_seen(tree, memo):
-    (tree / "runtime/plan.py").write_text("a = 1\n")
-    os.utime(tree / "runtime/plan.py", (1_000_000_000, 1_000_000_000))
+    (tree / "runtime/calls/plan.py").write_text("a = 1\n")
+    os.utime(tree / "runtime/calls/plan.py", (1_000_000_000, 1_000_000_000))
     before = read_sources(str(tree), memo)
-    (tree / "runtime/plan.py").write_text("a = 2\n")
+    (tree / "runtime/calls/plan.py").write_text("a = 2\n")
     after = read_sources(str(tree), memo)
-    assert before["runtime/plan.py"].digest != after["runtime/plan.py"].digest
+    assert before["runtime/calls/plan.py"].digest != after["runtime/calls/plan.py"].digest
 
 
 def test_a_file_that_may_still_change_under_its_time_stamp_is_not_remembered(tree, memo):
-    (tree / "runtime/plan.py").write_text("a = 1\n")
+    (tree / "runtime/calls/plan.py").write_text("a = 1\n")
     read_sources(str(tree), memo)
-    assert b"runtime/plan.py" not in Path(memo).read_bytes()
-    assert b"runtime/types.py" in Path(memo).read_bytes()
+    assert b"runtime/calls/plan.py" not in Path(memo).read_bytes()
+    assert b"runtime/language/types.py" in Path(memo).read_bytes()
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"fieldforge-sources-1 00\n{}", b"\xff" * 99])
@@ -177,8 +177,8 @@ from fieldforge.cache import code
 code._ROOT = {str(tree)!r}
 code._wheel_record = lambda: None
 time.sleep(0.02)
-os.utime({str(tree / "runtime/plan.py")!r})
-print(code.toolchain_digest(), code.toolchain_digest("runtime.types"))
+os.utime({str(tree / "runtime/calls/plan.py")!r})
+print(code.toolchain_digest(), code.toolchain_digest("runtime.language.types"))
 """
     run = functools.partial(subprocess.run, check=True, capture_output=True, text=True)
     first, second = (run([sys.executable, "-c", script]).stdout.split() for _ in range(2))

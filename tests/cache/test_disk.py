@@ -10,7 +10,7 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.fingerprint import components_key, sha256
-from fieldforge.runtime.errors import (
+from fieldforge.runtime.process.errors import (
     StoreError,
     StorePermissionError,
     StoreReadError,

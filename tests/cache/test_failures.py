@@ -14,7 +14,7 @@ from fieldforge.cache.layered import Layered
 from fieldforge.cache.memory import Memory
 from fieldforge.cache.once import build_once
 from fieldforge.cache.sealed import seal
-from fieldforge.runtime.errors import CompilationError
+from fieldforge.runtime.process.errors import CompilationError
 
 REFUSED = CompilationError(
     "The compiler failed.", command=("c++", "-O3"), exit_code=1, log="no\nno", hints=["Look."]

@@ -23,7 +23,7 @@ from fieldforge.cache.fingerprint import (
     rows_digest,
     sha256,
 )
-from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 
 
 class Colour(enum.Enum):
@@ -306,7 +306,7 @@ def test_a_set_does_not_show_its_order(elements):
 
 SCRIPT = """
 from fieldforge.cache.fingerprint import *
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.language.dimension import Dimension
 words = [f"w{i}" for i in range(50)]
 print(fingerprint((frozenset(words), {w: frozenset(words[:9]) for w in words}, Dimension("I"))))
 print(components_key({w: "x" for w in set(words)}))

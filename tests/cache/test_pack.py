@@ -17,10 +17,10 @@ from fieldforge.cache.disk import Disk
 from fieldforge.cache.layered import Layered
 from fieldforge.cache.memory import Memory
 from fieldforge.cache.pack import Pack, Recorder, read_outputs, unpack, write_pack
-from fieldforge.runtime.errors import StoreError, StorePermissionError
+from fieldforge.runtime.process.errors import StoreError, StorePermissionError
 from fieldforge.stages.compile.pins import Pin, add_pins, find_pin, parse_pins, read_pins
 from fieldforge.stages.target import Target, host_isa, runs_here
-from fieldforge.workflows.cli import main
+from fieldforge.workflows.commands.cli import main
 
 from ..faults.sample import is_there, keep, key
 
@@ -208,7 +208,7 @@ def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("packed")
-    script = "from fieldforge.workflows.cli import main; main()"
+    script = "from fieldforge.workflows.commands.cli import main; main()"
     command = [sys.executable, "-c", script, "cache", "pack",
                "fieldforge.examples.diffusion:diffuse", "-o", str(folder / "d.ffpack")]  # fmt: skip
     key_file = folder / "key"
@@ -248,7 +248,7 @@ def test_a_node_without_a_compiler_starts_from_a_signed_pack_of_anybody(packed, 
 
 @pytest.mark.needs_compiler
 def test_a_pack_that_is_unpacked_starts_programs_without_it(packed, tmp_path, monkeypatch):
-    from fieldforge.runtime import settings
+    from fieldforge.runtime.process import settings
 
     monkeypatch.setenv("FIELDFORGE_CACHE_DIR", str(tmp_path / "cache"))
     before = settings.current()

@@ -18,8 +18,8 @@ from fieldforge.cache.files import read_file
 from fieldforge.cache.opening import open_layer, open_store, read_secret
 from fieldforge.cache.record import parse_record
 from fieldforge.cache.sealed import seal, unseal
-from fieldforge.runtime.errors import StoreError, StorePermissionError
-from fieldforge.runtime.settings import Settings
+from fieldforge.runtime.process.errors import StoreError, StorePermissionError
+from fieldforge.runtime.process.settings import Settings
 
 from ..faults.sample import is_there, keep, key
 

@@ -15,8 +15,8 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, where
 from fieldforge.examples.diffusion import HALO, I, J, K, diffuse
 from fieldforge.examples.terrain import Region, hills
-from fieldforge.stages.codegen.sdfg_settings import DaceNotFoundError, dace_version
-from fieldforge.workflows.graph import Workflow
+from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+from fieldforge.workflows.graph.graph import Workflow
 
 try:
     dace_version()
@@ -38,7 +38,7 @@ Singles = ff.Field[ff.Dims[I, J, K], float32]
 MAKE_BACKEND = """
 import attrs
 import fieldforge as ff
-from fieldforge.stages.codegen.sdfg import CodegenDace
+from fieldforge.stages.codegen.dace.stage import CodegenDace
 dace_cpu = attrs.evolve(
     ff.cpu, name="dace_cpu", made=ff.cpu.workflow.replace(codegen=CodegenDace())
 )

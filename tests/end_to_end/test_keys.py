@@ -19,14 +19,14 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime.settings import COMPILER_VARIABLES, Settings
+from fieldforge.runtime.process.settings import COMPILER_VARIABLES, Settings
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.base import Stage
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.parse.key import forget
 from fieldforge.stages.target import Target
-from fieldforge.workflows.deep import find_shortcut
-from fieldforge.workflows.handle import given
+from fieldforge.workflows.engine.deep import find_shortcut
+from fieldforge.workflows.engine.handle import given
 
 TEXT = """
 from dataclasses import dataclass
@@ -346,7 +346,7 @@ def test_a_stage_that_is_inserted_its_options_and_its_version_are_in_the_key(mac
 
 
 def test_settings_that_say_where_or_how_many_are_not_in_the_key(machine, tmp_path, monkeypatch):
-    from fieldforge.runtime import settings
+    from fieldforge.runtime.process import settings
 
     before = machine.key(backend=ff.recipes.cpu(cxx=str(machine.cxx)))
     changed = Settings(

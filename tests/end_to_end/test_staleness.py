@@ -17,12 +17,12 @@ import pytest
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime.settings import current
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.parse.key import forget
-from fieldforge.workflows.engine import Engine
-from fieldforge.workflows.graph import Workflow
+from fieldforge.workflows.engine.engine import Engine
+from fieldforge.workflows.graph.graph import Workflow
 
 from .test_keys import Machine
 
@@ -281,7 +281,7 @@ def test_a_header_that_is_put_in_front_of_another_compiles_again(build, headers)
 
 @pytest.mark.needs_compiler
 def test_a_header_that_goes_away_is_looked_for(build, headers):
-    from fieldforge.runtime.errors import CompilationError
+    from fieldforge.runtime.process.errors import CompilationError
 
     _, second, stage = headers
     assert build.ran(stage, GENERATED)

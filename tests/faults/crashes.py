@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
-from fieldforge.runtime.errors import CompilationError
+from fieldforge.runtime.process.errors import CompilationError
 
 from .injector import CRASHED, Deed, Injector, crash_after, crash_before
 from .report import Report, tell

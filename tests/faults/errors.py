@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fieldforge.cache.disk import Disk
-from fieldforge.runtime.settings import Settings
+from fieldforge.runtime.process.settings import Settings
 
 from .injector import CAUSES, Injector, fail
 from .program import compiled_once, fresh_program, is_right, runs_right, use

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import fieldforge as ff
-from fieldforge.runtime.settings import Settings
+from fieldforge.runtime.process.settings import Settings
 
 from .program import compiled_once, fresh_program, is_right, runs_right, use
 from .report import Report, tell

@@ -13,7 +13,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.opening import open_store
-from fieldforge.runtime.settings import Settings, set_current
+from fieldforge.runtime.process.settings import Settings, set_current
 from fieldforge.stages.compile import command, toolchain
 
 I, J = ff.Dimension("I"), ff.Dimension("J")

@@ -16,17 +16,17 @@ from typing import Any, Final
 import attrs
 
 from fieldforge.runtime import _core
-from fieldforge.runtime.compiled import reject
-from fieldforge.runtime.plan import ENTRY, Plan
-from fieldforge.runtime.settings import current
+from fieldforge.runtime.calls.plan import ENTRY, Plan
+from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.stage import FLAGS, WRAPPED, Codegen
+from fieldforge.stages.codegen.cpp.stage import FLAGS, WRAPPED, Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import Target
-from fieldforge.workflows.building import parsed
+from fieldforge.workflows.engine.building import parsed
 
 from .grids import header
 

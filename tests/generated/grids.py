@@ -22,7 +22,7 @@ import numpy as np
 from fieldforge import *
 from fieldforge.experimental import as_offset, concat_where
 import fieldforge as ff
-from fieldforge.runtime.field import make
+from fieldforge.runtime.fields.field import make
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)

@@ -14,16 +14,16 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime import checking
-from fieldforge.runtime.compiled import NotFiniteError
-from fieldforge.runtime.domain import Domain
-from fieldforge.runtime.errors import CheckError
-from fieldforge.runtime.field import make
+from fieldforge.runtime.calls.refusals import NotFiniteError
+from fieldforge.runtime.embedded import invalid_values as checking
+from fieldforge.runtime.fields.field import make
+from fieldforge.runtime.language.domain import Domain
+from fieldforge.runtime.process.errors import CheckError
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.decorate.interpret import Interpret
+from fieldforge.stages.interpret.stage import Interpret
 from fieldforge.stages.target import Target
-from fieldforge.workflows.known_domains import ranges_of
-from fieldforge.workflows.variants import variant_of
+from fieldforge.workflows.entries.known_domains import ranges_of
+from fieldforge.workflows.entries.variants import variant_of
 
 from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
 from .case import Case, FieldSpec

@@ -10,7 +10,7 @@ import pytest
 
 from fieldforge import config
 from fieldforge.errors import OptionError
-from fieldforge.runtime.settings import Settings, current, set_current
+from fieldforge.runtime.process.settings import Settings, current, set_current
 
 
 @pytest.fixture(autouse=True)

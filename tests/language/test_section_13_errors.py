@@ -13,7 +13,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import errors, experimental, float64
-from fieldforge.runtime.source import Span
+from fieldforge.runtime.process.source import Span
 
 from . import support
 from .support import (

@@ -127,7 +127,7 @@ def test_14_names_of_one_thing_are_one_thing():
     from fieldforge.embedded.nd_array_field import NdArrayField
     from fieldforge.ffront.decorator import Program
     from fieldforge.ffront.fbuiltins import FieldOffset, int32
-    from fieldforge.runtime.neighbour_table import Connectivity
+    from fieldforge.runtime.fields.neighbour_table import Connectivity
     from fieldforge.typing import Program as TypedProgram
 
     assert NdArrayField is ff.Field

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.structure import elements
-from fieldforge.runtime.types import FieldType, ScalarType, leaves
+from fieldforge.runtime.language.structure import elements
+from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import dataflow, syntax
-from fieldforge.workflows.building import parsed
+from fieldforge.workflows.engine.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
 

@@ -19,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.annotations import type_from_annotation
-from fieldforge.runtime.types import FieldType
+from fieldforge.runtime.language.annotations import type_from_annotation
+from fieldforge.runtime.language.types import FieldType
 
 from .comparing import COMPILED
 

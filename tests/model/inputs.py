@@ -10,16 +10,10 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.types import (
-    CollectionType,
-    FieldType,
-    ScalarType,
-    TupleType,
-    Type,
-)
+from fieldforge.runtime.language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
-from fieldforge.workflows.building import parsed
+from fieldforge.workflows.engine.building import parsed
 
 LEVELS: Final = 12
 MARGIN: Final = 8  # how far below and above its levels a program may read

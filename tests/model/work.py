@@ -34,7 +34,7 @@ def main() -> None:
 def _outcome(
     entry: Any, tables: Any, mesh: dict[str, int], seeds: list[int], name: str
 ) -> tuple[str, str]:
-    from fieldforge.runtime.errors import DomainError
+    from fieldforge.runtime.process.errors import DomainError
 
     from .comparing import COMPILED, differences, refusal
 

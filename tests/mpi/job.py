@@ -17,9 +17,9 @@ from typing import Any
 
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
-from fieldforge.workflows.collective import collective
-from fieldforge.workflows.events import Finished
-from fieldforge.workflows.orders import orders_of
+from fieldforge.workflows.batches.collective import collective
+from fieldforge.workflows.batches.orders import orders_of
+from fieldforge.workflows.engine.events import Finished
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 Plane = ff.Field[ff.Dims[I, J], ff.float64]

@@ -7,7 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.runtime.errors import ArgumentError, DomainError, DSLTypeError
+from fieldforge.runtime.process.errors import ArgumentError, DomainError, DSLTypeError
 
 from .executions import agree
 

@@ -5,7 +5,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.runtime.field import make
+from fieldforge.runtime.fields.field import make
 
 from .executions import agree
 

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Library, Program
-from fieldforge.runtime.compiled import ProgramFailedError, reject
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.errors import ArgumentError, DomainError, OverlapError
-from fieldforge.runtime.plan import Access, Argument, Box, Plan, Word
+from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
+from fieldforge.runtime.calls.refusals import ProgramFailedError, reject
+from fieldforge.runtime.language.dimension import Dimension
+from fieldforge.runtime.process.errors import ArgumentError, DomainError, OverlapError
 
 I, J, K, L, M = (Dimension(name) for name in "IJKLM")
 

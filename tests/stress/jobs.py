@@ -12,8 +12,8 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
-from fieldforge.runtime.field import make
-from fieldforge.workflows.bound_program import BoundProgram
+from fieldforge.runtime.fields.field import make
+from fieldforge.workflows.entries.bound_program import BoundProgram
 
 I, K = ff.Dimension("I"), ff.Dimension("K", ff.DimensionKind.VERTICAL)
 V, E = ff.Dimension("V"), ff.Dimension("E")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fieldforge.cache.disk import Disk
-from fieldforge.workflows.engine import Engine
-from fieldforge.workflows.events import Collector
-from fieldforge.workflows.session import using
+from fieldforge.workflows.engine.engine import Engine
+from fieldforge.workflows.engine.events import Collector
+from fieldforge.workflows.engine.session import using
 
 from .stand_ins import RUNS
 

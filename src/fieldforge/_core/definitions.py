@@ -7,11 +7,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..runtime import device as _device
-from ..runtime.constructors import as_dtype as dtype
-from ..runtime.device import Device, DeviceType
-from ..runtime.dimension import Dimension
-from ..runtime.dtype import DType
+from ..runtime.fields import device as _device
+from ..runtime.fields.constructors import as_dtype as dtype
+from ..runtime.fields.device import Device, DeviceType
+from ..runtime.language.dimension import Dimension
+from ..runtime.language.dtype import DType
 
 Scalar: TypeAlias = bool | int | float | np.bool_ | np.integer[Any] | np.floating[Any]
 SCALAR_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)

@@ -1,5 +1,5 @@
 """What `gt4py.next.embedded.nd_array_field` offers: the class of every field with memory."""
 
-from ..runtime.field import Field as NdArrayField
+from ..runtime.fields.field import Field as NdArrayField
 
 __all__ = ["NdArrayField"]

@@ -3,10 +3,10 @@
 import sys
 
 from ..forwarding import Elsewhere, ForwardingModule
-from ..workflows import decorators
-from ..workflows.decorators import field_operator, program, scan_operator
-from ..workflows.field_operator import FieldOperator
-from ..workflows.program import Program
+from ..workflows.entries import decorators
+from ..workflows.entries.decorators import field_operator, program, scan_operator
+from ..workflows.entries.field_operator import FieldOperator
+from ..workflows.entries.program import Program
 
 __all__ = ["FieldOperator", "Program", "field_operator", "program", "scan_operator"]
 

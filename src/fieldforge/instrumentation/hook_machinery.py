@@ -1,6 +1,6 @@
 """What `gt4py.next.instrumentation.hook_machinery` offers: the two kinds of hooks."""
 
-from ..runtime.hooks import ContextHook, EventHook
+from ..runtime.process.hooks import ContextHook, EventHook
 
 __all__ = ["ContextHook", "EventHook", "context_hook", "event_hook"]
 

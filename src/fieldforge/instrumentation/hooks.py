@@ -1,6 +1,6 @@
 """What `gt4py.next.instrumentation.hooks` offers: the places that callbacks register for."""
 
-from ..runtime.hooks import (
+from ..runtime.process.hooks import (
     compile_variant_hook,
     compiled_program_call_context,
     embedded_program_call_context,

@@ -1,6 +1,6 @@
 """What `gt4py.next.instrumentation.metrics` offers: levels, sources, collectors, output."""
 
-from ..runtime.metrics import (
+from ..runtime.process.metrics import (
     ALL,
     DISABLED,
     INFO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ..runtime.types import (
+from ..runtime.language.types import (
     CollectionType,
     DataType,
     DomainType,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..runtime.annotations import type_from_annotation
-from ..runtime.constructors import as_dtype
-from ..runtime.dtype import DType
-from ..runtime.types import DataType, ScalarType, type_of_value
+from ..runtime.fields.constructors import as_dtype
+from ..runtime.language.annotations import type_from_annotation
+from ..runtime.language.dtype import DType
+from ..runtime.language.types import DataType, ScalarType, type_of_value
 from .type_specifications import ScalarKind
 
 __all__ = ["as_dtype", "from_dtype", "from_type_hint", "from_value", "get_scalar_kind"]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import fieldforge as ff
 from fieldforge.examples.demo.command import demo
 from fieldforge.examples.terrain import hills
-from fieldforge.runtime import settings
+from fieldforge.runtime.process import settings
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.plan import Code, Word
+from fieldforge.runtime.calls.plan import Code, Word
+from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Bound, Interface
 from fieldforge.stages.bind.codes import Symbols, code_of
 from fieldforge.stages.bind.stage import Bind

@@ -11,15 +11,15 @@ import attrs
 import numpy as np
 
 from fieldforge.runtime._core import FieldView, Program
-from fieldforge.runtime.compiled import reject
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.domain import Domain
-from fieldforge.runtime.loader import load_library
-from fieldforge.runtime.neighbour_table import Connectivity
-from fieldforge.runtime.settings import current
+from fieldforge.runtime.calls.loader import load_library
+from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.fields.neighbour_table import Connectivity
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import Domain
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.bind.plans import plan_of
-from fieldforge.stages.codegen.stage import Codegen
+from fieldforge.stages.codegen.cpp.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import Ranges

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fieldforge.runtime import operations
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.language import operations
+from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.ir import bounds, dataflow
 from fieldforge.stages.ir.bounds import Const, DomainSymbol, ScalarSymbol, TableBound
 from fieldforge.stages.ir.literal import number

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.plan import ENTRY, Code
-from fieldforge.runtime.settings import current
+from fieldforge.runtime.calls.plan import ENTRY, Code
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.bind.plans import plan_of
-from fieldforge.stages.codegen.stage import Codegen
+from fieldforge.stages.codegen.cpp.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, Ranges

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldforge.runtime.errors import DomainError
+from fieldforge.runtime.process.errors import DomainError
 from fieldforge.stages.ir.bounds import Bound, Const, DomainSymbol, ScalarSymbol, add
 from fieldforge.stages.ir.dataflow import Side
 from fieldforge.stages.lower.graph import Graph

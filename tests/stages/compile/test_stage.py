@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fieldforge.runtime.errors import CompilationError, CompilerNotFoundError
-from fieldforge.runtime.settings import current
+from fieldforge.runtime.process.errors import CompilationError, CompilerNotFoundError
+from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Compiled, Generated
 from fieldforge.stages.compile.stage import Compile
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fieldforge.cache.sealed import seal
-from fieldforge.runtime.errors import CompilerNotFoundError
+from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.stages.compile import toolchain
 from fieldforge.stages.compile.toolchain import MEMORY, find_compiler
 

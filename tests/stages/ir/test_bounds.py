@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.ir import bounds
 from fieldforge.stages.ir.bounds import Apply, Const, DomainSymbol, Range, ScalarSymbol
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.types import CollectionType, FieldType, ScalarType, TupleType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.types import CollectionType, FieldType, ScalarType, TupleType
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.codec import decode, encode
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.types import SCALARS
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.types import SCALARS
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir import bounds, dataflow
 from fieldforge.stages.ir.bounds import Const, DomainSymbol, Range, ScalarSymbol

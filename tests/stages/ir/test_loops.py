@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from fieldforge.runtime.dimension import Dimension
+from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.ir.loops import (
     Buffer,

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind, flip_staggered
-from fieldforge.runtime.types import DomainType, FieldType, OffsetType, ScalarType, TupleType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind, flip_staggered
+from fieldforge.runtime.language.types import (
+    DomainType,
+    FieldType,
+    OffsetType,
+    ScalarType,
+    TupleType,
+)
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.syntax_text import show
 

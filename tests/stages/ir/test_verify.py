@@ -5,8 +5,8 @@ import re
 import attrs
 import pytest
 
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.errors import WorkflowError
+from fieldforge.runtime.language.dimension import Dimension
+from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow import Input, Literal, Map, Scalar, Shift, Statement
 from fieldforge.stages.ir.dataflow_text import parse

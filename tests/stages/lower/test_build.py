@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.errors import DSLError, OptionError
-from fieldforge.runtime.types import FieldType
+from fieldforge.runtime.language.types import FieldType
+from fieldforge.runtime.process.errors import DSLError, OptionError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.dataflow import Scan

@@ -7,7 +7,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.runtime.operations import apply
+from fieldforge.runtime.language.operations import apply
 from fieldforge.stages.ir.dataflow_text import show
 from fieldforge.stages.lower.contract import contract
 from fieldforge.stages.lower.graph import Graph

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldforge.runtime import operations
+from fieldforge.runtime.language import operations
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow import (
     OPERATIONS,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.errors import DSLError
+from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.infer_boxes import infer_boxes

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.errors import WorkflowError
+from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.graph import Graph

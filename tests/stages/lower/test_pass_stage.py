@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from fieldforge.runtime.errors import OptionError, WorkflowError
+from fieldforge.runtime.process.errors import OptionError, WorkflowError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.pass_stage import PassStage

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.errors import DSLError
+from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.spans import Spans
 

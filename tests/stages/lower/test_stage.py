@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from fieldforge.runtime.errors import OptionError, WorkflowError
+from fieldforge.runtime.process.errors import OptionError, WorkflowError
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.lower.passes import PASSES, lower

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.errors import DSLError, MissingOffsetError
-from fieldforge.runtime.types import FieldType, OffsetType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.types import FieldType, OffsetType
+from fieldforge.runtime.process.errors import DSLError, MissingOffsetError
 from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.dataflow import Table
 from fieldforge.stages.lower.tables import Tables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.types import FieldType, ScalarType, TupleType, Type
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType, Type
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
 

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.runtime.builtins import where
-from fieldforge.runtime.capture import capture
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.field import Field
+from fieldforge.runtime.embedded.builtins import where
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.capture import capture
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.parse.stage import Parse
 from fieldforge.stages.parse.trees import parse_all
 

@@ -12,9 +12,9 @@ import types
 import attrs
 import pytest
 
-from fieldforge.runtime.connectivity import FieldOffset
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.errors import (
+from fieldforge.runtime.language.connectivity import FieldOffset
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.errors import (
     DSLError,
     DSLTypeError,
     InvalidAnnotationError,

@@ -14,11 +14,11 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.runtime.connectivity import FieldOffset
-from fieldforge.runtime.definition import ScanOptions
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.errors import DSLError
-from fieldforge.runtime.field import Field
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.connectivity import FieldOffset
+from fieldforge.runtime.language.definition import ScanOptions
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")

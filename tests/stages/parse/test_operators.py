@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from fieldforge.runtime.connectivity import FieldOffset
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.field import Field
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.connectivity import FieldOffset
+from fieldforge.runtime.language.dimension import Dimension
 
 I = Dimension("I")
 HEADER = "def f(x: F, y: FJ, s: F32, m: N, b: B, n: int32, c: bool, t: tuple[F, float]):\n"

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from fieldforge.runtime.dimension import Dimension
-from fieldforge.runtime.errors import (
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.dimension import Dimension
+from fieldforge.runtime.process.errors import (
     DSLError,
     MissingArgumentError,
     MissingAttributeError,
     UndefinedSymbolError,
     UnsupportedPythonFeatureError,
 )
-from fieldforge.runtime.field import Field
 
 I = Dimension("I")
 HEADER = (

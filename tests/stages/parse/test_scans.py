@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from fieldforge.runtime.definition import ScanOptions
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.errors import DSLTypeError
+from fieldforge.runtime.language.definition import ScanOptions
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.parse.stage import Parse
 

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 import pytest
 
-from fieldforge.runtime.connectivity import FieldOffset
-from fieldforge.runtime.dimension import Dimension, DimensionKind
-from fieldforge.runtime.field import Field
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.connectivity import FieldOffset
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.stages.artifacts import Parsed, Spans
 from fieldforge.stages.parse.key import forget
 from fieldforge.stages.parse.stage import Check, Parse

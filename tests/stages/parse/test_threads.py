@@ -6,7 +6,7 @@ import ast
 import inspect
 
 from fieldforge.cache.functions import describe
-from fieldforge.runtime.source import PYTHON_PARSER
+from fieldforge.runtime.process.source import PYTHON_PARSER
 from fieldforge.stages.parse.trees import parse_all
 
 

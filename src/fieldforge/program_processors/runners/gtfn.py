@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...workflows import recipes
-from ...workflows.backend import Backend
-from ...workflows.backends import cpu
+from ...workflows.backends import recipes
+from ...workflows.backends.backend import Backend
+from ...workflows.backends.ready_made import cpu
 from .recipe import refuse_gpu, renamed
 
 __all__ = ["GTFNBackendFactory", "run_gtfn", "run_gtfn_cached", "run_gtfn_imperative"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from ...runtime.errors import OptionError
-from ...workflows.backend import Backend
+from ...runtime.process.errors import OptionError
+from ...workflows.backends.backend import Backend
 
 
 def refuse_gpu(gpu: bool) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....workflows import recipes
-from ....workflows.backend import Backend
-from ....workflows.backends import dace_cpu
+from ....workflows.backends import recipes
+from ....workflows.backends.backend import Backend
+from ....workflows.backends.ready_made import dace_cpu
 from ..recipe import refuse_gpu, renamed
 
 __all__ = ["make_dace_backend", "run_dace_cpu", "run_dace_cpu_cached", "run_dace_cpu_noopt"]

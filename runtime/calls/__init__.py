@@ -1,0 +1,1 @@
+"""Calls of compiled code: argument plans, loading, limits, and why a call was refused."""

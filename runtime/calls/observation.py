@@ -1,0 +1,130 @@
+"""Calls that somebody watches: hooks go around them and metrics are taken of them.
+
+Entry points ask `active()` and call as usual where it is false; where it is true they go through
+`program_call` and, inside it, `embedded_call` or `compiled_call`. What cannot even ask, such as
+the native call path, subscribes to changes of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final
+
+from .. import _core
+from ..process import hooks, metrics, settings
+
+_total = metrics.make_collector(metrics.MINIMAL, "total")
+_compute = metrics.make_collector(metrics.PERFORMANCE, "compute")
+# Native entries are timed inside the core: generated code alone, without the checks of the call.
+_inside = metrics.make_collector(
+    metrics.PERFORMANCE, "compute", collect_enter_counter=_core.kernel_seconds
+)
+
+_active: list[bool] = []
+_listeners: Final[list[Callable[[bool], None]]] = []
+
+
+def active() -> bool:
+    """Say whether calls are watched: a hook around calls is used, or metrics are collected."""
+    if not _active:
+        _changed()
+    return _active[0]
+
+
+def subscribe(listener: Callable[[bool], None]) -> None:
+    """Call `listener` with the answer of `active` whenever that changes."""
+    _listeners.append(listener)
+
+
+@contextmanager
+def program_call(
+    program: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    offset_provider: Mapping[str, Any] | None,
+    enable_jit: bool | None = None,
+) -> Iterator[None]:
+    """Go around one whole call from Python."""
+    token = metrics.begin_call()
+    try:
+        around = hooks.program_call_context(program, args, offset_provider, enable_jit, kwargs)
+        with around, _timed(_total):
+            yield
+    finally:
+        metrics.end_call(token)
+
+
+@contextmanager
+def embedded_call(
+    program: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    offset_provider: Mapping[str, Any] | None,
+) -> Iterator[None]:
+    """Go around the embedded execution of a call."""
+    if metrics.is_any_level_enabled():
+        metrics.set_current_source_key(f"{program.__name__}<'embedded'>")
+    with hooks.embedded_program_call_context(program, args, offset_provider, kwargs):
+        yield
+
+
+@contextmanager
+def compiled_call(
+    compiled: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    offset_provider: Mapping[str, Any] | None,
+    root: tuple[str, str],
+    variant: Any,
+    pool: int = 0,
+) -> Iterator[None]:
+    """Go around the code of one variant; `root` is the name and the backend's name.
+
+    `pool` tells programs of one name apart.
+    """
+    if metrics.is_any_level_enabled():
+        source = metrics.set_current_source_key(source_key(root, variant, pool))
+        source.metadata.setdefault("name", root[0])
+        source.metadata.setdefault("backend", root[1])
+        source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))
+    around = hooks.compiled_program_call_context(
+        compiled, args, kwargs, offset_provider, root, variant
+    )
+    with around, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
+        yield
+
+
+def source_key(root: tuple[str, str], variant: Any, pool: int = 0) -> str:
+    """Return the key of a variant in `metrics.sources`.
+
+    >>> source_key(("smooth", "cpu"), "unit stride of u: I", 2)
+    "smooth<'cpu', 2>[46450a35]"
+    """
+    import zlib
+
+    text = getattr(variant, "text", None)
+    digest = zlib.crc32((str(variant) if text is None else text).encode())
+    return f"{root[0]}<'{root[1]}', {pool}>[{digest:08x}]"
+
+
+def _timed(make: Callable[[], metrics.Collector]) -> Any:
+    """Return a collector where a source for its sample will be known, else nothing."""
+    return make() if metrics.is_any_level_enabled() else nullcontext()
+
+
+def _is_watched() -> bool:
+    return metrics.is_any_level_enabled() or any(hooks.CALL_HOOKS)
+
+
+def _changed() -> None:
+    _core.set_timed(metrics.is_level_enabled(metrics.PERFORMANCE))
+    before = _active[0] if _active else False
+    _active[:] = [_is_watched()]
+    if _active[0] is not before:
+        for listener in tuple(_listeners):
+            listener(_active[0])
+
+
+hooks.on_change(_changed)
+settings.on_change(_changed)

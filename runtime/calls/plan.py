@@ -1,0 +1,228 @@
+"""The argument plan: how one call's arguments become the words of the C entry point, as data.
+
+`bind` writes a `Plan`, the native core executes it. The entry point of every
+backend has one signature (ABI version 1):
+
+    int32_t fieldforge_entry_v1(const void* const* ptrs, const int64_t* ints,
+                                const void* scalars, void* arena, void* stream);
+
+* `ptrs[i]` is the address of index 0 in *domain coordinates* of field argument i
+  (the address of the first element minus the sum of start * stride), so that generated code
+  indexes with absolute domain indices;
+* `ints[i]` is the value of `Plan.ints[i]`: a stride in elements, a bound, a size;
+* `scalars` points to 8-byte slots, one for each scalar argument in order, holding the
+  value in its own dtype at the beginning of the slot (bool as one byte 0 or 1);
+* `arena` is workspace of `Plan.workspace` bytes, 64-byte aligned, null if that is 0.
+
+The result is 0, or a positive code that the backend documents: a checked program of backend 'cpu'
+returns 1 + i where it wrote a number that is not finite to field argument i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+import attrs
+
+from ..language.dimension import Dimension
+
+ABI_VERSION: Final = 1
+ENTRY: Final = "fieldforge_entry_v1"
+
+Opcode: TypeAlias = Literal[
+    "const",  # push `value`
+    "stride",  # push the stride in elements of argument `argument` along its axis `axis`
+    "start",  # push the first index of argument `argument` along its axis `axis`
+    "stop",  # push one past the last index of argument `argument` along its axis `axis`
+    "scalar",  # push the integer scalar argument `argument`
+    "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
+    # the smallest valid entry, or one more than the largest; 0 where no entry is valid
+    "int",  # push `Plan.ints[value]`, which stands earlier
+    "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
+    "floordiv", "mod",  # Python semantics; division by zero gives 0
+]  # fmt: skip
+
+
+@attrs.frozen
+class Word:
+    """One instruction of an integer program in postfix order."""
+
+    op: Opcode
+    value: int = 0
+    argument: int = 0
+    axis: int = 0
+
+
+Code: TypeAlias = tuple[Word, ...]
+
+
+@attrs.frozen
+class Argument:
+    """One leaf of the parameters: a field or a scalar, or a table of the offset provider.
+
+    `path` is the index of the parameter followed by the element indices inside
+    nested tuples. `dims` and `unit` are for fields: `unit` names the axis whose
+    stride must be one element for this plan to fit (-1: none is required).
+    `written` and `read` say what the program does with a field. A table has no
+    path: it is found in the offset provider by its name, and is int32 over (target, local)
+    with the local extent `width`; -1 may occur in it only if `skip`. Its address follows those of
+    the fields in `ptrs`; it is never written.
+    """
+
+    name: str
+    path: tuple[int, ...]
+    kind: Literal["field", "scalar", "table"]
+    dtype: str
+    dims: tuple[Dimension, ...] = ()
+    unit: int = -1
+    read: bool = False
+    written: bool = False
+    width: int = 0
+    skip: bool = False
+
+
+@attrs.frozen
+class Box:
+    """A range of indices for each axis of one field argument, `stop` exclusive."""
+
+    argument: int
+    start: tuple[Code, ...]
+    stop: tuple[Code, ...]
+
+
+@attrs.frozen
+class Access:
+    """One statement: the boxes that it writes, and those it then reads.
+
+    Where any written box is empty nothing of it is read. Every box must lie
+    inside its argument. `pointwise` are the pairs (written, read) of arguments
+    that may be one and the same memory (same address, strides and starts);
+    any other overlap of a written and a read argument needs a snapshot. An access that
+    `continues` belongs to the statement of the one before: it is to read what was there
+    before either of them wrote.
+    """
+
+    writes: tuple[Box, ...]
+    reads: tuple[Box, ...]
+    pointwise: tuple[tuple[int, int], ...] = ()
+    continues: bool = False
+
+
+@attrs.frozen
+class Plan:
+    """Everything the native core needs to call one compiled variant of a program.
+
+    `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
+    to fit, `ranges` are those that must be (argument, axis, start, stop).
+    """
+
+    program: str
+    parameters: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    ints: tuple[Code, ...]
+    accesses: tuple[Access, ...]
+    workspace: Code = (Word("const"),)
+    backend: str = "cpu"
+    alike: tuple[tuple[int, int, int, int], ...] = ()
+    ranges: tuple[tuple[int, int, int, int], ...] = ()
+    abi: int = ABI_VERSION
+
+
+_INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+
+
+def show_plan(plan: Plan) -> str:
+    """Return the plan for a person, one argument, integer and box a line.
+
+    >>> field = Argument("a", (0,), "field", "float64", (Dimension("I"),), written=True)
+    >>> last = (Word("stop"), Word("const", 1), Word("sub"))
+    >>> box = Box(0, ((Word("start"),),), (last,))
+    >>> print(show_plan(Plan("p", ("a",), (field,), (last,), (Access((box,), ()),))))
+    program p(a): backend cpu, ABI 1
+    argument 0   a = Field[[I], float64], written
+    int 0        stop(a, I) - 1
+    statement 0
+      writes     a[start(a, I):stop(a, I) - 1]
+    workspace    0 bytes
+    """
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    names = ", ".join(plan.parameters)
+    yield f"program {plan.program}({names}): backend {plan.backend}, ABI {plan.abi}"
+    for index, argument in enumerate(plan.arguments):
+        yield f"{f'argument {index}':<12} {_shown_argument(argument)}"
+    for index, code in enumerate(plan.ints):
+        yield f"{f'int {index}':<12} {_shown(code, plan)}"
+    for index, access in enumerate(plan.accesses):
+        yield f"statement {index}{', a further part' * access.continues}"
+        yield from (f"  writes     {_shown_box(box, plan)}" for box in access.writes)
+        yield from (f"  reads      {_shown_box(box, plan)}" for box in access.reads)
+        for pair in access.pointwise:
+            written, read = (plan.arguments[index].name for index in pair)
+            yield f"  pointwise  {written} may be {read}"
+    for first, axis, second, _ in plan.alike:
+        one, two = plan.arguments[first], plan.arguments[second]
+        along = one.dims[axis].value
+        yield f"{'fits where':<12} {one.name} and {two.name} have one range along {along}"
+    for place, axis, start, stop in plan.ranges:
+        argument = plan.arguments[place]
+        along = argument.dims[axis].value
+        yield f"{'fits where':<12} {argument.name} has the range {start}:{stop} along {along}"
+    yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
+
+
+def _shown_argument(argument: Argument) -> str:
+    dims = ", ".join(dim.value for dim in argument.dims)
+    if argument.kind == "table":
+        missing = ", some missing" if argument.skip else ""
+        return f"{argument.name} = table over ({dims}), {argument.width} neighbours{missing}"
+    path = "".join(f"[{index}]" for index in argument.path[1:])
+    place = f" at parameter {argument.path[0]}{path}" if path else ""
+    if argument.kind == "scalar":
+        return f"{argument.name} = {argument.dtype}{place}"
+    facts = [f"{argument.name} = Field[[{dims}], {argument.dtype}]{place}"]
+    facts += ["read"] * argument.read + ["written"] * argument.written
+    if argument.unit >= 0:
+        facts.append(f"unit stride along {argument.dims[argument.unit].value}")
+    return ", ".join(facts)
+
+
+def _shown_box(box: Box, plan: Plan) -> str:
+    ranges = zip(box.start, box.stop, strict=True)
+    inner = ", ".join(f"{_shown(first, plan)}:{_shown(last, plan)}" for first, last in ranges)
+    return f"{plan.arguments[box.argument].name}[{inner}]"
+
+
+def _shown(code: Code, plan: Plan) -> str:
+    """Write postfix as infix, with brackets around every operand that is an operation."""
+    stack: list[tuple[str, bool]] = []
+    for word in code:
+        if word.op in ("lowest", "beyond"):
+            (stop, _), (start, _) = stack.pop(), stack.pop()
+            rows = f"{plan.arguments[word.argument].name}, {start}, {stop}"
+            stack.append((f"{word.op}({rows})", False))
+        elif word.op in ("add", "sub", "mul", "min", "max", "floordiv", "mod"):
+            (right, right_apart), (left, left_apart) = stack.pop(), stack.pop()
+            if sign := _INFIX.get(word.op):
+                left = f"({left})" if left_apart else left
+                right = f"({right})" if right_apart else right
+                stack.append((f"{left} {sign} {right}", True))
+            else:
+                stack.append((f"{word.op}({left}, {right})", False))
+        else:
+            stack.append((_shown_word(word, plan), False))
+    return stack[-1][0]
+
+
+def _shown_word(word: Word, plan: Plan) -> str:
+    if word.op == "const":
+        return str(word.value)
+    if word.op == "int":
+        return f"ints[{word.value}]"
+    argument = plan.arguments[word.argument]
+    if word.op == "scalar":
+        return argument.name
+    return f"{word.op}({argument.name}, {argument.dims[word.axis].value})"

@@ -1,0 +1,342 @@
+"""Say in words why the native core refused a call, to the person who made it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from .._core import FieldView
+from ..embedded.arguments import describe
+from ..fields.bare_array import advice, device_of, with_fields
+from ..fields.device import DeviceType
+from ..language.dimension import Dimension
+from ..language.structure import elements
+from ..language.types import FieldType, ScalarType
+from ..process.errors import (
+    ArgumentError,
+    DeviceError,
+    DomainError,
+    FieldforgeError,
+    MissingOffsetError,
+    OverlapError,
+    ReadOnlyError,
+    nearest,
+)
+from .plan import Argument, Plan
+
+
+class Reason(enum.IntEnum):
+    """Why a call was refused; the numbers are those of `native/refusal.h`."""
+
+    TOO_MANY = 1
+    UNKNOWN_NAME = 2
+    REPEATED = 3
+    MISSING = 4
+    STRUCTURE = 10
+    TYPE = 11
+    SCALAR_RANGE = 12
+    DEVICE = 13
+    READ_ONLY = 14
+    LAYOUT = 15
+    DOMAIN = 16
+    OUTPUTS_OVERLAP = 17
+    INPUTS_OVERLAP = 18
+    MEMORY = 19
+    STATUS = 20
+    NO_TABLE = 21
+    TABLE = 22
+    WORKSPACE = 23
+
+
+class ProgramFailedError(FieldforgeError, RuntimeError):
+    """A compiled program could not finish its work."""
+
+
+class NotFiniteError(ProgramFailedError):
+    """A program with its checks compiled in wrote a number that is not finite.
+
+    Attributes:
+        program: the program.
+        output: the argument that it was written to.
+
+    """
+
+    def __init__(self, program: str, output: str) -> None:
+        super().__init__(f"'{program}' wrote a number to '{output}' that is not finite.")
+        self.program = program
+        self.output = output
+
+
+def reject(
+    plan: Plan | None, arguments: Sequence[Any], reason: int, detail: Sequence[Any]
+) -> NoReturn:
+    """Raise the error for a refused call; this is the `on_reject` of programs.
+
+    Where the arguments do not fit the parameters there is no plan, and `detail` is the
+    name of the program, its parameters, and what is wrong. Where the plan has tables, the
+    offset provider stands behind the arguments.
+    """
+    if plan is None:
+        raise _BINDING[Reason(reason)](*detail)
+    raise _REFUSED[Reason(reason)](plan, arguments, *detail)
+
+
+def too_small(
+    name: str,
+    dim: Dimension,
+    done: str,
+    needed: tuple[int, int],
+    covered: tuple[int, int],
+    kind: str = "Field",
+) -> DomainError:
+    """Return the error for a field or table that does not cover what a program reads or writes."""
+    return DomainError(
+        f"{kind} '{name}' is too small: along '{dim.value}' the program {done} "
+        f"{needed[0]}:{needed[1]}, but '{name}' covers {covered[0]}:{covered[1]}.",
+        hint=f"Make '{name}' larger, or write a smaller domain.",
+    )
+
+
+# --- arguments that do not fit the parameters, in the words of Python --------------------------
+
+
+def _too_many(name: str, parameters: Sequence[str], given: int) -> ArgumentError:
+    count = len(parameters)
+    expected = f"{count} positional argument{'s' * (count != 1)}"
+    return ArgumentError(
+        f"{name}() takes {expected} but {given} {'was' if given == 1 else 'were'} given."
+    )
+
+
+def _unknown_name(name: str, parameters: Sequence[str], given: str) -> ArgumentError:
+    close = nearest(given, parameters)
+    return ArgumentError(
+        f"{name}() got an unexpected keyword argument '{given}'.",
+        hint=f"Did you mean '{close}'?" if close else None,
+    )
+
+
+def _repeated(name: str, _: Sequence[str], given: str) -> ArgumentError:
+    return ArgumentError(f"{name}() got multiple values for argument '{given}'.")
+
+
+def _missing(name: str, parameters: Sequence[str], positions: Sequence[int]) -> ArgumentError:
+    names = [f"'{parameters[position]}'" for position in positions]
+    listed = names[0]
+    if len(names) > 1:
+        comma = "," * (len(names) > 2)
+        listed = f"{', '.join(names[:-1])}{comma} and {names[-1]}"
+    plural = "s" * (len(names) != 1)
+    return ArgumentError(
+        f"{name}() missing {len(names)} required positional argument{plural}: {listed}."
+    )
+
+
+_BINDING: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
+    Reason.TOO_MANY: _too_many,
+    Reason.UNKNOWN_NAME: _unknown_name,
+    Reason.REPEATED: _repeated,
+    Reason.MISSING: _missing,
+}
+
+
+# --- arguments that the plan does not take -----------------------------------------------------
+
+
+def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> ArgumentError:
+    path = plan.arguments[index].path
+    above = path[: depth + 1]
+    count = 1 + max(
+        each.path[len(above)] for each in plan.arguments if each.path[: len(above)] == above
+    )
+    name = plan.parameters[path[0]] + "".join(f"[{step}]" for step in above[1:])
+    return _wrong_types(
+        plan,
+        [
+            f"Expected argument '{name}' to be a tuple or collection of {count} "
+            f"element{'s' * (count != 1)}, got '{_shown(_at(arguments, above))}'."
+        ],
+    )
+
+
+def _types(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
+    lines, hints = [], []
+    for index in indices:
+        argument = plan.arguments[index]
+        value = _at(arguments, argument.path)
+        lines.append(
+            f"Expected argument '{argument.name}' to be of type '{_type_of(argument)}', "
+            f"got '{_shown(value)}'."
+        )
+        hint = advice(argument.name, _type_of(argument), value)
+        hints += [hint] if hint else []
+    return _wrong_types(plan, lines, hints)
+
+
+def _scalar_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument = plan.arguments[index]
+    return _wrong_types(
+        plan,
+        [
+            f"Expected argument '{argument.name}' to be of type '{argument.dtype}', "
+            f"got {_at(arguments, argument.path)}, which does not fit."
+        ],
+    )
+
+
+def _wrong_types(plan: Plan, lines: Sequence[str], hints: Sequence[str] = ()) -> ArgumentError:
+    message = "\n".join([f"Invalid argument types in call to '{plan.program}'.", *lines])
+    return ArgumentError(message, hints=hints)
+
+
+def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
+    place = _device_name(*device_of(_value(plan, arguments, index)))
+    return DeviceError(
+        f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
+        f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
+        hint="Allocate the field with the allocator of the backend.",
+    )
+
+
+def _device_name(device_type: int, number: int) -> str:
+    known = device_type in list(DeviceType)
+    return f"{DeviceType(device_type).name if known else f'kind {device_type}'}:{number}"
+
+
+def _read_only(plan: Plan, _: Sequence[Any], index: int) -> ReadOnlyError:
+    name = plan.arguments[index].name
+    return ReadOnlyError(
+        f"Argument '{name}' is written, but its memory is read-only.",
+        hint=f"Pass a copy of '{name}', or set 'flags.writeable' before making the field.",
+    )
+
+
+def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument = plan.arguments[index]
+    strides = _value(plan, arguments, index).strides
+    return ArgumentError(
+        f"Argument '{argument.name}' has elements of type '{argument.dtype}' that are not "
+        f"aligned: its strides are {strides} bytes.",
+        hint=f"Pass a copy of '{argument.name}'.",
+    )
+
+
+def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
+    index, axis, start, stop, written = detail
+    argument = plan.arguments[index]
+    field = _value(plan, arguments, index)
+    done = "writes" if written else "reads"
+    covered = (field.starts[axis], field.stops[axis])
+    kind = "Table" if argument.kind == "table" else "Field"
+    return too_small(argument.name, argument.dims[axis], done, (start, stop), covered, kind)
+
+
+def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:
+    one, other = sorted((first, second))
+    return OverlapError(
+        f"Arguments '{plan.arguments[one].name}' and '{plan.arguments[other].name}' are written "
+        "and share memory."
+    )
+
+
+def _inputs_overlap(plan: Plan, _: Sequence[Any], written: int, read: int) -> OverlapError:
+    output, source = plan.arguments[written].name, plan.arguments[read].name
+    return OverlapError(
+        f"Arguments '{output}' and '{source}' share memory, and '{source}' is still read after "
+        "a part of it is written.",
+        hint=f"Pass a copy of '{source}'.",
+    )
+
+
+def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> ProgramFailedError:
+    return ProgramFailedError(
+        f"Program '{plan.program}' needs {workspace} bytes of workspace and {copies} bytes for "
+        "copies of arguments that overlap, and the system has no such memory."
+    )
+
+
+def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> ArgumentError:
+    return ArgumentError(
+        f"Program '{plan.program}' needs {needed} bytes of workspace for these arguments, but the "
+        f"buffer given has {given} from its first multiple of 64 on.",
+        hint="Ask 'workspace_size' of the program, and add 64 for the alignment.",
+    )
+
+
+def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
+    fields = [argument.name for argument in plan.arguments if argument.kind == "field"]
+    if plan.backend == "cpu" and code <= len(fields):  # see `codegen/cpp_checks.py`
+        return NotFiniteError(plan.program, fields[code - 1])
+    return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
+
+
+def _no_table(plan: Plan, arguments: Sequence[Any], index: int) -> MissingOffsetError:
+    name, provider = plan.arguments[index].name, arguments[-1]
+    given = sorted(str(key) for key in provider) if isinstance(provider, Mapping) else []
+    close = nearest(name, given)
+    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
+    return MissingOffsetError(
+        f"Offset '{name}' not found in offset provider.",
+        hint=f"Did you mean '{close}'?" if close else how,
+    )
+
+
+def _table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
+    argument, value = plan.arguments[index], _value(plan, arguments, index)
+    got = f"'{_shown(value)}'"
+    if getattr(value, "__fieldforge_table__", False):
+        got = f"one over ({_listed(value.dims)})"
+    return ArgumentError(
+        f"Expected offset '{argument.name}' in the offset provider to be a neighbour table over "
+        f"({_listed(argument.dims)}), got {got}.",
+        hint="Make it with 'as_connectivity'.",
+    )
+
+
+def _listed(dims: Sequence[Dimension]) -> str:
+    return ", ".join(dim.value for dim in dims)
+
+
+_REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
+    Reason.STRUCTURE: _structure,
+    Reason.TYPE: _types,
+    Reason.SCALAR_RANGE: _scalar_range,
+    Reason.DEVICE: _device,
+    Reason.READ_ONLY: _read_only,
+    Reason.LAYOUT: _layout,
+    Reason.DOMAIN: _domain,
+    Reason.OUTPUTS_OVERLAP: _outputs_overlap,
+    Reason.INPUTS_OVERLAP: _inputs_overlap,
+    Reason.MEMORY: _memory,
+    Reason.STATUS: _status,
+    Reason.WORKSPACE: _workspace,
+    Reason.NO_TABLE: _no_table,
+    Reason.TABLE: _table,
+}
+
+
+def _value(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
+    argument = plan.arguments[index]
+    if argument.kind == "table":
+        return arguments[len(plan.parameters)][argument.name]
+    return with_fields(_type_of(argument), _at(arguments, argument.path))
+
+
+def _at(arguments: Sequence[Any], path: Sequence[int]) -> Any:
+    value = arguments[path[0]]
+    for step in path[1:]:
+        value = (elements(value) or ())[step]
+    return value
+
+
+def _type_of(argument: Argument) -> FieldType | ScalarType:
+    dtype = ScalarType(argument.dtype)
+    return FieldType(argument.dims, dtype) if argument.kind == "field" else dtype
+
+
+def _shown(value: Any) -> str:
+    is_table = getattr(value, "__fieldforge_table__", False)
+    if isinstance(value, FieldView) and value.dtype_name != "none" and not is_table:
+        return str(FieldType(value.dims, ScalarType(value.dtype_name)))
+    return describe(value)

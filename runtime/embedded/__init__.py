@@ -1,0 +1,1 @@
+"""Embedded execution: operators and programs run in CPython on fields, which is their meaning."""

@@ -1,0 +1,183 @@
+"""Apply values of embedded execution to offsets: shifts, neighbours, data-dependent shifts.
+
+A gather gives values wherever all that it reads exists, in as many pieces as that
+takes. What a missing neighbour or a displacement beyond the field gives is undefined, but it
+is read from inside; in a checked program it is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from ..fields.alignment import first, reordered, view_on
+from ..fields.field import make, values_of
+from ..fields.neighbour_table import Connectivity
+from ..fields.premap import check_codomain, replaced, resolved
+from ..language.connectivity import CartesianConnectivity, Displacement
+from ..language.dimension import Dimension, in_canonical_order
+from ..language.domain import Domain, NamedRange
+from ..language.ranges import UnitRange
+from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
+from .invalid_values import is_checking
+from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
+from .strips import Strip, strips
+
+MOST_RUNS: Final = 1024
+
+
+def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
+    """Return `value(*connectivities)` as it is meant inside an operator."""
+    match connectivities:
+        case (Displacement() as displacement,):
+            return _displaced(value, displacement)
+        case _ if any(isinstance(one, Displacement) for one in connectivities):
+            raise ArgumentError("'as_offset' must be the only offset that a field is applied to.")
+    maps = resolved(connectivities)
+    if all(isinstance(one, CartesianConnectivity) for one in maps):
+        return value(*maps)
+    if len(maps) > 1:
+        raise ArgumentError("A field is applied to one neighbour offset at a time.")
+    check_codomain(value.domain, maps[0])
+    assert isinstance(maps[0], Connectivity)
+    return _gathered(value, maps[0])
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+
+
+def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
+    entries, valid = table.asnumpy(), table.valid()
+    found = entries[valid]
+    if not found.size:
+        return _without_neighbours(value, table)
+    span = UnitRange(int(found.min()), int(found.max()) + 1)
+    pieces = [
+        piece
+        for strip in strips(value, table.codomain, span)
+        for piece in _rows(strip, table, entries, valid)
+    ]
+    if not pieces:
+        dims = replaced(value.domain.dims, {table.codomain: table.domain.dims})
+        return nothing(dims, value.dtype.dtype, value.domain, table.domain)
+    return assembled(pieces)
+
+
+def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
+    """Yield the values of the rows whose neighbours all lie in the strip, run by run."""
+    dim = table.codomain
+    axis, own = strip.domain.dim_index(dim), strip.domain[dim].unit_range
+    places = entries - first(own)
+    inside = (places >= 0) & (places < len(own))
+    places = np.where(valid & inside, places, 0)
+    good = inside if strip.have is None else inside & strip.have[places]
+    rows = (good | ~valid).all(axis=tuple(range(1, entries.ndim)))
+    target = table.domain[0]
+    for start, stop in _runs(rows, table):
+        indices = NamedRange(target.dim, UnitRange(start, stop) + first(target.unit_range))
+        domain = Domain(indices, *table.domain[1:])
+        array = strip.array.take(places[start:stop], axis=axis)
+        if is_checking() and array.dtype.kind == "f":
+            array = _without_missing(array, valid[start:stop], axis)
+        axes = strip.domain.replace(dim, *domain)
+        order = replaced(strip.domain.dims, {dim: domain.dims})
+        axes_in_order = Domain(*(axes[one] for one in order))
+        box = {**dict(strip.box), **dict(domain)}
+        yield Piece(
+            Domain(*((one, box[one]) for one in order)),
+            make(reordered(array, axes.dims, order), axes_in_order),
+        )
+
+
+def _without_missing(array: Any, valid: Any, axis: int) -> Any:
+    """Put NaN where a neighbour is missing, which nobody may read."""
+    shape = (*(1,) * axis, *valid.shape, *(1,) * (array.ndim - axis - valid.ndim))
+    return np.where(valid.reshape(shape), array, np.nan).astype(array.dtype)
+
+
+def _runs(rows: Any, table: Connectivity) -> list[tuple[int, int]]:
+    """Return the stretches of true rows as pairs of start and stop."""
+    if rows.all():
+        return [(0, len(rows))]
+    edges = np.flatnonzero(np.diff(rows, prepend=False, append=False))
+    if len(edges) > 2 * MOST_RUNS:
+        raise NonContiguousDomain(
+            f"The indices of '{table}' whose neighbours all lie in the field make "
+            f"{len(edges) // 2} separate blocks."
+        )
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _without_neighbours(value: AnyValue, table: Connectivity) -> AnyValue:
+    """Gather by a table that names no neighbour: there are values, though they mean nothing."""
+    domain = value.domain
+    box = {**dict(domain), **dict(table.domain)}
+    dims = replaced(domain.dims, {table.codomain: table.domain.dims})
+    zero = np.zeros((1,) * len(dims), value.dtype.dtype)
+    made = make(zero, Domain(*((dim, UnitRange.infinite()) for dim in dims)))
+    return assembled([Piece(Domain(*((dim, box[dim]) for dim in dims)), made)])
+
+
+# --- data-dependent shifts ------------------------------------------------------------------------
+
+
+def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
+    dim, by = displacement.dim, displacement.by
+    check_codomain(value.domain, CartesianConnectivity(dim))
+    pieces = []
+    for part in pieces_of(by):
+        reach = _reach(part, dim)
+        for strip in strips(value, dim, reach) if reach else ():
+            piece = _moved(strip, part, dim)
+            if not piece.box.is_empty():
+                pieces.append(piece)
+    if not pieces:
+        dims = in_canonical_order((*value.domain.dims, *by.domain.dims))
+        return nothing(dims, value.dtype.dtype, value.domain, by.domain)
+    return assembled(pieces)
+
+
+def _reach(by: Piece, dim: Dimension) -> UnitRange | None:
+    """Return the range of indices that a displacement may lead to."""
+    own, values = by.box[dim].unit_range, values_of(by.field)
+    if not own.is_finite():
+        raise IndexOutOfBounds(
+            f"The offsets of 'as_offset' have no end along '{dim.value}'.",
+            hints=["Give them as a field with that dimension."],
+        )
+    if not values.size:
+        return None
+    start = first(own) + min(int(values.min()), 0)
+    return UnitRange(start, first(own) + len(own) + max(int(values.max()), 0))
+
+
+def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
+    """Read a strip at `i + by(i)`; what would lie beyond it is read at its ends."""
+    rest = strip.box & by.box.pop(dim)
+    dims = in_canonical_order((*strip.domain.dims, *by.box.dims))
+    box = Domain(*((by.box if one is dim else rest)[one] for one in dims))
+    if box.is_empty():
+        return Piece(box, make(np.zeros(box.shape, strip.array.dtype), box))
+    known = [dict(strip.domain), dict(by.field.domain)]
+    varies = [one is dim or any(one in d and d[one].is_finite() for d in known) for one in dims]
+    axes = Domain(*((one, r if v else None) for (one, r), v in zip(box, varies, strict=True)))
+    moved = view_on(values_of(by.field), by.field.domain, axes)
+    asked = _places(strip.domain[dim], axes) + moved
+    inside = np.clip(asked, 0, len(strip.domain[dim].unit_range) - 1)
+    places = tuple(inside if own.dim is dim else _places(own, axes) for own in strip.domain)
+    array = strip.array[places]
+    if is_checking() and array.dtype.kind == "f":
+        array = np.where(asked == inside, array, np.nan).astype(array.dtype)
+    return Piece(box, make(array, axes))
+
+
+def _places(own: NamedRange, axes: Domain) -> Any:
+    """Return the indices along one axis of a strip for every point of `axes`, by broadcasting."""
+    dim, indices = own
+    if not indices.is_finite():
+        return 0
+    wanted = axes[dim].unit_range
+    ahead = first(wanted) - first(indices)
+    return reordered(np.arange(ahead, ahead + len(wanted)), (dim,), axes.dims)

@@ -1,0 +1,225 @@
+"""Write the result of an embedded operator: all is checked before any output changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..fields.alignment import view_on
+from ..fields.field import Field, make, values_of
+from ..language.dimension import Dimension, DimensionKind
+from ..language.domain import Domain
+from ..language.domain import domain as make_domain
+from ..language.operations import literal
+from ..language.ranges import UnitRange
+from ..language.structure import elements, leaves_of
+from ..process.errors import (
+    ArgumentError,
+    DomainError,
+    IndexOutOfBounds,
+    MissingArgumentError,
+    OverlapError,
+    ReadOnlyError,
+)
+from .arguments import describe
+from .invalid_values import check_written
+from .piecewise import AnyValue, PiecewiseField, gap, on_box
+
+
+@attrs.frozen(eq=False)
+class _Leaf:
+    """One output with the result and the domain that are meant for it."""
+
+    name: str
+    result: Any
+    out: Any
+    domain: Any
+
+
+@attrs.frozen(eq=False)
+class _Write:
+    """One leaf: `value` goes to the array `target`, elements with elements."""
+
+    name: str
+    target: Any
+    value: Any
+
+
+def write(operator: str, result: Any, out: Any, domain: Any, arguments: Mapping[str, Any]) -> None:
+    """Write `result` to `out`, both single or tuples alike, on `domain` or all of `out`.
+
+    `arguments` are what the operator was given, for the message where an input is too small.
+    """
+    if out is None:
+        raise MissingArgumentError(None, "out", True)
+    leaves = _leaves(operator, result, out, domain)
+    writes = [_prepared(operator, leaf, arguments) for leaf in leaves]
+    written = [write for write in writes if write is not None]
+    _check_overlap(operator, written)
+    targets = [write.target for write in written]
+    values = [
+        write.value.copy() if _shares(write.value, targets) else write.value for write in written
+    ]
+    for target, value in zip(targets, values, strict=True):
+        target[...] = value
+
+
+def levels_of(out: Any, domain: Any) -> list[Domain]:
+    """Return the vertical ranges that each output is written on, in the order of the leaves.
+
+    For one without a vertical dimension they are those of the first that has one.
+    """
+    found = []
+    for path, target in leaves_of(out):
+        box = _box("out", target, _domain_at(domain, path)) if isinstance(target, Field) else ()
+        # where nothing is written no scan walks
+        none = isinstance(box, Domain) and box.is_empty()
+        vertical = [(dim, own) for dim, own in box if dim.kind is DimensionKind.VERTICAL]
+        found.append(Domain(*((dim, UnitRange(0, 0) if none else own) for dim, own in vertical)))
+    walked = next((levels for levels in found if levels.ndim), Domain())
+    return [levels if levels.ndim else walked for levels in found]
+
+
+def _leaves(operator: str, result: Any, out: Any, domain: Any) -> list[_Leaf]:
+    outs = list(leaves_of(out))
+    results = dict(leaves_of(result))
+    if [path for path, _ in outs] != list(results):
+        raise ArgumentError(
+            f"Expected keyword argument 'out' of '{operator}' to be of type "
+            f"'{describe(result)}', got '{describe(out)}'."
+        )
+    found = []
+    for path, target in outs:
+        name = "out" + "".join(f"[{index}]" for index in path)
+        found.append(_Leaf(name, results[path], target, _domain_at(domain, path)))
+    return found
+
+
+def _domain_at(domain: Any, path: tuple[int, ...]) -> Any:
+    """Follow `path` into a tuple of domains; a single domain is that of every leaf."""
+    for index in path:
+        if not _is_tuple_of_domains(domain):
+            break
+        if index >= len(domain):
+            raise DomainError(f"Expected a domain for each element of 'out', got {len(domain)}.")
+        domain = domain[index]
+    if _is_tuple_of_domains(domain):
+        raise DomainError("Expected as many levels of tuples in 'domain' as in 'out', got more.")
+    return domain
+
+
+def _is_tuple_of_domains(domain: Any) -> bool:
+    parts = elements(domain) or ()
+    return bool(parts) and all(
+        isinstance(part, Domain | Mapping) or _is_tuple_of_domains(part) for part in parts
+    )
+
+
+def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Write | None:
+    name, out = leaf.name, leaf.out
+    value = _as_field(operator, name, leaf.result, out)
+    box = _box(name, out, leaf.domain)
+    if box.is_empty():
+        return None
+    _check_cover(operator, name, value, box, arguments)
+    check_written(operator, name, value, box)
+    if out.readonly:
+        raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")
+    if isinstance(value, PiecewiseField):
+        value = on_box(value, box)
+    source = view_on(values_of(value), value.domain, box)
+    return _Write(name, view_on(out.ndarray, out.domain, box), source)
+
+
+def _as_field(operator: str, name: str, value: Any, out: Any) -> AnyValue:
+    number = literal(value)
+    value = make(number, Domain()) if isinstance(number, np.generic) else value
+    same = (
+        isinstance(out, Field)
+        and isinstance(value, AnyValue)
+        and set(out.dims) == set(value.domain.dims)
+        and out.dtype == value.dtype
+    )
+    if not same:
+        raise ArgumentError(
+            f"Expected keyword argument '{name}' of '{operator}' to be of type "
+            f"'{describe(value)}', got '{describe(out)}'."
+        )
+    return value  # type: ignore[no-any-return]  # 'same' says that it is a field
+
+
+def _box(name: str, out: Field, domain: Any) -> Domain:
+    """Return what is written of `out`, with the dimensions in its order."""
+    if domain is None:
+        return out.domain
+    wanted = make_domain(domain)
+    if set(wanted.dims) != set(out.dims) or wanted.ndim == 0:
+        raise DomainError(
+            f"Dimensions in out field and field domain are not equivalent: '{name}' has "
+            f"'{_names(out.domain)}', the domain '{_names(wanted)}'."
+        )
+    box = Domain(*((dim, wanted[dim].unit_range) for dim in out.dims))
+    for dim, own in out.domain:
+        if not box.is_empty() and not box[dim].unit_range <= own:
+            raise IndexOutOfBounds(
+                f"The domain to write is too large for '{name}': needed along '{dim.value}' is "
+                f"{box[dim].unit_range}, given is {own}."
+            )
+    return box
+
+
+def _check_cover(
+    operator: str,
+    name: str,
+    value: AnyValue,
+    box: Domain,
+    arguments: Mapping[str, Any],
+) -> None:
+    for dim, needed in box:
+        given = value.domain[dim].unit_range
+        if not needed <= given:
+            raise IndexOutOfBounds(
+                f"The result of '{operator}' does not cover '{name}': needed along '{dim.value}' "
+                f"is {needed}, given is {given}.",
+                hints=[
+                    f"The inputs along '{dim.value}' are {_given(arguments, dim) or 'none'}; give "
+                    "larger ones, or write a smaller 'domain'."
+                ],
+            )
+    missing = gap(value, box) if isinstance(value, PiecewiseField) else None
+    if missing is not None:
+        raise IndexOutOfBounds(
+            f"The result of '{operator}' does not cover '{name}': "
+            f"there is no value at '{missing}'.",
+            hints=["An input, or what is read through a neighbour table, ends before that."],
+        )
+
+
+def _given(arguments: Mapping[str, Any], dim: Dimension) -> str:
+    """List the inputs that have a dimension, each with its range."""
+    return ", ".join(
+        f"'{parameter}{''.join(f'[{index}]' for index in path)}' {leaf.domain[dim].unit_range}"
+        for parameter, argument in arguments.items()
+        for path, leaf in leaves_of(argument)
+        if isinstance(leaf, Field) and dim in leaf.dims
+    )
+
+
+def _check_overlap(operator: str, writes: list[_Write]) -> None:
+    for index, one in enumerate(writes):
+        for other in writes[:index]:
+            if np.shares_memory(one.target, other.target):
+                raise OverlapError(
+                    f"The outputs '{other.name}' and '{one.name}' of '{operator}' share memory."
+                )
+
+
+def _shares(value: Any, targets: list[Any]) -> bool:
+    return any(np.may_share_memory(value, target) for target in targets)
+
+
+def _names(domain: Domain) -> str:
+    return ", ".join(dim.value for dim in domain.dims)

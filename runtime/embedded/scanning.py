@@ -1,0 +1,199 @@
+"""Scans: walk all columns level by level, the state of one level being that before the next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..fields.alignment import extents, reordered, view_on
+from ..fields.context import levels_along
+from ..fields.field import make, values_of
+from ..language.definition import ScanOptions
+from ..language.dimension import Dimension, in_canonical_order
+from ..language.domain import Domain, NamedRange
+from ..language.ranges import UnitRange
+from ..language.structure import leaves_of, map_leaves
+from ..language.types import ScalarType, Type
+from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
+from .arguments import MISFIT, as_number, converted_to, describe
+from .lanes import Diverged, Lanes, unwrapped
+from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .strips import Strip, strips
+from .walking import ScanResult, Walks, walked
+
+
+@attrs.frozen
+class Walk:
+    """A scan operator ready to run: its body on the numbers of a level, state first."""
+
+    name: str
+    body: Callable[..., Any]
+    state: Type
+    options: ScanOptions
+
+    def first_state(self) -> Any:
+        """Return the `init` of the scan in the types of its state."""
+        made = converted_to(self.state, self.options.init, as_number)
+        if made is MISFIT:
+            raise ArgumentError(
+                f"Argument 'init' to scan operator '{self.name}' must have same type as its first "
+                f"argument: expected '{self.state}', got '{describe(self.options.init)}'."
+            )
+        return made
+
+
+def as_column(value: Any, type_: ScalarType) -> Any:
+    """Return what may stand for a scalar of the body: a field of its dtype, or a number."""
+    if isinstance(value, AnyValue):
+        return value if value.dtype == type_.name else MISFIT
+    return as_number(value, type_)
+
+
+def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
+    """Return the states of every level as fields, in the structure of the state.
+
+    The levels are those of the statement that runs; nothing is walked before it is asked for.
+    """
+    axis, init = walk.options.axis, walk.first_state()
+    arguments = map_leaves(walked, tuple(arguments))
+    fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
+    levels = levels_along(axis)
+    if levels is None:  # nothing is written
+        results = iter(_on_levels(walk, arguments, fields, _common_levels(walk, fields)))
+        return map_leaves(lambda _: next(results), init)
+    dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
+    walks = Walks(lambda asked: _on_levels(walk, arguments, fields, asked), axis, levels)
+    places = itertools.count()
+    return map_leaves(lambda leaf: ScanResult(walks, next(places), dims, leaf.dtype), init)
+
+
+def _on_levels(
+    walk: Walk, arguments: Sequence[Any], fields: Sequence[AnyValue], levels: UnitRange
+) -> list[AnyValue]:
+    """Walk all columns over some levels; return each leaf of the state."""
+    axis, init = walk.options.axis, walk.first_state()
+    pieces: list[list[Piece]] = [[] for _ in leaves_of(init)]
+    for box, parts in _columns(fields, axis, levels):
+        for found, piece in zip(pieces, _walked(walk, arguments, box, parts, levels), strict=True):
+            found.append(piece)
+    if not all(pieces):
+        given = ", ".join(str(f.domain[axis].unit_range) for f in fields if axis in f.domain.dims)
+        raise IndexOutOfBounds(
+            f"Scan operator '{walk.name}' walks the levels {levels} along '{axis.value}', and its "
+            f"arguments have {given or 'no column in common'}."
+        )
+    return [assembled(found) for found in pieces]
+
+
+def _common_levels(walk: Walk, fields: Sequence[AnyValue]) -> UnitRange:
+    """Return the levels of the arguments, for a call that writes nothing."""
+    axis, levels = walk.options.axis, UnitRange.infinite()
+    for field in fields:
+        if axis in field.domain.dims:
+            levels = levels & field.domain[axis].unit_range
+    if not levels.is_finite():
+        raise EmbeddedExecutionError(
+            f"Scan operator '{walk.name}' cannot tell which levels to walk: no argument has a "
+            f"finite range along '{axis.value}', and no output is given."
+        )
+    return levels
+
+
+def _columns(
+    fields: Sequence[AnyValue], axis: Dimension, levels: UnitRange
+) -> Iterator[tuple[Domain, list[Strip]]]:
+    """Yield boxes of columns with the part of every field on them, complete over the levels."""
+    met: list[tuple[Domain, list[Strip]]] = [(Domain(), [])]
+    for field in fields:
+        parts = list(_parts(field, axis, levels))
+        met = [
+            (common, [*before, part])
+            for box, before in met
+            for part in parts
+            if not (common := box & part.box).is_empty()
+        ]
+    yield from met
+
+
+def _parts(field: AnyValue, axis: Dimension, levels: UnitRange) -> Iterator[Strip]:
+    if axis not in field.domain.dims:
+        for piece in pieces_of(field):
+            yield Strip(piece.box, values_of(piece.field), piece.field.domain)
+        return
+    for strip in strips(field, axis, levels):
+        if strip.have is None and strip.domain[axis].unit_range == levels:
+            yield strip
+
+
+def _walked(
+    walk: Walk, arguments: Sequence[Any], box: Domain, parts: list[Strip], levels: UnitRange
+) -> list[Piece]:
+    """Walk the columns of a box; return the states, leaf by leaf."""
+    axis = walk.options.axis
+    varies = {dim for part in parts for dim, own in part.domain if own.is_finite()}
+    axes = Domain(*((dim, own if dim in varies else None) for dim, own in box))
+    shape, whole = extents(axes), Domain(NamedRange(axis, levels), *axes)
+    columns = []
+    for part in parts:
+        target = whole if axis in part.domain.dims else axes
+        array = view_on(part.array, part.domain, target)
+        lead = (len(levels),) if target is whole else ()
+        columns.append(np.broadcast_to(array, (*lead, *shape)).reshape(*lead, math.prod(shape)))
+    states = _states(walk, arguments, columns, len(levels), math.prod(shape))
+    dims = in_canonical_order(whole.dims)
+    domain = Domain(*(whole[dim] for dim in dims))
+    covered = Domain(*((dim, dict(box).get(dim, levels)) for dim in dims))
+    return [
+        Piece(
+            covered,
+            make(reordered(state.reshape(len(levels), *shape), whole.dims, dims), domain),
+        )
+        for state in states
+    ]
+
+
+def _states(
+    walk: Walk, arguments: Sequence[Any], columns: list[Any], height: int, width: int
+) -> list[Any]:
+    """Return an array (level, lane) for each leaf of the state."""
+    init = walk.first_state()
+    state = [np.full(width, leaf) for _, leaf in leaves_of(init)]
+    states = [np.empty((height, width), leaf.dtype) for leaf in state]
+    upwards = range(height)
+    for level in upwards if walk.options.forward else reversed(upwards):
+        here = [column[level] if column.ndim > 1 else column for column in columns]
+        state = _step(walk, init, arguments, state, here)
+        for kept, leaf in zip(states, state, strict=True):
+            kept[level] = leaf
+    return states
+
+
+def _step(
+    walk: Walk, like: Any, arguments: Sequence[Any], state: list[Any], columns: list[Any]
+) -> list[Any]:
+    """Run the body for one level, for all lanes together as long as they agree on conditions."""
+    width = len(state[0])
+    result = [np.empty_like(leaf) for leaf in state]
+    waiting: list[Any] = [np.arange(width)] if width else []
+    while waiting:
+        lanes = waiting.pop()
+        pick: Any = slice(None) if len(lanes) == width else lanes
+        old, given = iter(state), iter(columns)
+        before = map_leaves(lambda _: Lanes(next(old)[pick]), like)  # noqa: B023 - called at once
+        now = map_leaves(
+            lambda leaf: Lanes(next(given)[pick]) if isinstance(leaf, AnyValue) else leaf,  # noqa: B023
+            tuple(arguments),
+        )
+        try:
+            after = walk.body(before, *now)
+        except Diverged as turn:
+            waiting += [lanes[turn.mask], lanes[~turn.mask]]
+            continue
+        for kept, (_, leaf) in zip(result, leaves_of(after), strict=True):
+            kept[pick] = unwrapped(leaf)
+    return result

@@ -1,0 +1,69 @@
+"""Bring arrays on different domains to one common domain, ready to be combined point by point.
+
+An axis with an infinite range has extent 1 in the array: its values are the same
+everywhere along it. So NumPy's broadcasting does the rest.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..language.dimension import Dimension
+from ..language.domain import Domain
+from ..language.ranges import UnitRange
+
+Part: TypeAlias = tuple[Any, Domain]  # an array and the domain on which it stands
+
+
+def align(parts: list[Part]) -> tuple[list[Any], Domain]:
+    """Return views of the arrays on the intersection of all domains, axes in its order."""
+    common = parts[0][1]
+    for _, own in parts[1:]:
+        if own != common:
+            common = common & own
+    return [view_on(array, own, common) for array, own in parts], common
+
+
+def view_on(array: Any, own: Domain, common: Domain) -> Any:
+    """Return the part of `array` on `common`, whose dimensions include all of `own`."""
+    if own == common:
+        return array
+    cut = tuple(_cut(mine, common[dim].unit_range) for dim, mine in own)
+    return reordered(array[(*cut, ...)], own.dims, common.dims)
+
+
+def reordered(array: Any, dims: tuple[Dimension, ...], wanted: tuple[Dimension, ...]) -> Any:
+    """Return a view with one axis for each wanted dimension, of extent 1 where `dims` lacks it."""
+    order = [dims.index(dim) for dim in wanted if dim in dims]
+    if order != list(range(len(order))):
+        array = array.transpose(order)
+    return array[(*(slice(None) if dim in dims else None for dim in wanted), ...)]
+
+
+def first(indices: UnitRange) -> int:
+    """Return the first index of a finite range."""
+    return operator.index(indices.start)  # type: ignore[arg-type]  # 'Infinity' is no index
+
+
+def extents(domain: Domain) -> tuple[int, ...]:
+    """Return the shape of an array on `domain`: 1 where the range is infinite."""
+    return tuple(len(r) if r.is_finite() else 1 for r in domain.ranges)
+
+
+def fitted(array: Any, domain: Domain) -> Any:
+    """Return the array with the extents of `domain`; what is constant along an axis is repeated."""
+    array = np.asarray(array) if isinstance(array, np.generic) else array
+    shape = extents(domain)
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+def _cut(own: UnitRange, wanted: UnitRange) -> slice:
+    if not own.is_finite():
+        return slice(None)
+    if wanted.is_empty():
+        return slice(0, 0)
+    ahead = first(wanted) - first(own)
+    return slice(ahead, ahead + len(wanted))

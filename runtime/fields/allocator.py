@@ -1,0 +1,96 @@
+"""Who makes the memory of a field: our own allocator, or one that the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Final, Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+
+from ..language.dimension import NamedIndex
+from ..language.domain import Domain
+from ..language.dtype import DType
+from ..process.errors import ArgumentError, DeviceError, DomainError
+from .alignment import first
+from .device import CPU, Device, DeviceType
+from .layout import allocate
+
+
+@runtime_checkable
+class Allocator(Protocol):
+    """Anything that makes arrays: ours, or one that a backend or the user brings.
+
+    `__gt_allocate__` returns an array, or an object whose `ndarray` is one.
+    """
+
+    __gt_device_type__: DeviceType
+
+    def __gt_allocate__(
+        self,
+        domain: Domain,
+        dtype: DType,
+        device_id: int = 0,
+        aligned_index: Sequence[NamedIndex] | None = None,
+    ) -> Any:
+        """Make an array for a finite domain; its values may be anything."""
+
+
+@attrs.frozen
+class CPUAllocator:
+    """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on."""
+
+    __gt_device_type__ = DeviceType.CPU
+
+    def __gt_allocate__(
+        self,
+        domain: Domain,
+        dtype: DType,
+        device_id: int = 0,
+        aligned_index: Sequence[NamedIndex] | None = None,
+        *,
+        zeroed: bool = False,
+    ) -> np.ndarray[Any, Any]:
+        """Make an array; `zeroed` memory comes untouched from the system."""
+        index = _relative(domain, aligned_index)
+        return allocate(domain.shape, domain.dims, dtype.dtype, aligned_index=index, zeroed=zeroed)
+
+
+CPU_ALLOCATOR: Final = CPUAllocator()
+
+
+def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device]:
+    """Return the allocator and device that the arguments `allocator` and `device` mean.
+
+    `given` is an array namespace, an allocator, something with a `__gt_allocator__`
+    (a backend or a program), or None for the default of the device.
+    """
+    maker = getattr(given, "__gt_allocator__", given)
+    if maker is np or (maker is None and (device or CPU).device_type is DeviceType.CPU):
+        maker = CPU_ALLOCATOR
+    if maker is None or isinstance(maker, ModuleType):
+        what = f"namespace '{maker.__name__}'" if maker else f"device '{device}'"
+        raise DeviceError(
+            f"Fields cannot be allocated on {what} in this version.",
+            hints=["Use 'numpy', a backend, or no allocator at all."],
+        )
+    if not isinstance(maker, Allocator):
+        raise ArgumentError(
+            f"Expected an array namespace, an allocator or a backend as 'allocator', got {given!r}."
+        )
+    device = device or Device(maker.__gt_device_type__, 0)
+    if device.device_type != maker.__gt_device_type__:
+        own = DeviceType(maker.__gt_device_type__).name.lower()
+        raise DeviceError(f"The allocator makes memory on '{own}', but device '{device}' is given.")
+    return maker, device
+
+
+def _relative(domain: Domain, index: Sequence[NamedIndex] | None) -> tuple[int, ...] | None:
+    if index is None:
+        return None
+    wanted = dict(index)
+    for dim, value in wanted.items():
+        if dim not in domain.dims or value not in domain[dim].unit_range:
+            raise DomainError(f"The aligned index '{dim}={value}' is outside '{domain}'.")
+    return tuple(wanted.get(dim, first(own)) - first(own) for dim, own in domain)

@@ -1,0 +1,132 @@
+"""Arrays in the place of fields: where dimensions are declared, an array is a field from 0 on.
+
+It must have one axis for each dimension, in that order, and the element type; nothing is copied
+and nothing converted. Anything that lends its memory is an array: by the buffer protocol, DLPack
+or NumPy's array interface.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from .._core import FieldView
+from ..language.structure import elements, rebuilt
+from ..language.types import CollectionType, FieldType, TupleType, Type
+from .device import DeviceType
+from .field import Field
+
+_HOST: Final = (1, 3, 11)  # memory that the CPU can reach, as DLPack counts
+
+
+def with_fields(type_: Type | None, value: Any) -> Any:
+    """Return the value of a parameter with a field for each array that fits its type.
+
+    >>> from .dimension import Dimension
+    >>> from .types import ScalarType
+    >>> line = FieldType((Dimension("I"),), ScalarType("float64"))
+    >>> str(with_fields(line, np.ones(3)))
+    'Field(I=(0:3); float64)'
+    >>> with_fields(line, np.ones((2, 2))).shape
+    (2, 2)
+    """
+    match type_:
+        case FieldType() if not isinstance(value, FieldView):
+            return _as_field(type_, value)
+        case TupleType(inner) | CollectionType(elements=inner):
+            parts = elements(value)
+            if parts is None or len(parts) != len(inner):
+                return value
+            made = tuple(map(with_fields, inner, parts))
+            same = all(one is other for one, other in zip(made, parts, strict=True))
+            return value if same else rebuilt(value, made)
+    return value
+
+
+def as_array(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return the memory that a value lends, as NumPy sees it; None if it lends none.
+
+    >>> as_array(memoryview(b"ab")), as_array("ab"), as_array(1.0)
+    (array([97, 98], dtype=uint8), None, None)
+    """
+    if isinstance(value, np.ndarray):
+        return None if isinstance(value, np.ma.MaskedArray) else value
+    if isinstance(value, FieldView | np.generic):
+        return None
+    try:
+        if hasattr(type(value), "__dlpack__") and not _has_buffer(value):
+            return np.from_dlpack(value) if device_of(value)[0] in _HOST else None
+        if _has_buffer(value) or hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return None  # an element type that NumPy has not, for instance
+    return None
+
+
+def device_of(value: Any) -> tuple[int, int]:
+    """Return where a field or array lies: the kind of device as DLPack counts, and its number."""
+    if isinstance(value, FieldView):
+        return value.device_type, value.device_id
+    if hasattr(value, "__cuda_array_interface__"):
+        return int(DeviceType.CUDA), 0
+    found = getattr(value, "__dlpack_device__", None)
+    kind, number = found() if found else (DeviceType.CPU, 0)
+    return int(kind), int(number)
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array that is no field, on whatever device."""
+    if isinstance(value, FieldView | np.generic):
+        return False
+    kinds = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+    return any(hasattr(value, kind) for kind in kinds) or _has_buffer(value)
+
+
+def describe_array(value: Any) -> str:
+    """Return what an array is, for a message.
+
+    >>> describe_array(np.ones((2, 3), np.float32))
+    'array with 2 axes of float32'
+    """
+    array = value if isinstance(value, np.ndarray) else as_array(value)
+    if array is None:
+        return type(value).__name__
+    kind = array.dtype.name if array.dtype.isnative else f"{array.dtype.name} in another byte order"
+    name = "masked array" if isinstance(value, np.ma.MaskedArray) else "array"
+    return f"{name} with {array.ndim} {'axis' if array.ndim == 1 else 'axes'} of {kind}"
+
+
+def advice(name: str, type_: Type, value: Any) -> str | None:
+    """Say what to do about an array that cannot stand for the field of a parameter."""
+    if not isinstance(type_, FieldType) or not is_array(value):
+        return None
+    if isinstance(value, np.ma.MaskedArray):
+        return f"The memory of '{name}' knows no mask: pass '{name}.filled(...)'."
+    array = as_array(value)
+    if array is None:
+        return f"Make a field of the array '{name}' with 'as_field'."
+    if array.ndim != len(type_.dims):
+        axes = ", ".join(dim.value for dim in type_.dims) or "none"
+        return (
+            f"An array in the place of a field has its dimensions as axes ({axes}); otherwise "
+            f"make a field of the array '{name}' with 'as_field'."
+        )
+    return (
+        f"The elements of an array are never converted: pass '{name}.astype(\"{type_.dtype}\")', "
+        f"or make a field of the array '{name}' with 'as_field'."
+    )
+
+
+def _as_field(type_: FieldType, value: Any) -> Any:
+    array = as_array(value)
+    fits = array is not None and array.ndim == len(type_.dims) and array.dtype == type_.dtype.name
+    return Field(array, type_.dims, (0,) * len(type_.dims)) if fits else value
+
+
+def _has_buffer(value: Any) -> bool:
+    try:
+        memoryview(value).release()
+    except (BufferError, TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,312 @@
+"""Make fields: `empty`, `zeros`, `ones`, `full`; `as_field` and `as_connectivity` from data."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import attrs
+import numpy as np
+
+from ..language.dimension import Dimension, NamedIndex
+from ..language.domain import Domain, DomainLike
+from ..language.domain import domain as make_domain
+from ..language.dtype import DType
+from ..language.types import SCALARS, ScalarType
+from ..process.errors import ArgumentError, DeviceError, DomainError
+from .allocator import CPUAllocator, find_allocator
+from .device import Device
+from .field import Field, make
+from .neighbour_table import SKIP, Connectivity, as_indices
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Constructor(Generic[P, R]):
+    """A function that makes fields, and can be given some of its arguments in advance."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Make a field."""
+        return self._function(*args, **kwargs)
+
+    def partial(self, **kwargs: Any) -> Callable[..., R]:
+        """Return a function that has some arguments, such as the allocator, already."""
+        return functools.partial(self._function, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<constructor '{self._function.__name__}'>"
+
+
+@Constructor
+def empty(
+    domain: DomainLike,
+    dtype: Any = np.float64,
+    *,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field whose values may be anything."""
+    return _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)[0]
+
+
+@Constructor
+def zeros(
+    domain: DomainLike,
+    dtype: Any = np.float64,
+    *,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field of zeros.
+
+    >>> I = Dimension("I")
+    >>> zeros({I: (2, 5)}, dtype=np.float32).asnumpy()
+    array([0., 0., 0.], dtype=float32)
+    """
+    field, is_zero = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=True)
+    if not is_zero:
+        field.ndarray[...] = 0
+    return field
+
+
+@Constructor
+def ones(
+    domain: DomainLike,
+    dtype: Any = np.float64,
+    *,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field of ones."""
+    return full(domain, 1, dtype, aligned_index=aligned_index, allocator=allocator, device=device)
+
+
+@Constructor
+def full(
+    domain: DomainLike,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field of one value; without a dtype it has that of the value."""
+    dtype = _dtype_of_number(fill_value) if dtype is None else dtype
+    field, _ = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)
+    field.ndarray[...] = fill_value
+    return field
+
+
+@Constructor
+def as_field(
+    domain: DomainLike | Sequence[Dimension],
+    data: Any,
+    dtype: Any = None,
+    *,
+    origin: Mapping[Dimension, int] | None = None,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field that holds a copy of `data`.
+
+    With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
+
+    >>> I = Dimension("I")
+    >>> str(as_field([I], [1.0, 2.0], origin={I: 1}))
+    'Field(I=(-1:1); float64)'
+    """
+    array = _array_on_cpu(data)
+    box = _domain_for(domain, array, origin)
+    if box.shape != array.shape:
+        raise DomainError(
+            f"The data must have the shape of the domain: expected {box.shape}, got {array.shape}."
+        )
+    dtype = array.dtype if dtype is None else dtype
+    field, _ = _allocated(box, dtype, aligned_index, allocator, device, zeroed=False)
+    field[...] = array
+    return field
+
+
+_BY_DATA: Any = object()  # stands for a skip value that is -1 where -1 occurs
+
+
+@Constructor
+def as_connectivity(
+    domain: DomainLike | Sequence[Dimension],
+    codomain: Dimension,
+    data: Any,
+    dtype: Any = None,
+    *,
+    origin: Mapping[Dimension, int] | None = None,
+    aligned_index: Sequence[NamedIndex] | None = None,
+    allocator: Any = None,
+    device: Device | None = None,
+    skip_value: int | None = _BY_DATA,
+) -> Connectivity:
+    """Make a neighbour table of a copy of `data`, which holds indices along `codomain`.
+
+    Whatever integer type is given, indices are int32. A missing neighbour is -1:
+    `skip_value` is -1 where that occurs in the data, unless it is given.
+
+    >>> from fieldforge.runtime.language.dimension import DimensionKind
+    >>> E, V = Dimension("E"), Dimension("V")
+    >>> E2V = Dimension("E2V", kind=DimensionKind.LOCAL)
+    >>> as_connectivity([E, E2V], codomain=V, data=[[0, 1], [1, -1]]).skip_value
+    -1
+    """
+    array = as_indices(_array_on_cpu(data), dtype)
+    box = _domain_for(domain, array, origin)
+    if skip_value is _BY_DATA:
+        skip_value = SKIP if (array == SKIP).any() else None
+    if box.shape != array.shape:
+        return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
+    made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
+    made.ndarray[...] = array
+    return Connectivity.on(made.ndarray, box, codomain, skip_value)
+
+
+@attrs.frozen
+class FieldConstructor:
+    """The constructors with an allocator, alignment and device chosen once."""
+
+    allocator: Any = None
+    aligned_index: Sequence[NamedIndex] | None = None
+    device: Device | None = None
+
+    def empty(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field whose values may be anything."""
+        return empty(domain, dtype, **self._chosen())
+
+    def zeros(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field of zeros."""
+        return zeros(domain, dtype, **self._chosen())
+
+    def ones(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field of ones."""
+        return ones(domain, dtype, **self._chosen())
+
+    def full(self, domain: DomainLike, fill_value: Any, dtype: Any = None) -> Field:
+        """Make a field of one value."""
+        return full(domain, fill_value, dtype, **self._chosen())
+
+    def as_field(
+        self,
+        domain: DomainLike | Sequence[Dimension],
+        data: Any,
+        dtype: Any = None,
+        *,
+        origin: Mapping[Dimension, int] | None = None,
+    ) -> Field:
+        """Make a field that holds a copy of `data`."""
+        return as_field(domain, data, dtype, origin=origin, **self._chosen())
+
+    def as_connectivity(
+        self,
+        domain: DomainLike | Sequence[Dimension],
+        codomain: Dimension,
+        data: Any,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Connectivity:
+        """Make a neighbour table of a copy of `data`."""
+        return as_connectivity(domain, codomain, data, dtype, **options, **self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        return attrs.asdict(self, recurse=False)
+
+
+def as_dtype(given: Any) -> DType:
+    """Return the element type that a scalar type, NumPy dtype or name stands for.
+
+    >>> str(as_dtype(float)), str(as_dtype(np.dtype("i4"))), str(as_dtype("bool"))
+    ('float64', 'int32', 'bool')
+    """
+    if isinstance(given, DType):
+        return given
+    named = {int: "int64", float: "float64", bool: "bool"}
+    plain = given.name if isinstance(given, ScalarType) else given
+    if isinstance(given, type):
+        plain = named.get(given, given)
+    try:
+        dtype = np.dtype(plain)
+    except TypeError:
+        raise ArgumentError(f"Expected a scalar type as 'dtype', got {given!r}.") from None
+    if dtype.name not in SCALARS or not dtype.isnative:
+        raise ArgumentError(
+            f"A field cannot hold '{dtype}'; it holds bool, int8 to uint64, float32 or float64."
+        )
+    return DType(dtype.type)
+
+
+def _allocated(
+    given: DomainLike,
+    dtype: Any,
+    aligned_index: Sequence[NamedIndex] | None,
+    allocator: Any,
+    device: Device | None,
+    *,
+    zeroed: bool,
+) -> tuple[Field, bool]:
+    box = make_domain(given)
+    if not box.is_finite():
+        raise DomainError(f"A field needs a finite domain, got '{box}'.")
+    maker, device = find_allocator(allocator, device)
+    kind = as_dtype(dtype)
+    if isinstance(maker, CPUAllocator):
+        array = maker.__gt_allocate__(box, kind, 0, aligned_index, zeroed=zeroed)
+    else:
+        zeroed = False
+        made = maker.__gt_allocate__(box, kind, device.device_id, aligned_index)
+        array = getattr(made, "ndarray", made)
+    field = make(array, box)
+    assert isinstance(field, Field)  # the domain is finite
+    return field, zeroed
+
+
+def _dtype_of_number(value: Any) -> DType:
+    return as_dtype(
+        type(value) if isinstance(value, bool | int | float) else np.asarray(value).dtype
+    )
+
+
+def _array_on_cpu(data: Any) -> np.ndarray[Any, Any]:
+    place = data.__dlpack_device__()[0] if hasattr(data, "__dlpack_device__") else 1
+    if place != 1:
+        raise DeviceError(
+            "The data lies on a device that this version has no fields for.",
+            hints=["Copy it to the CPU first, for instance with 'data.get()'."],
+        )
+    return np.asarray(data)
+
+
+def _domain_for(
+    given: DomainLike | Sequence[Dimension],
+    array: np.ndarray[Any, Any],
+    origin: Mapping[Dimension, int] | None,
+) -> Domain:
+    dims: Any = (given,) if isinstance(given, Dimension) else given
+    names_only = not isinstance(dims, Domain | Mapping) and all(
+        isinstance(dim, Dimension) for dim in dims
+    )
+    if not names_only:
+        if origin is not None:
+            raise DomainError("Expected either a domain or 'origin' with dimensions, got both.")
+        return make_domain(dims)
+    if len(dims) != array.ndim:
+        raise DomainError(
+            f"The data must have one axis for each dimension: expected {len(dims)}, "
+            f"got {array.ndim}."
+        )
+    starts = [-(origin or {}).get(dim, 0) for dim in dims]
+    return Domain(*((d, (s, s + n)) for d, s, n in zip(dims, starts, array.shape, strict=True)))

@@ -1,0 +1,300 @@
+"""Fields: arrays with a domain, the data that operators work on.
+
+Field           memory with a finite domain; what the native call path takes
+UnboundedField  an intermediate of embedded execution that is constant along infinite axes,
+                as `broadcast` makes them; it has no memory to hand out, and compiled
+                programs refuse it
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._core import FieldView
+from ..language import operations
+from ..language.annotations import field_alias
+from ..language.connectivity import CartesianConnectivity
+from ..language.dimension import Dimension, NamedIndex
+from ..language.domain import Domain
+from ..language.dtype import DType
+from ..language.ranges import UnitRange
+from ..process.errors import DomainError, EmbeddedExecutionError, IndexOutOfBounds, ReadOnlyError
+from .alignment import align, first, fitted, view_on
+from .indexing import resolve
+from .layout import allocate
+from .operators import Operators
+from .premap import check_maps, gathered, resolved
+from .shifting import shifted
+
+
+class BufferInfo(NamedTuple):
+    """Where the memory of a field lies; strides are in bytes, the device as DLPack counts."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: tuple[int, int]
+
+
+class Field(Operators, FieldView):
+    """An array whose axes are dimensions and whose indices start anywhere.
+
+    Made by `zeros`, `full`, `as_field` and the other constructors, and by
+    operations on fields. As an annotation `Field[Dims[I, K], float64]` it is a type.
+
+    >>> I = Dimension("I")
+    >>> f = make(np.arange(5.0), Domain((I, (2, 7))))
+    >>> str(f(I + 1).domain), f[I(4)].as_scalar(), (f + 1.0).asnumpy().tolist()
+    ('Domain(I[horizontal]=(1:6))', np.float64(2.0), [1.0, 2.0, 3.0, 4.0, 5.0])
+    """
+
+    __fieldforge_field__ = True
+    _domain: Domain | None = None
+
+    def __class_getitem__(cls, parameters: Any) -> Any:
+        return field_alias(cls, parameters)
+
+    @property
+    def domain(self) -> Domain:
+        """The indices on which the field lives."""
+        if self._domain is None:
+            ranges = tuple(map(UnitRange, self.starts, self.stops))
+            self._domain = Domain(dims=self.dims, ranges=ranges)
+        return self._domain
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements; `.scalar_type` is NumPy's."""
+        return DType(self.ndarray.dtype.type)
+
+    @property
+    def codomain(self) -> type[Any]:
+        """The type of the values, as NumPy's scalar type."""
+        return self.dtype.scalar_type
+
+    @property
+    def array_ns(self) -> Any:
+        """The module whose arrays hold the values: numpy or cupy."""
+        return sys.modules[type(self.ndarray).__module__.partition(".")[0]]
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Return the values as a NumPy array, without a copy where they lie on the CPU."""
+        array = self.ndarray
+        return array if isinstance(array, np.ndarray) else np.asarray(array.get())
+
+    def as_scalar(self) -> Any:
+        """Return the one value of a field without dimensions."""
+        if self.ndim:
+            raise DomainError(f"Only a field without dimensions is a scalar, got '{self}'.")
+        return self.ndarray[()]
+
+    def restrict(self, index: Any) -> Field:
+        """Return the part at an index as a view; nothing is clipped.
+
+        Relative: `f[2, 1:-1]`, `f[..., -1]`. Absolute: `f[I(3)]`, `f[I(3):I(5)]`, `f[domain]`.
+        """
+        places, domain = resolve(self.domain, index)
+        return Field._on(self.ndarray[(*places, ...)], domain)
+
+    __getitem__ = restrict
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        places, domain = resolve(self.domain, index)
+        if getattr(type(value), "__fieldforge_field__", False):
+            if value.domain != domain:
+                raise DomainError(
+                    f"Incompatible 'Domain' in assignment: expected '{domain}', "
+                    f"got '{value.domain}'."
+                )
+            value = value.ndarray
+        if self.readonly:
+            raise ReadOnlyError("The field cannot be written: its memory is read-only.")
+        with np.errstate(all="ignore"):
+            if hasattr(value, "dtype"):
+                value = operations.cast(value, self.ndarray.dtype)
+            self.ndarray[(*places, ...)] = value
+
+    def __call__(self, *connectivities: Any) -> Field:
+        """Shift or gather: `f(I + 1)` is the field g with g(i) = f(i + 1).
+
+        Several offsets are applied in turn, several neighbour tables at once. The
+        result lives where all that is read exists, which must be a contiguous block.
+        """
+        maps = resolved(connectivities)
+        if all(isinstance(one, CartesianConnectivity) for one in maps):
+            return Field._on(self.ndarray, shifted(self.domain, maps))
+        return Field._on(*gathered(self.ndarray, self.domain, maps))
+
+    def premap(self, *connectivities: Any) -> Field:
+        """Read through maps, all at once: g(i, j) = f(a(i, j), b(i, j)).
+
+        Each map replaces another dimension, and they are all shifts or all tables.
+        """
+        check_maps(self.domain, connectivities)
+        return self(*connectivities)
+
+    @property
+    def __gt_domain__(self) -> Domain:
+        """The domain, under the name that other tools look for."""
+        return self.domain
+
+    @property
+    def __gt_dims__(self) -> tuple[str, ...]:
+        """The names of the dimensions."""
+        return tuple(dim.value for dim in self.dims)
+
+    @property
+    def __gt_origin__(self) -> tuple[int, ...]:
+        """Where index 0 of the domain lies in the array."""
+        return tuple(-start for start in self.starts)
+
+    @property
+    def __gt_buffer_info__(self) -> BufferInfo:
+        """Address, shape, strides and device of the memory."""
+        device = (self.device_type, self.device_id)
+        return BufferInfo(self.pointer, self.shape, self.strides, device)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.asnumpy()
+        if copy is False and dtype is not None and array.dtype != dtype:
+            raise ValueError(f"A field of '{self.dtype}' cannot be '{dtype}' without a copy.")
+        return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.ndarray.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device_type, self.device_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (self.asnumpy(), self.domain)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Field:
+        return _copied(self.ndarray, self.domain)
+
+    def __str__(self) -> str:
+        return f"Field({_ranges(self.domain)}; {self.dtype})"
+
+    __repr__ = __str__
+
+    @staticmethod
+    def _on(array: Any, domain: Domain) -> Field:
+        field = Field(array, domain.dims, tuple(map(first, domain.ranges)))
+        field._domain = domain
+        return field
+
+
+class UnboundedField(Operators):
+    """A field that is constant along at least one infinite axis.
+
+    The array has extent 1 along those axes. It arises in embedded execution from
+    `broadcast`, and becomes a `Field` where it meets one or is written.
+    """
+
+    __slots__ = ("array", "domain")
+    __fieldforge_field__ = True
+
+    def __init__(self, array: Any, domain: Domain) -> None:
+        self.array = array
+        self.domain = domain
+
+    @property
+    def dims(self) -> tuple[Dimension, ...]:
+        """The dimensions in the order of the axes."""
+        return self.domain.dims
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return DType(self.array.dtype.type)
+
+    @property
+    def ndarray(self) -> Any:
+        """Refused: no array has an infinite extent."""
+        raise EmbeddedExecutionError(
+            f"The field lives on the infinite domain '{self.domain}', so it has no array.",
+            hints=["Restrict it first, for instance 'f[domain({I: (0, 10)})]'."],
+        )
+
+    def restrict(self, index: Any) -> AnyField:
+        """Return the part on a finite `Domain`, or at one index such as `E2CDim(0)`."""
+        if isinstance(index, NamedIndex):
+            return self._at(index)
+        if not isinstance(index, Domain):
+            raise EmbeddedExecutionError(
+                f"A field on an infinite domain is restricted by a 'Domain', got '{index!r}'."
+            )
+        wanted = Domain(*((dim, dict(index).get(dim, own)) for dim, own in self.domain))
+        return restricted(self, wanted)
+
+    __getitem__ = restrict
+
+    def __call__(self, *connectivities: Any) -> UnboundedField:
+        """Shift, as for a `Field`."""
+        return UnboundedField(self.array, shifted(self.domain, connectivities))
+
+    def _at(self, index: NamedIndex) -> AnyField:
+        dim, place = index
+        own = dict(self.domain).get(dim, UnitRange(0, 0))
+        if place not in own:
+            raise IndexOutOfBounds(f"Index {place} of dimension '{dim}' is outside {own}.")
+        ahead = place - first(own) if own.is_finite() else 0
+        array = self.array.take(ahead, axis=self.domain.dim_index(dim))
+        return make(array, self.domain.pop(dim))
+
+    def __str__(self) -> str:
+        return f"UnboundedField({_ranges(self.domain)}; {self.dtype})"
+
+    __repr__ = __str__
+
+
+AnyField: TypeAlias = Field | UnboundedField
+
+
+def make(array: Any, domain: Domain) -> AnyField:
+    """Put an array on a domain; it has extent 1 where a range is infinite."""
+    array = fitted(array, domain)
+    return Field._on(array, domain) if domain.is_finite() else UnboundedField(array, domain)
+
+
+def values_of(field: AnyField) -> Any:
+    """Return the array behind a field, with extent 1 along infinite axes."""
+    return field.array if isinstance(field, UnboundedField) else field.ndarray
+
+
+def restricted(field: AnyField, domain: Domain) -> Field:
+    """Return the field on a finite part of its domain, with the axes in the order of `domain`."""
+    for dim, own in field.domain:
+        if not domain[dim].unit_range <= own:
+            raise IndexOutOfBounds(
+                f"Range {domain[dim].unit_range} of dimension '{dim}' is outside {own}."
+            )
+    array = view_on(values_of(field), field.domain, domain)
+    return Field._on(fitted(array, domain), domain)
+
+
+def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
+    """Apply an operation of the language to fields and NumPy scalars of one dtype."""
+    for operand in operands:
+        if isinstance(operand, Operators) and not isinstance(operand, Field | UnboundedField):
+            return operand.combined(op, operands, dtype)
+    fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
+    if not fields:
+        return operations.apply(op, *operands, dtype=dtype)
+    arrays, domain = align([(values_of(field), field.domain) for field in fields])
+    views = iter(arrays)
+    filled = (next(views) if isinstance(x, Operators) else x for x in operands)
+    return make(operations.apply(op, *filled, dtype=dtype), domain)
+
+
+def _copied(array: Any, domain: Domain) -> Field:
+    copy = allocate(array.shape, domain.dims, array.dtype)
+    copy[...] = array
+    return Field._on(copy, domain)
+
+
+def _ranges(domain: Domain) -> str:
+    return ", ".join(f"{dim.value}={indices}" for dim, indices in domain)

@@ -1,0 +1,242 @@
+"""Neighbour tables: which indices of one dimension lie around each index of another."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from .._core import FieldView
+from ..language.dimension import Dimension, DimensionKind
+from ..language.domain import Domain, NamedRange
+from ..language.dtype import DType
+from ..language.ranges import UnitRange
+from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
+from .alignment import first
+from .indexing import resolve
+
+SKIP = -1
+
+
+@attrs.frozen
+class ConnectivityType:
+    """What a compiled program has to know of a table; never what is in it."""
+
+    domain: tuple[Dimension, ...]
+    codomain: Dimension
+    skip_value: int | None
+    dtype: DType
+    max_neighbors: int
+
+    @property
+    def has_skip_values(self) -> bool:
+        """Say whether neighbours may be missing."""
+        return self.skip_value is not None
+
+    @property
+    def source_dim(self) -> Dimension:
+        """The dimension whose indices have neighbours."""
+        return self.domain[0]
+
+    @property
+    def neighbor_dim(self) -> Dimension:
+        """The local dimension, which counts the neighbours of one index."""
+        return self.domain[-1]
+
+
+class Connectivity(FieldView):
+    """A read-only table of int32 indices of `codomain`, mostly over (target, local).
+
+    Made by `as_connectivity`. Where it holds `skip_value` a neighbour is missing.
+    It is no field: nothing can be computed with the indices.
+
+    >>> E, V = Dimension("E"), Dimension("V")
+    >>> E2V = Dimension("E2V", DimensionKind.LOCAL)
+    >>> table = Connectivity(np.array([[0, 1], [1, 2], [2, 3]]), Domain((E, 3), (E2V, 2)), V)
+    >>> str(table), str(table.inverse_image(UnitRange(1, 4))[0])
+    ('Connectivity(E=(0:3), E2V=(0:2) -> V; int32)', 'E[horizontal]=(1:3)')
+    """
+
+    __fieldforge_table__ = True
+    __array_ufunc__ = None  # a NumPy number on the left leaves the refusal to us
+    domain: Domain
+    codomain: Dimension
+    skip_value: int | None
+
+    def __init__(
+        self, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None = None
+    ) -> None:
+        """Copy indices of any integer type."""
+        self._fill(as_indices(array), domain, codomain, skip_value)
+
+    @classmethod
+    def on(
+        cls, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None
+    ) -> Connectivity:
+        """Take an array of int32 without a copy; nobody may write to it from now on."""
+        made = cls.__new__(cls)
+        made._fill(array, domain, codomain, skip_value)
+        return made
+
+    def _fill(
+        self, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None
+    ) -> None:
+        _check_entries(array, domain, codomain, skip_value)
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+        FieldView.__init__(self, array, domain.dims, tuple(map(first, domain.ranges)))
+        vars(self).update(domain=domain, codomain=codomain, skip_value=skip_value)
+
+    def __setattr__(self, name: str, _: Any) -> NoReturn:
+        raise AttributeError(f"A Connectivity is immutable; cannot set '{name}'.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"A Connectivity is immutable; cannot delete '{name}'.")
+
+    def __setitem__(self, _: Any, __: Any) -> NoReturn:
+        raise ReadOnlyError("A Connectivity is immutable; make another one.")
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the indices: int32."""
+        return DType(np.int32)
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Return the indices as a NumPy array, without a copy where they lie on the CPU."""
+        array = self.ndarray
+        return array if isinstance(array, np.ndarray) else np.asarray(array.get())
+
+    def __gt_type__(self) -> ConnectivityType:
+        return ConnectivityType(
+            self.dims, self.codomain, self.skip_value, self.dtype, self.shape[-1]
+        )
+
+    def restrict(self, index: Any) -> Any:
+        """Return the part at an index, a table too; one entry is an int32."""
+        places, domain = resolve(self.domain, index)
+        array = self.ndarray[(*places, ...)]
+        if not domain.ndim:
+            return array[()]
+        return Connectivity(array, domain, self.codomain, self.skip_value)
+
+    __getitem__ = restrict
+
+    def inverse_image(self, image_range: UnitRange | NamedRange) -> tuple[NamedRange, ...]:
+        """Return the indices all of whose neighbours lie in a range of the codomain.
+
+        Missing neighbours lie everywhere. Where the indices are no contiguous block,
+        it is a `NonContiguousDomain`.
+        """
+        if isinstance(image_range, NamedRange):
+            if image_range.dim is not self.codomain:
+                raise DomainError(
+                    f"Expected a range along '{self.codomain}', got one along '{image_range.dim}'."
+                )
+            image_range = image_range.unit_range
+        return tuple(inside(self, image_range))
+
+    def valid(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return where there is a neighbour."""
+        array = self.asnumpy()
+        return np.ones(array.shape, np.bool_) if self.skip_value is None else array != SKIP
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Connectivity, (self.asnumpy(), self.domain, self.codomain, self.skip_value)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Connectivity:
+        return self  # nobody can change it
+
+    def __copy__(self) -> Connectivity:
+        return self
+
+    def __str__(self) -> str:
+        ranges = ", ".join(f"{dim.value}={indices}" for dim, indices in self.domain)
+        return f"Connectivity({ranges} -> {self.codomain.value}; int32)"
+
+    __repr__ = __str__
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise ArgumentError(
+            "A Connectivity cannot be computed with: it is a table of indices, not a field.",
+            hints=["Take its 'ndarray', or apply a field to it: 'f(E2C)'."],
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
+    __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __pos__ = __abs__ = __invert__ = _refuse
+    __bool__ = _refuse
+
+
+def inside(table: Connectivity, wanted: UnitRange) -> Domain:
+    """Return the part of a table's domain all of whose neighbours lie in `wanted`.
+
+    What is asked of a row is asked of all its slots: local dimensions stay whole.
+    """
+    good: Any = _good(table, wanted)
+    local = tuple(axis for axis, dim in enumerate(table.dims) if dim.kind is DimensionKind.LOCAL)
+    good = good.all(axis=local, keepdims=True)
+    if good.all():
+        return table.domain
+    box, places = [], []
+    for axis, (dim, own) in enumerate(table.domain):
+        if axis in local:
+            box.append(NamedRange(dim, own))
+            places.append(slice(None))
+            continue
+        others = tuple(other for other in range(good.ndim) if other != axis)
+        found = np.flatnonzero(good.any(axis=others))
+        start, stop = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
+        box.append(NamedRange(dim, UnitRange(first(own) + start, first(own) + stop)))
+        places.append(slice(start, stop))
+    if not good[tuple(places)].all():
+        raise NonContiguousDomain(
+            f"The indices of '{table}' whose neighbours lie in {wanted} are no contiguous block."
+        )
+    return Domain(*box)
+
+
+def is_skip_value(given: Any) -> bool:
+    """Say whether `given` may stand for a missing neighbour: only None and -1 do."""
+    return given is None or (given == SKIP and not isinstance(given, bool))
+
+
+def _good(table: Connectivity, wanted: UnitRange) -> Any:
+    array: Any = table.asnumpy()
+    good = np.ones(array.shape, np.bool_)
+    if wanted.is_left_finite():
+        good &= array >= wanted.start
+    if wanted.is_right_finite():
+        good &= array < wanted.stop
+    return good | ~table.valid()
+
+
+def as_indices(given: Any, dtype: Any = None) -> Any:
+    """Return a copy as int32; `dtype`, if there is one, must be an integer type too."""
+    array = given if hasattr(given, "dtype") else np.asarray(given)
+    for kind in (array.dtype, np.dtype(dtype or np.int32)):
+        if kind.kind not in "iu":
+            raise ArgumentError(f"A Connectivity holds integers, got '{kind}'.")
+    copy = array.astype(np.int32, order="C", copy=True)
+    if array.dtype.itemsize >= 4 and not (copy == array).all():
+        raise ArgumentError("An index in the data does not fit into int32.")
+    return copy
+
+
+def _check_entries(array: Any, domain: Domain, codomain: Any, skip_value: int | None) -> None:
+    if not isinstance(codomain, Dimension):
+        raise ArgumentError(f"The codomain must be a dimension, got '{codomain!r}'.")
+    if not is_skip_value(skip_value):
+        raise DomainError(f"The skip value of a Connectivity is -1 or None, got '{skip_value}'.")
+    if array.shape != domain.shape:
+        raise DomainError(
+            f"The data must have the shape of the domain: expected {domain.shape}, "
+            f"got {array.shape}."
+        )
+    lowest = 0 if skip_value is None else SKIP
+    if array.size and (least := int(array.min())) < lowest:
+        raise DomainError(
+            f"Index {least} in a table of '{codomain.value}' is negative.",
+            hints=["A missing neighbour is -1, with 'skip_value=-1' or none given."],
+        )

@@ -1,0 +1,127 @@
+"""Read an array through maps of its indices: shifts relabel, neighbour tables gather."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..language.connectivity import CartesianConnectivity, FieldOffset, NeighbourOffset
+from ..language.dimension import Dimension, NamedIndex, in_canonical_order
+from ..language.domain import Domain
+from ..language.ranges import UnitRange
+from ..process.errors import ArgumentError, DomainError
+from .alignment import first, view_on
+from .context import table
+from .neighbour_table import Connectivity, inside
+
+Map: TypeAlias = CartesianConnectivity | Connectivity
+
+
+def resolved(given: tuple[Any, ...]) -> tuple[Map, ...]:
+    """Return the maps that a field is applied to, tables in place of what names them."""
+    if not given:
+        raise ArgumentError("A field is applied to at least one offset such as 'I + 1'.")
+    return tuple(map(_resolved, given))
+
+
+def _resolved(given: Any) -> Map:
+    match given:
+        case CartesianConnectivity() | Connectivity():
+            return given
+        case NeighbourOffset():
+            found = table(given.of.value)
+            return _column(found, given.index)
+        case FieldOffset() if not given.is_cartesian:
+            return table(given.value)
+        case FieldOffset():
+            raise ArgumentError(
+                f"Offset '{given.value}' is Cartesian, so it says nothing without a number.",
+                hints=[f"Write '{given.value}[1]' or '{given.source.value} + 1'."],
+            )
+    raise ArgumentError(
+        f"A field can be applied to offsets such as 'I + 1' or 'E2C[0]', got '{given}'."
+    )
+
+
+def _column(found: Connectivity, index: int) -> Connectivity:
+    """Return a table of one neighbour each, without the local dimension."""
+    column: Connectivity = found[NamedIndex(found.domain.dims[-1], index)]
+    return column
+
+
+def check_maps(domain: Domain, given: tuple[Any, ...]) -> None:
+    """Refuse maps that could not all be applied at once."""
+    maps = resolved(given)
+    removed = [one.codomain for one in maps]
+    if len(set(removed)) != len(removed):
+        names = ", ".join(dim.value for dim in removed)
+        raise DomainError(f"Each connectivity must have another codomain, got '{names}'.")
+    if len({isinstance(one, Connectivity) for one in maps}) > 1:
+        raise DomainError("Connectivities must be all shifts or all tables, got both.")
+    for one in maps:
+        check_codomain(domain, one)
+        for dim in one.domain.dims:
+            if dim in removed and dim is not one.codomain:
+                raise DomainError(
+                    f"A connectivity cannot read '{dim.value}', which another one removes."
+                )
+
+
+def check_codomain(domain: Domain, map_: Map) -> None:
+    """Refuse a map into a dimension that a field on `domain` does not have."""
+    if map_.codomain not in domain.dims:
+        target = ", ".join(dim.value for dim in map_.domain.dims)
+        raise DomainError(
+            f"Incompatible offset can not shift field defined on "
+            f"'{', '.join(dim.value for dim in domain.dims)}' from '{map_.codomain.value}' to "
+            f"target dim(s): '{target}'."
+        )
+
+
+def gathered(array: Any, domain: Domain, maps: tuple[Map, ...]) -> tuple[Any, Domain]:
+    """Return the values at the indices that tables hold, and where they live.
+
+    Indices that a table sends outside `domain` are left out: what remains must be a block.
+    """
+    check_maps(domain, maps)
+    tables = {one.codomain: one for one in maps if isinstance(one, Connectivity)}
+    parts = [inside(one, domain[dim].unit_range) for dim, one in tables.items()]
+    dims = replaced(domain.dims, {dim: part.dims for dim, part in zip(tables, parts, strict=True)})
+    ranges: dict[Dimension, UnitRange] = {}
+    for part in (*parts, Domain(*(one for one in domain if one.dim not in tables))):
+        for dim, own in part:
+            ranges[dim] = ranges[dim] & own if dim in ranges else own
+    box = Domain(*((dim, ranges[dim]) for dim in dims))
+    if box.is_empty():
+        return np.zeros(box.shape, array.dtype), box
+    places = tuple(_places(own_dim, own, tables.get(own_dim), box) for own_dim, own in domain)
+    return array[places], box
+
+
+def replaced(
+    dims: tuple[Dimension, ...], by: dict[Dimension, tuple[Dimension, ...]]
+) -> tuple[Dimension, ...]:
+    """Return dimensions with some replaced in place, in canonical order if they were."""
+    made = tuple(dict.fromkeys(new for dim in dims for new in by.get(dim, (dim,))))
+    return in_canonical_order(made) if in_canonical_order(dims) == dims else made
+
+
+def _places(dim: Dimension, own: UnitRange, map_: Connectivity | None, box: Domain) -> Any:
+    """Return the indices along one axis of the array for every point of `box`, by broadcasting."""
+    if map_ is None:
+        wanted = box[dim].unit_range
+        where = Domain((dim, wanted))
+        return view_on(_arange(wanted) - _first(own), where, box)
+    part = Domain(*((one, box[one].unit_range) for one in map_.dims))
+    indices = view_on(map_.asnumpy(), map_.domain, part) - _first(own)
+    # a missing neighbour has no value; whatever is read must only exist
+    return view_on(np.where(indices < 0, 0, indices), part, box)
+
+
+def _arange(indices: UnitRange) -> Any:
+    return np.arange(_first(indices), _first(indices) + len(indices))
+
+
+def _first(indices: UnitRange) -> int:
+    return 0 if indices.is_empty() else first(indices)

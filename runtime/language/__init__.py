@@ -1,0 +1,1 @@
+"""What the language is made of: dimensions, domains, types, operations, definitions."""

@@ -1,0 +1,201 @@
+"""Take a decorated function as a value: its text, the names it sees, its annotations."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+
+from ..process.errors import ArgumentError, DSLError
+from ..process.source import PYTHON_PARSER, SourceText, Span
+from .definition import Definition, Kind, ScanOptions
+
+_LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
+_HEADER: Final = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_ABSENT: Final = object()
+
+
+def capture(
+    function: Callable[..., Any],
+    kind: Kind,
+    *,
+    scan: ScanOptions | None = None,
+    grid_type: str | None = None,
+) -> Definition:
+    """Return the `Definition` of a Python function; nothing of it is parsed or run.
+
+    Decorators are not part of the text: another backend is no other program.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise ArgumentError(
+            f"A {kind.replace('_', ' ')} is made of a Python function, got an object of type "
+            f"'{type(function).__name__}'.",
+            hints=["Write it with 'def' and put the decorator above it."],
+        )
+    source = _source(function)
+    return Definition(
+        name=function.__name__,
+        kind=kind,
+        source=source,
+        function=function,
+        closure=_closure(function, source),
+        annotations=_annotations(function),
+        scan=scan,
+        grid_type=grid_type,
+    )
+
+
+def recapture(definition: Definition) -> Definition:
+    """Return the definition with the names as they are bound now; itself if none has changed."""
+    function = definition.function
+    assert isinstance(function, types.FunctionType)
+    closure = _closure(function, definition.source)
+    same = len(closure) == len(definition.closure) and all(
+        name == old_name and value is old
+        for (name, value), (old_name, old) in zip(closure, definition.closure, strict=True)
+    )
+    if same:
+        return definition
+    return attrs.evolve(definition, closure=closure, annotations=_annotations(function))
+
+
+# --- text -------------------------------------------------------------------------------------
+
+
+def _source(function: types.FunctionType) -> SourceText:
+    """Return the text from 'def' on, its own indentation removed from every line."""
+    first, block = _block(function)
+    indent = len(block[0]) - len(block[0].lstrip())
+    prefix = block[0][:indent]
+    text = "".join(line.removeprefix(prefix) if indent else line for line in block)
+    return SourceText(text, function.__code__.co_filename, first, indent)
+
+
+def _block(function: types.FunctionType) -> tuple[int, list[str]]:
+    """Return the number of the line with 'def' and the lines from there to the end."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    for number in range(code.co_firstlineno - 1, len(lines)):  # past the decorators
+        header = _HEADER.match(lines[number])
+        if header and header[1] == code.co_name:
+            return number + 1, _first_block(lines[number:])
+    place = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2)
+    if lines and code.co_firstlineno <= len(lines):
+        raise DSLError(
+            place,
+            f"Expected '{code.co_name}' to be a function written with 'def'.",
+            hints=["If the file was edited while the program ran, start it again."],
+        )
+    raise DSLError(
+        place,
+        f"The source of '{code.co_name}' cannot be found.",
+        hints=[
+            "Write the function in a file or in a notebook cell.",
+            "If its text is made at run time, put its lines into 'linecache.cache' under the "
+            "file name given to 'compile'.",
+        ],
+    )
+
+
+def _first_block(lines: list[str]) -> list[str]:
+    """Return the lines of the function that begins with the first one, as `inspect.getblock` does.
+
+    It ends before some line that is indented as little as 'def' is: the first of these up to which
+    the lines can be parsed, as they cannot in the middle of a bracket or a string. Parsing takes
+    half the time of reading every token.
+    """
+    indent = _indent(lines[0])
+    for end in range(1, len(lines) + 1):
+        is_outside = end == len(lines) or (_indent(lines[end]) <= indent and _is_code(lines[end]))
+        last = _parsed_lines("".join(lines[:end]), indent) if is_outside else 0
+        if last:
+            inside = last  # remarks that are indented like the body belong to it
+            while last < end and (_indent(lines[last]) > indent or not lines[last].strip()):
+                last += 1
+                inside = last if lines[last - 1].strip() else inside
+            return lines[:inside]
+    return inspect.getblock(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_code(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _parsed_lines(text: str, indent: int) -> int:
+    """Return the last line of the function that the text is, 0 if the text cannot be parsed."""
+    try:
+        with PYTHON_PARSER:
+            tree = ast.parse(f"if True:\n{text}" if indent else text)
+    except SyntaxError:
+        return 0
+    last = tree.body[0].end_lineno or 0
+    return last - 1 if indent else last
+
+
+# --- names ------------------------------------------------------------------------------------
+
+
+def _closure(function: types.FunctionType, source: SourceText) -> tuple[tuple[str, Any], ...]:
+    """Resolve every free name, and what annotations inside the body mention."""
+    names = {
+        name for code in _codes(function.__code__) for name in (*code.co_names, *code.co_freevars)
+    }
+    for annotation in _LOCAL_ANNOTATION.findall(source.text):
+        names.update(_WORD.findall(annotation))
+    scopes = (_nonlocals(function), function.__globals__, vars(builtins))
+    found = ((name, _lookup(name, scopes)) for name in sorted(names))
+    return tuple((name, value) for name, value in found if value is not _ABSENT)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    waiting = [code]
+    for each in waiting:  # grows while it is walked
+        yield each
+        waiting += [const for const in each.co_consts if isinstance(const, types.CodeType)]
+
+
+def _nonlocals(function: types.FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # the only way to learn that the name is not bound yet
+            continue
+    return found
+
+
+def _lookup(name: str, scopes: tuple[Mapping[str, Any], ...]) -> Any:
+    return next((scope[name] for scope in scopes if name in scope), _ABSENT)
+
+
+def _annotations(function: types.FunctionType) -> tuple[tuple[str, Any], ...]:
+    """Evaluate annotations written as strings; one that fails stays a string for `parse`."""
+    written = inspect.get_annotations(function)
+    names: Mapping[str, Any] | None = None
+    known: dict[str, Any] = {}
+    for value in written.values():
+        if isinstance(value, str) and value not in known:
+            names = names if names is not None else _nonlocals(function)
+            known[value] = _evaluated(value, function.__globals__, names)
+    ordered = sorted(written.items(), key=lambda item: item[0] == "return")
+    return tuple((k, known[v] if isinstance(v, str) else v) for k, v in ordered)
+
+
+def _evaluated(text: str, outside: dict[str, Any], names: Mapping[str, Any]) -> Any:
+    try:
+        return eval(text, outside, names)
+    except Exception:  # an annotation may run any code; `parse` says what is wrong with the text
+        return text

@@ -1,0 +1,47 @@
+"""What a decorated function is before anything is compiled: a value that `parse` can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from ..process.source import SourceText
+from .dimension import Dimension
+
+Kind: TypeAlias = Literal["field_operator", "scan_operator", "program"]
+
+
+@attrs.frozen
+class ScanOptions:
+    """How a scan walks: the vertical axis, upwards or downwards in index, and its first state."""
+
+    axis: Any
+    forward: Any
+    init: Any
+
+
+@attrs.frozen(eq=False)
+class Definition:
+    """A decorated function as a frozen value: source, closure, kind and options.
+
+    `closure` holds every name that the function may see and that could be
+    resolved, sorted by name; an operator among them is the decorated object, which offers its own
+    `Definition` as `__definition__`. `annotations` are the evaluated annotations
+    in the order of the parameters, 'return' last when there is one.
+    """
+
+    name: str
+    kind: Kind
+    source: SourceText
+    function: Callable[..., Any]
+    closure: tuple[tuple[str, Any], ...]
+    annotations: tuple[tuple[str, Any], ...]
+    scan: ScanOptions | None = None
+    grid_type: str | None = None
+
+
+def axis_of(definition: Definition) -> Dimension | None:
+    """Return the axis of a scan operator, None for the other kinds."""
+    return definition.scan.axis if definition.scan else None

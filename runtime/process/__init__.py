@@ -1,0 +1,1 @@
+"""The process: settings, logging, hooks, metrics, errors, places in the source."""

@@ -1,0 +1,1 @@
+"""Write scheduled loops as C++ for a CPU."""

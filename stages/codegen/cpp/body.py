@@ -1,0 +1,238 @@
+"""Write the instructions of one nest as C++, and the pointers to rows of memory that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from ....runtime.language.dimension import Dimension
+from ...ir.loops import (
+    Advance,
+    Argument,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    State,
+    Store,
+)
+from .checks import is_nothing, tested
+from .names import Names, stored_type
+from .operations import TYPES, express, literal, vectorised, written_out
+
+# Of each axis the row of its index, or None for where the loops stand, and an offset.
+Places: TypeAlias = tuple[tuple[int | None, int], ...]
+# What is written where it is used.
+NAMELESS: Final = (Constant, Argument, Index, Number)
+
+
+class BodyText:
+    """The instructions of one nest as text; all indices but the innermost are in its pointers.
+
+    With `later` the pointers are to the rows that are asked for before the loops come to them.
+    """
+
+    def __init__(self, names: Names, nest: Nest, *, later: bool = False) -> None:
+        self.names = names
+        self.nest = nest
+        self.later = later
+        self.dims = [loop.range.dim for loop in nest.loops]
+        self.rows: dict[tuple[str, Places], str] = {}
+        asked = [nest.body[number] for number in nest.asked]
+        for row in asked if later else nest.body:
+            if isinstance(row, Load | Store):
+                key = self._key(row)
+                if key is not None:
+                    self.rows.setdefault(key, f"{'q' if later else 'r'}{len(self.rows)}")
+
+    # --- what stands where ----------------------------------------------------------------------
+
+    def at(
+        self, level: int, part: int = 0, kept: Mapping[str, str] | None = None, deeper: int = 0
+    ) -> Iterator[str]:
+        """Write the instructions that stand inside `level` loops, of one part of the innermost.
+
+        What is stored to the rows `kept` goes to lane `l` of the arrays that they name.
+        """
+        indent = "  " * (level + 2 + deeper)
+        inside = level == len(self.dims)
+        for number, row in enumerate(self.nest.body):
+            here = row.level == level and (not inside or row.part == part)
+            if here and not isinstance(row, NAMELESS):
+                yield indent + self._line(number, row, kept or {})
+
+    def usual(self, indent: str) -> Iterator[str]:
+        """Write anew what stands around the innermost loop, with the usual values of conditions."""
+        values = dict(self.nest.usual)
+        changed = set(values)
+        for number, row in enumerate(self.nest.body):
+            if number in values:
+                yield f"{indent}const b8 {self._name(number)} = {str(values[number]).lower()};"
+            elif row.level < len(self.dims) and not changed.isdisjoint(row.operands):
+                changed.add(number)
+                yield indent + self._line(number, row, {})
+
+    def is_usual(self) -> str:
+        """Return the test that all conditions have their usual values."""
+        return " && ".join(
+            f"{'' if value else '!'}{self._name(row)}" for row, value in self.nest.usual
+        )
+
+    def states(self, indent: str) -> Iterator[str]:
+        """Define the states of a scan before its loop."""
+        for k, (dtype, row) in enumerate(self.nest.states):
+            yield f"{indent}{TYPES[dtype][0]} s{k} = {self._operand(row)};"
+
+    def pointers(self, indent: str) -> Iterator[str]:
+        """Define the rows: all indices but the innermost are added up outside its loop.
+
+        Compilers would rather hold the parts of an address that a table tells, and add them up for
+        each strip: an empty instruction keeps the sum in one place.
+        """
+        if self.later:
+            for number in self._indices():
+                yield indent + self._line(number, self.nest.body[number], {})
+        for (name, places), row in self.rows.items():
+            buffer = self.names.by_name[name]
+            terms = [
+                self.names.term(buffer, axis, index)
+                for axis, dim in enumerate(buffer.dims)
+                if dim is not self.dims[-1] and (index := self._index(dim, *places[axis])) != "0"
+            ]
+            address = " + ".join([self.names.buffers[name], *terms])
+            is_told = any(place is not None for place, _ in places)
+            held = f' asm("" : "+r"({row}));' if is_told else ""
+            yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
+
+    def stored(self) -> dict[str, str]:
+        """Return each row that is written past the caches, and its buffer."""
+        return {
+            self.rows[key]: access.buffer
+            for access in self.nest.body
+            if isinstance(access, Store) and access.buffer in self.nest.streams
+            if (key := self._key(access)) is not None
+        }
+
+    def _indices(self) -> list[Row]:
+        """Return the instructions, outside the innermost loop, that tell the rows asked for."""
+        found: set[Row] = set()
+        rows = [row for _, places in self.rows for row, _ in places if row is not None]
+        while rows:
+            number = rows.pop()
+            if number not in found and self._moves(number):
+                if not isinstance(self.nest.body[number], NAMELESS):
+                    found.add(number)
+                rows.extend(self.nest.body[number].operands)
+        return sorted(found)
+
+    # --- rows of memory -------------------------------------------------------------------------
+
+    def _places(self, access: Load | Store) -> list[tuple[int | None, int]]:
+        """Return row and offset of each axis."""
+        count = len(self.names.by_name[access.buffer].dims)
+        if not isinstance(access, Load):
+            return [(None, offset) for offset in access.offsets or (0,) * count]
+        return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
+
+    def _key(self, access: Load | Store) -> tuple[str, Places] | None:
+        """Return what tells rows apart, or None for what is not read along the innermost loop."""
+        buffer = self.names.by_name[access.buffer]
+        if not self.dims or self.dims[-1] not in buffer.dims:
+            return None
+        places = self._places(access)
+        inner = buffer.dims.index(self.dims[-1])
+        rows = [self.nest.body[row] for row, _ in places if row is not None]
+        if places[inner][0] is not None or any(row.level == len(self.dims) for row in rows):
+            return None
+        places[inner] = (None, 0)
+        return access.buffer, tuple(places)
+
+    def _index(self, dim: Dimension, row: int | None, offset: int) -> str:
+        if row is not None:
+            name = self._operand(row)
+        elif dim in self.dims:
+            name = self._position(dim)
+        else:
+            return str(offset)
+        return name if not offset else f"({name} {'+' if offset > 0 else '-'} {abs(offset)})"
+
+    def _position(self, dim: Dimension) -> str:
+        """Return where the loop over a dimension stands."""
+        level = self.dims.index(dim)
+        return f"{'j' if self.later and level == len(self.dims) - 2 else 'i'}{level}"
+
+    def _place(self, access: Load | Store) -> str:
+        buffer = self.names.by_name[access.buffer]
+        places = self._places(access)
+        key = self._key(access)
+        axes = range(len(buffer.dims))
+        if key is not None:
+            axes = range(buffer.dims.index(self.dims[-1]), buffer.dims.index(self.dims[-1]) + 1)
+        terms = [
+            self.names.term(buffer, axis, index)
+            for axis in axes
+            if (index := self._index(buffer.dims[axis], *places[axis])) != "0"
+        ]
+        pointer = self.names.buffers[access.buffer] if key is None else self.rows[key]
+        return f"{pointer}[{' + '.join(terms) or '0'}]"
+
+    # --- instructions ---------------------------------------------------------------------------
+
+    def _line(self, number: int, row: Instruction, kept: Mapping[str, str]) -> str:
+        if isinstance(row, Store):
+            key = self._key(row)
+            array = kept.get(self.rows[key]) if key is not None else None
+            place = f"{array}[l]" if array else self._place(row)
+            value = self._operand(row.value)
+            store = self.names.tests.get((self.nest.statement, row.buffer))
+            test = "" if store is None else f" {tested(store, row.dtype, value)}"
+            return f"{place} = {value};{test}"
+        if isinstance(row, Advance):
+            return f"s{row.index} = {self._operand(row.value)};"
+        return f"const {TYPES[row.dtype][0]} {self._name(number)} = {self._value(row)};"
+
+    def _value(self, row: Instruction) -> str:
+        if isinstance(row, Load):
+            value = self._place(row)
+            if row.when is not None:
+                value = f"({self._operand(row.when)} ? {value} : {TYPES[row.dtype][0]}(0))"
+            return f"{value}{' != 0' if row.dtype == 'bool' else ''}"
+        if isinstance(row, State):
+            return f"s{row.index}"
+        if isinstance(row, Compute):
+            args = [self._operand(arg) for arg in row.args]
+            dtypes = [self.nest.body[arg].dtype for arg in row.args]
+            written = express(row.op, row.dtype, args, dtypes)
+            if self.names.limits.vector_math:
+                written = vectorised(row.op, row.dtype, args, dtypes) or written
+            if self.names.limits.own_math:
+                written = written_out(row.op, row.dtype, args, dtypes) or written
+            self.names.functions.update(written.functions)
+            return written.text
+        raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")
+
+    def _operand(self, number: Row) -> str:
+        row = self.nest.body[number]
+        match row:
+            case Constant(text=text, dtype=dtype):
+                if self.names.limits.checked and is_nothing(text, dtype):
+                    return f"nothing_{TYPES[dtype][0]}"
+                return literal(text, dtype)
+            case Argument(name=name):
+                return self.names.scalars[name]
+            case Index(dim=dim):
+                return self._position(dim)
+            case Number(bound=bound):
+                return f"s64({self.names.bound(bound)})"
+        return self._name(number)
+
+    def _name(self, number: Row) -> str:
+        return f"{'w' if self.later and self._moves(number) else 'v'}{number}"
+
+    def _moves(self, number: Row) -> bool:
+        """Tell whether a row changes with the loop around the innermost one."""
+        return self.nest.body[number].level == len(self.dims) - 1

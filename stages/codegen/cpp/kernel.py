@@ -1,0 +1,169 @@
+"""Write a kernel as plain C++: one function, no headers, no names of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ....runtime.calls.plan import ENTRY
+from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from ..integers import buffers_of, integers
+from . import checks as cpp_checks
+from .memory import own_slots, pointers, scalars, strides
+from .names import Limits, Names, stored_type
+from .nest import write_nest
+from .operations import TYPES
+from .strips import stream_function
+
+THREADS = """\
+extern "C" s32 omp_get_max_threads(void) noexcept;
+extern "C" s32 omp_get_thread_num(void) noexcept;
+static inline s32 threads(s32 most) {
+  return omp_get_max_threads() < most ? omp_get_max_threads() : most;
+}
+static inline s64 even(s64 count, s64 most) {
+  const s64 tiles = (count + most - 1) / most;
+  return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
+}"""
+# Entering the runtime takes 0.4 us, a system call among it, for a region of one thread too. Inside
+# a region of somebody else its loops would be shared with threads that never come here.
+ALONE = """\
+#if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
+#define FIELDFORGE_ALONE
+extern "C" s32 omp_in_parallel(void) noexcept;
+extern "C" s32 omp_get_max_threads(void) noexcept;
+extern "C" void __real_GOMP_parallel(void (*)(void*), void*, unsigned, unsigned);
+extern "C" __attribute__((visibility("hidden")))
+void __wrap_GOMP_parallel(void (*region)(void*), void* data, unsigned count, unsigned flags) {
+  const bool alone = (count ? s32(count) : omp_get_max_threads()) == 1 && !omp_in_parallel();
+  if (alone) region(data);
+  else __real_GOMP_parallel(region, data, count, flags);
+}
+#endif"""
+ENDS = """\
+static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
+static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
+
+
+def write_cpp(kernel: Kernel, limits: Limits) -> str:
+    """Return the source of a kernel."""
+    names = Names(kernel, integers(kernel), limits)
+    if limits.checked:
+        names.tests = cpp_checks.tested_stores(kernel)
+    nests = list(_nests(names))
+    functions = [text for _, text in sorted(names.functions.items())]
+    types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
+    streams = any(nest.streams for nest in kernel.nests)
+    tools = [ENDS]
+    tools += [THREADS] if kernel.tilings else []
+    tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
+    tools += [stream_function(limits.vector_bytes)] if streams else []
+    tools += cpp_checks.functions(names)
+    head = [
+        f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
+        "                             void* arena, void*) {",
+        *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
+        *scalars(names),
+        *pointers(names),
+        *cpp_checks.head(names),
+    ]
+    unused = ["  (void)ptrs, (void)ints, (void)scalars, (void)arena;"]
+    body = [*tools, *functions, "", *head, *unused, *nests]
+    return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
+
+
+# --- nests, alone or tile by tile ---------------------------------------------------------------
+
+
+def _nests(names: Names) -> Iterator[str]:
+    kernel = names.kernel
+    heads = {tiling.first: tiling for tiling in kernel.tilings}
+    index = 0
+    while index < len(kernel.nests):
+        if index in heads:
+            yield from _tiled(names, heads[index])
+            index = heads[index].last
+        else:
+            yield f"  {{  // nest {index}"
+            yield from write_nest(names, kernel.nests[index], None)
+            index += 1
+
+
+def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
+    """Write nests that run tile by tile in one parallel region."""
+    kernel = names.kernel
+    members = kernel.nests[tiling.first : tiling.last]
+    guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
+    yield f"  {{  // nests {tiling.first} .. {tiling.last - 1}"
+    yield f"  if ({' && '.join(guard or ['true'])}) {{"
+    for level, cut in enumerate(tiling.cuts):
+        count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
+        if cut.even:
+            yield f"  const s64 c{level} = even({count}, {cut.size});"
+    largest = names.is_large(max(members, key=lambda nest: len(nest.loops)))
+    yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({largest})"
+    yield "  {"
+    arrays = _tile_arrays(names, tiling)
+    yield from own_slots(names)
+    for array in arrays:
+        yield from strides(names, array)
+    collapse = f" collapse({len(tiling.cuts)})" if len(tiling.cuts) > 1 else ""
+    yield f"#pragma omp for{collapse} schedule(static)"
+    for level, cut in enumerate(tiling.cuts):
+        yield f"  {_tile_loop(names, level, cut)}"
+    for level, cut in enumerate(tiling.cuts):
+        end = f"t{level} + {_size(level, cut)}"
+        yield f"    const s64 u{level} = earlier({end}, {names.bound(cut.range.stop)});"
+    for array in arrays:
+        yield _tile_array(names, array, tiling)
+    yield from _rows_in_turn(members, tiling)
+    for index in range(tiling.first, tiling.last):
+        yield f"  {{  // nest {index}"
+        yield from write_nest(names, kernel.nests[index], tiling)
+    yield "  " + "}" * (len(tiling.cuts) + 3 + (tiling.rolled is not None))
+
+
+def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
+    """Begin the loop over the rows that nests take turns on: as early as the first one has to."""
+    if tiling.rolled is not None:
+        margins = [
+            loop.margin or (0, 0)
+            for nest in members
+            for loop in nest.loops
+            if loop.range.dim is tiling.rolled
+        ]
+        ahead = max(before + beyond for before, beyond in margins)
+        level = tiling.dims.index(tiling.rolled)
+        yield f"  for (s64 row = t{level} - {ahead}; row < u{level}; ++row) {{"
+
+
+def _size(level: int, cut: Cut) -> str:
+    return f"c{level}" if cut.even else str(cut.size)
+
+
+def _tile_loop(names: Names, level: int, cut: Cut) -> str:
+    start, stop = names.bound(cut.range.start), names.bound(cut.range.stop)
+    return f"for (s64 t{level} = {start}; t{level} < {stop}; t{level} += {_size(level, cut)}) {{"
+
+
+def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:
+    """Return the arrays that are made anew in each tile."""
+    members = names.kernel.nests[tiling.first : tiling.last]
+    touched = {name for nest in members for name in buffers_of(nest)}
+    return [
+        buffer
+        for buffer in names.kernel.buffers
+        if buffer.memory == "tile" and buffer.name in touched
+    ]
+
+
+def _tile_array(names: Names, array: Buffer, tiling: Tiling) -> str:
+    """Define an array of a tile, moved to index 0 of its dimensions."""
+    starts = {dim: f"t{level}" for level, dim in enumerate(tiling.dims)}
+    origin = ""
+    for axis, range_ in enumerate(array.box):
+        start = names.bound(range_.start)
+        if range_.dim in starts:
+            start = f"({starts[range_.dim]} + {start})" if start != "0" else starts[range_.dim]
+        origin += f" - {names.term(array, axis, start)}"
+    type_, name = stored_type(array), names.buffers[array.name]
+    return f"    {type_}* const {name} = ({type_}*)own{array.slot}{origin};"

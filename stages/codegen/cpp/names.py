@@ -1,0 +1,94 @@
+"""What everything in a kernel is called in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from ...ir.bounds import Bound
+from ...ir.loops import Buffer, Kernel, Load, Nest, Store
+from ...ir.strides import Stride
+from ..integers import split
+from ..schedule.costs import ITEMSIZES
+from .operations import TYPES
+
+
+@attrs.frozen
+class Limits:
+    """From which size on a loop has threads and writes past the caches, and by which means.
+
+    In a `checked` program stores are tested.
+    """
+
+    parallel_from: int
+    stream_from: int = 1 << 62
+    vector_bytes: int = 16
+    vector_math: bool = False
+    own_math: bool = False
+    checked: bool = False
+
+
+class Names:
+    """The names of one kernel, and the inline functions that its expressions call."""
+
+    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], limits: Limits) -> None:
+        self.kernel = kernel
+        self.limits = limits
+        self.places = {source: i for i, source in enumerate(known)}
+        self.functions: dict[str, str] = {}
+        self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
+        fields = [buffer for buffer in kernel.buffers if buffer.memory == "field"]
+        tables = [buffer for buffer in kernel.buffers if buffer.memory == "table"]
+        arrays = [buffer for buffer in kernel.buffers if buffer.memory in ("arena", "tile")]
+        self.buffers = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
+        self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
+        # by group of stores and buffer, the number of a store that is tested
+        self.tests: dict[tuple[int, str], int] = {}
+        self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
+
+    def bound(self, bound: Bound) -> str:
+        """Return a bound as an expression that binds tightly."""
+        symbol, constant = split(bound)
+        if symbol is None:
+            return str(constant)
+        name = f"n{self.places[symbol]}"
+        return name if not constant else f"({name} {'+' if constant > 0 else '-'} {abs(constant)})"
+
+    def term(self, buffer: Buffer, axis: int, index: str) -> str:
+        """Return an index times the stride of its axis."""
+        dim = buffer.dims[axis]
+        if dim is buffer.unit:
+            return index
+        if buffer.memory in ("arena", "tile"):
+            return f"{index} * {self.buffers[buffer.name]}s{axis}"
+        return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
+
+    def is_large(self, nest: Nest) -> str:
+        """Return the test that a nest has points enough for several threads."""
+        return f"{self._points(nest)} >= {self.limits.parallel_from}"
+
+    def is_far(self, nest: Nest) -> str:
+        """Return the test that the fields that a call touches are more than the caches hold.
+
+        They are taken for as large as what the nest walks.
+        """
+        bodies = (row for each in self.kernel.nests for row in each.body)
+        touched = {row.buffer for row in bodies if isinstance(row, Load | Store)}
+        whole = [
+            buffer
+            for buffer in self.kernel.buffers
+            if buffer.name in touched
+            and buffer.memory == "field"
+            and all(loop.range.dim in buffer.dims for loop in nest.loops)
+        ]
+        size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
+        return f"{self._points(nest)} * {size} >= {self.limits.stream_from}"
+
+    def _points(self, nest: Nest) -> str:
+        return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)
+
+
+def stored_type(buffer: Buffer) -> str:
+    """Return the type of an element in memory; a bool is a byte."""
+    return TYPES["uint8" if buffer.dtype == "bool" else buffer.dtype][0]

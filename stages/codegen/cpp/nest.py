@@ -1,0 +1,104 @@
+"""Write one nest as C++: its loops, and what stands between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.bounds import Range
+from ...ir.loops import Loop, Nest, Tiling
+from .body import BodyText
+from .checks import Tests
+from .names import Names
+from .strips import Strips
+
+
+def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]:
+    """Write the loops of a nest and close the block that it stands in.
+
+    Inside a tiling a nest walks its part of a tile and shares nothing among threads.
+    """
+    guard = (
+        [] if tiling else [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in nest.guard]
+    )
+    if guard:
+        yield f"  if ({' && '.join(guard)}) {{"
+    body = BodyText(names, nest)
+    shared = sum(loop.kind == "parallel" for loop in nest.loops)
+    if nest.loops:
+        yield from body.at(0)
+    else:
+        tests = Tests(names, nest)
+        yield from (*tests.begin("    "), *body.at(0), *tests.end("    "))
+    for level, loop in enumerate(nest.loops):
+        if level == len(nest.loops) - 1:
+            yield from _innermost(names, nest, body, tiling)
+            break
+        if level == 0 and loop.kind != "sequential" and tiling is None:
+            yield _threads(names, nest, shared)
+        ends = _ends(names, loop, loop.range, tiling)
+        yield f"{'  ' * (level + 2)}{_loop(level, loop, ends)}"
+        yield from body.at(level + 1)
+    yield "  " + "}" * (max(0, len(nest.loops) - 1) + bool(guard) + 1)
+
+
+def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) -> Iterator[str]:
+    """Write the innermost loop, part after part."""
+    level = len(nest.loops) - 1
+    loop = nest.loops[level]
+    indent = "  " * (level + 2)
+    yield from body.pointers(indent)
+    yield from body.states(indent)
+    strips = Strips(names, nest, body, indent)
+    tests = Tests(names, nest)
+    yield from tests.begin(indent)
+    alone = level == 0 and tiling is None  # the loop is shared among threads
+    if loop.kind == "vector" and not alone:
+        yield from strips.before()
+    for part, range_ in enumerate(nest.parts or (loop.range,)):
+        ends = _ends(names, loop, range_, tiling)
+        if loop.kind == "vector" and not (alone and part == 0):
+            yield from strips.walk(ends, part, tests.clause)
+        else:
+            if alone and loop.kind != "sequential":
+                yield _threads(names, nest, int(loop.kind == "parallel")) + tests.clause
+            yield f"{indent}{_loop(level, loop, ends)}"
+            yield from body.at(level + 1, part)
+            yield f"{indent}}}"
+    yield from tests.end(indent)
+
+
+def _ends(names: Names, loop: Loop, range_: Range, tiling: Tiling | None) -> tuple[str, str]:
+    if loop.margin is not None and tiling is not None:
+        return _in_tile(names, loop, range_, tiling)
+    return names.bound(range_.start), names.bound(range_.stop)
+
+
+def _loop(level: int, loop: Loop, ends: tuple[str, str]) -> str:
+    start, stop = ends
+    if loop.backward:
+        return f"for (s64 i{level} = {stop} - 1; i{level} >= {start}; --i{level}) {{"
+    step = f"i{level} += {loop.step}" if loop.step > 1 else f"++i{level}"
+    return f"for (s64 i{level} = {start}; i{level} < {stop}; {step}) {{"
+
+
+def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[str, str]:
+    """Return the ends of a range where it is cut by a tile."""
+    cut = tiling.dims.index(range_.dim)
+    before, beyond = loop.margin or (0, 0)
+    start = f"t{cut} - {before}" if before else f"t{cut}"
+    stop = f"u{cut} + {beyond}" if beyond else f"u{cut}"
+    if range_.dim is tiling.rolled:
+        start, stop = f"later({start}, row + {beyond})", f"row + {beyond + 1}"
+    whole = range_ == tiling.cuts[cut].range and range_.dim is not tiling.rolled
+    if whole and not before and not beyond:
+        return start, stop
+    return (
+        f"later({names.bound(range_.start)}, {start})",
+        f"earlier({names.bound(range_.stop)}, {stop})",
+    )
+
+
+def _threads(names: Names, nest: Nest, shared: int) -> str:
+    kind = "parallel for simd" if not shared else "parallel for"
+    collapse = f" collapse({shared})" if shared > 1 else ""
+    return f"#pragma omp {kind}{collapse} schedule(static) if ({names.is_large(nest)})"

@@ -1,0 +1,124 @@
+"""Schedule a program for a CPU and write its C++."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import attrs
+
+from ...artifacts import Generated, Interface, Lowered, Variant
+from ...base import Artifact, Stage
+from ...numerics import check_mathematics, check_numerics
+from ...target import Target
+
+# No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
+# only errno and the exception flags of the processor, which nobody reads, are given up.
+FLAGS = (
+    "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+    "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+)  # fmt: skip
+FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
+WRAPPED = ("-Wl,--wrap=GOMP_parallel",)  # by a function of the generated source
+VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
+
+
+@attrs.frozen
+class Codegen(Stage):
+    """Choose loops and temporaries for `target` and write C++.
+
+    Attributes:
+        target: the machine that will run the code.
+        parallel_from: loops over fewer points than this run on one thread.
+        arrays: values (as in '%12') that become arrays, whatever the cost model says.
+        inline: values that are computed where they are used, likewise.
+        numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
+            (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
+        mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
+            'contract' and the target has a fused multiply-add; 'library' never does.
+        stream_from: calls that touch so many bytes write past the caches what they do not read:
+            as much as the last-level cache of all cores holds if not given, never if 0.
+        jam: whether several rows of a stencil may be computed together.
+        prefetch: whether rows are asked for before the loops come to them.
+        unswitch: whether usual levels have a loop without the conditions of other ones.
+        checked: whether numbers that are not finite are refused when they are written, and what is
+            missing is NaN; `program.checked` sets it.
+
+    """
+
+    name: ClassVar[str] = "codegen"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "generated": Generated,
+        "interface": Interface,
+    }
+
+    target: Target = attrs.field(factory=Target.host)
+    parallel_from: int = 16384
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    stream_from: int | None = None
+    jam: bool = True
+    prefetch: bool = True
+    unswitch: bool = True
+    checked: bool = False
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return the source and what it expects at its entry point."""
+        from ...ir.loops_text import show
+        from ...ir.verify_loops import verify
+        from ..interface import describe
+        from ..loop_passes.arena import plan_arena
+        from ..loop_passes.prefetching import prefetch
+        from ..loop_passes.streaming import stream
+        from ..loop_passes.tiling import tile
+        from ..loop_passes.unswitching import unswitch
+        from ..schedule.placement import Rules
+        from ..schedule.schedule import schedule
+        from .kernel import ALONE, write_cpp
+        from .names import Limits
+        from .operations import DECLARATION
+
+        rules = Rules(
+            self.target,
+            self.arrays,
+            self.inline,
+            jam=self.jam,
+            prefetch=self.prefetch,
+            unswitch=self.unswitch,
+            checked=self.checked,
+        )
+        kernel, groups = schedule(lowered, variant, rules)
+        # where a call gives domains, those were compared, not the ranges of the fields
+        alike = () if variant.domain else variant.alike
+        kernel = tile(kernel, rules)
+        if self.stream_from != 0:
+            kernel = stream(kernel, rules)
+        kernel = verify(plan_arena(unswitch(prefetch(kernel, rules), rules)))
+        vector_math = self.target.vector_math and self.numerics != "strict"
+        # the functions rely on sums in the order written, and on a fast multiply-add
+        own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
+        shared_cache = self.target.l3 * self.target.cores
+        limits = Limits(
+            self.parallel_from,
+            shared_cache if self.stream_from is None else self.stream_from,
+            self.target.vector_bytes,
+            vector_math,
+            own_math,
+            self.checked,
+        )
+        source = write_cpp(kernel, limits)
+        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
+        libraries += WRAPPED if ALONE in source else ()
+        reordering = FAST if self.numerics == "fast" else ()
+        return {
+            "generated": Generated(
+                language="c++",
+                source=source,
+                loops=show(kernel),
+                flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
+            ),
+            "interface": describe(lowered.program, kernel, groups, "cpu", alike),
+        }

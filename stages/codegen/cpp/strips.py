@@ -1,0 +1,161 @@
+"""Write innermost loops strip by strip: as many points as a register has lanes.
+
+A strip has a constant number of points, so that compilers put nothing around its vectors. What is
+left at the ends of a row is a strip with some lanes switched off. What is written past the caches
+is stored register by register; what the loop around will read soon is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...ir.loops import Compute, Load, Nest, Store
+from ..loop_passes.streaming import SMALLEST
+from ..schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
+from .body import BodyText
+from .names import Names, stored_type
+
+SIMD: Final = "#pragma omp simd"
+LINE: Final = 64
+_STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
+_SHORT: Final = 16  # bytes of a register
+
+
+def stream_function(vector_bytes: int) -> str:
+    """Return the function that stores registers past the caches.
+
+    What other threads are to see is complete when the threads meet: a locked instruction empties
+    the buffers of such stores.
+    """
+    return f"""\
+typedef long long line __attribute__((vector_size({vector_bytes})));
+static inline void stream(void* to, const void* from, s64 bytes) {{
+  line* const d = (line*)to;
+  const line* const s = (const line*)from;
+  for (s64 i = 0; i < bytes / {vector_bytes}; ++i) {{
+#ifdef __clang__
+    __builtin_nontemporal_store(s[i], d + i);
+#else
+    __builtin_ia32_{_STORES[vector_bytes]}(d + i, s[i]);
+#endif
+  }}
+}}"""
+
+
+class Strips:
+    """The innermost loop of one nest."""
+
+    def __init__(self, names: Names, nest: Nest, body: BodyText, indent: str) -> None:
+        self.names = names
+        self.nest = nest
+        self.body = body
+        self.indent = indent
+        self.level = len(nest.loops) - 1
+        self.lanes = _lanes(names, nest)
+        self.later = BodyText(names, nest, later=True)
+        self.stored = {
+            row: (f"k{place}", names.by_name[buffer])
+            for place, (row, buffer) in enumerate(body.stored().items())
+        }
+
+    def before(self) -> Iterator[str]:
+        """Name the rows to ask for, which all parts share."""
+        if self.later.rows:
+            yield f"{self.indent}{self._position()}"
+            yield from self.later.pointers(self.indent)
+
+    def walk(self, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
+        """Write one part of the loop; `clause` says what its lanes gather."""
+        start, stop = ends
+        indent, lanes = self.indent, self.lanes
+        yield f"{indent}{{"
+        yield f"{indent}  s64 b = {start}, e = earlier({stop}, b + {lanes});"
+        yield from self._aligned(stop)
+        yield f"{indent}  for (; b < {stop}; b = e, e = earlier({stop}, b + {lanes})) {{"
+        yield f"{indent}    if (e - b == {lanes}) {{"
+        yield from self._asked()
+        yield from self._kept()
+        kept = {row: array for row, (array, _) in self.stored.items()}
+        if self.nest.usual:
+            yield f"{indent}      if ({self.body.is_usual()}) {{"
+            yield from self.body.usual(f"{indent}        ")
+            yield from self._strip(part, kept, "{", clause)
+            yield f"{indent}      }} else {{"
+        yield from self._strip(part, kept, "{", clause)
+        if self.nest.usual:
+            yield f"{indent}      }}"
+        yield from self._written()
+        yield f"{indent}    }} else {{"
+        yield from self._strip(part, {}, "if (l < e - b) {", clause)
+        yield f"{indent}    }}"
+        yield f"{indent}  }}"
+        yield f"{indent}}}"
+
+    def _strip(self, part: int, kept: Mapping[str, str], lane: str, clause: str) -> Iterator[str]:
+        indent = f"{self.indent}      "
+        yield SIMD + clause
+        yield f"{indent}for (s64 l = 0; l < {self.lanes}; ++l) {lane}"
+        yield f"{indent}  const s64 i{self.level} = b + l;"
+        yield from self.body.at(self.level + 1, part, kept, deeper=3)
+        yield f"{indent}}}"
+
+    def _aligned(self, stop: str) -> Iterator[str]:
+        """Begin whole strips where registers can be stored past the caches."""
+        rows = list(self.stored)
+        if rows:
+            size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.limits.vector_bytes
+            ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
+            alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
+            far = self.names.is_far(self.nest)
+            yield f"{self.indent}  const s64 f = b + {ahead};"
+            yield f"{self.indent}  const bool past = {' && '.join([far, *alike])};"
+            yield f"{self.indent}  if (past && f > b) e = earlier({stop}, f);"
+
+    def _position(self) -> str:
+        """Define where the loop around will be, within its whole range."""
+        around = self.level - 1
+        loop = self.nest.loops[around]
+        start, stop = self.names.bound(loop.range.start), self.names.bound(loop.range.stop)
+        far = self.nest.ahead * loop.step
+        if loop.backward:
+            return f"const s64 j{around} = later({start}, i{around} - {far});"
+        return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
+
+    def _asked(self) -> Iterator[str]:
+        """Ask the second cache for the lines of a strip."""
+        for (name, _), row in self.later.rows.items():
+            size = ITEMSIZES[self.names.by_name[name].dtype]
+            for line in range(0, self.lanes * size, LINE):
+                at = f"{row} + b + {line // size}" if line else f"{row} + b"
+                yield f"{self.indent}      __builtin_prefetch({at}, 0, 2);"
+
+    def _kept(self) -> Iterator[str]:
+        """Define the arrays that hold what is written past the caches."""
+        for array, buffer in self.stored.values():
+            yield f"{self.indent}      alignas({LINE}) {stored_type(buffer)} {array}[{self.lanes}];"
+
+    def _written(self) -> Iterator[str]:
+        """Write these arrays: past the caches where rows are long enough."""
+        sizes = {row: self.lanes * ITEMSIZES[b.dtype] for row, (_, b) in self.stored.items()}
+        past = [f"stream({r} + b, {self.stored[r][0]}, {n});" for r, n in sizes.items()]
+        here = [f"__builtin_memcpy({r} + b, {self.stored[r][0]}, {n});" for r, n in sizes.items()]
+        if self.stored:
+            yield f"{self.indent}      if (past) {{ {' '.join(past)} }}"
+            yield f"{self.indent}      else {{ {' '.join(here)} }}"
+
+
+def _lanes(names: Names, nest: Nest) -> int:
+    """Return how many points a strip has: a register of the smallest numbers.
+
+    Functions are long chains of operations: those of a second register hide behind the first one's.
+    Where registers are short, a strip is a line.
+    """
+    touched = [names.by_name[row.buffer] for row in nest.body if isinstance(row, Load | Store)]
+    inner = nest.loops[-1].range.dim
+    sizes = [max(SMALLEST, ITEMSIZES[each.dtype]) for each in touched if inner in each.dims]
+    chains = any(
+        isinstance(row, Compute) and operations(row.op) >= TRANSCENDENTAL for row in nest.body
+    )
+    width = names.limits.vector_bytes if names.limits.vector_bytes > _SHORT else LINE
+    return max(1, (1 + chains) * width // min(sizes, default=8))

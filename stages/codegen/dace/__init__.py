@@ -1,0 +1,1 @@
+"""Hand a program to DaCe as an SDFG and take its C++."""

@@ -1,0 +1,74 @@
+"""What of DaCe's own state we touch: its version and its configuration."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from ....runtime.process.errors import DaceNotFoundError
+
+SERIES: Final = "2.0."
+
+
+def dace_version() -> str:
+    """Return the version of the DaCe that is installed, without importing it.
+
+    Raises:
+        DaceNotFoundError: if there is none, or one whose code we do not know.
+
+    """
+    found = importlib.util.find_spec("dace")
+    for place in (found.submodule_search_locations or ()) if found is not None else ():
+        try:
+            text = Path(place, "version.py").read_text()
+        except OSError:
+            continue
+        if stated := re.search(r"__version__\s*=\s*['\"]([^'\"]+)['\"]", text):
+            return _fitting(stated[1])
+    raise DaceNotFoundError(
+        "The package 'dace' is not installed, and this backend writes its code with it.",
+        hint="Install it: pip install 'fieldforge[dace]'; or use the backend 'cpu'.",
+    )
+
+
+def _fitting(version: str) -> str:
+    if not version.startswith(SERIES):
+        raise DaceNotFoundError(
+            f"This backend needs DaCe {SERIES}*, got {version}.",
+            hint="Install it: pip install 'fieldforge[dace]'.",
+        )
+    return version
+
+
+@contextmanager
+def dace_defaults() -> Iterator[None]:
+    """Run with DaCe's own defaults, whatever files and variables of the user say, in this thread.
+
+    So the generated text depends on the version of DaCe and on nothing else.
+    """
+    from dace.config import Config, temporary_config
+
+    with temporary_config():
+        for path in _options(Config.get_metadata()["required"]):
+            Config.set(*path, value=Config.get_default(*path))
+        # Loops that do not depend on each other stay in the order in which they are written.
+        Config.set("compiler", "cpu", "openmp_sections", value=False)
+        yield
+
+
+def _options(schema: Any) -> list[tuple[str, ...]]:
+    """Return the paths of all options that have a default."""
+    found: list[tuple[str, ...]] = []
+    pending: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    while pending:
+        path, options = pending.pop()
+        for name, option in sorted(options.items()):
+            if option["type"] == "dict":
+                pending.append(((*path, name), option["required"]))
+            elif "default" in option:
+                found.append((*path, name))
+    return found

@@ -1,0 +1,63 @@
+"""Schedule a program for a CPU, hand it to DaCe as an SDFG, and take DaCe's C++ for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import attrs
+
+from ...artifacts import Generated, Interface, Lowered, Variant
+from ...base import Artifact, Stage
+from ...target import Target
+from ..cpp.stage import FLAGS
+from .settings import dace_version
+
+BACKEND = "dace_cpu"
+
+
+@attrs.frozen
+class CodegenDace(Stage):
+    """Choose loops and temporaries for `target`, and let DaCe write their C++.
+
+    Attributes:
+        target: the machine that will run the code.
+        parallel_from: loops over fewer points than this run on one thread.
+        arrays: values (as in '%12') that become arrays, whatever the cost model says.
+        inline: values that are computed where they are used, likewise.
+
+    """
+
+    name: ClassVar[str] = "codegen_dace"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "generated": Generated,
+        "interface": Interface,
+    }
+
+    target: Target = attrs.field(factory=Target.host)
+    parallel_from: int = 16384
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return DaCe's source with our entry point, and what that expects."""
+        from ..interface import describe
+        from ..schedule.placement import Rules
+        from ..schedule.schedule import schedule
+        from .limits import refuse_unsupported
+        from .source import sdfg_source
+
+        refuse_unsupported(lowered.program)
+        dace_version()  # says how to install what is missing
+        rules = Rules(self.target, self.arrays, self.inline)
+        kernel, groups = schedule(lowered, variant, rules)
+        source, listing = sdfg_source(kernel, self.parallel_from)
+        return {
+            "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
+            "interface": describe(lowered.program, kernel, groups, BACKEND),
+        }
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the version of DaCe, found without importing it."""
+        return {"dace": dace_version()}

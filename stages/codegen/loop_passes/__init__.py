@@ -1,0 +1,1 @@
+"""Passes over loop IR: tiling, streaming, prefetching, unswitching, the arena."""

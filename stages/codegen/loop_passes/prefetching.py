@@ -1,0 +1,77 @@
+"""Ask for rows before the loops come to them.
+
+Caches see by themselves where a stream of addresses goes, after its first few lines: too late where
+rows are short, and never where a table tells the next row. So while one row is computed, what the
+loop around the innermost one will read next and has not read yet is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from ....runtime.language.dimension import DimensionKind
+from ...ir.loops import Kernel, Load, Nest, Row
+from ..schedule.placement import Rules
+
+# How many steps of the loop around lie between asking and reading: columns are short.
+NEXT: Final = 2
+COLUMNS: Final = 8
+
+
+def prefetch(kernel: Kernel, rules: Rules) -> Kernel:
+    """Note in each nest the loads whose rows are asked for ahead of time."""
+    if not rules.prefetch:
+        return kernel
+    memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
+    return attrs.evolve(kernel, nests=tuple(_asking(nest, memory) for nest in kernel.nests))
+
+
+def _asking(nest: Nest, memory: set[str]) -> Nest:
+    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
+        return nest
+    loads = {
+        row: load
+        for row, load in enumerate(nest.body)
+        if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
+    }
+    read = {_place(load, nest) for load in loads.values()}
+    around = nest.loops[-2]
+    step = -around.step if around.backward else around.step
+    asked: dict[tuple[object, ...], Row] = {}
+    for row, load in loads.items():
+        rest, offset = _place(load, nest)
+        if offset is None or (rest, offset + step) not in read:
+            asked.setdefault((rest, offset), row)
+    is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
+    ahead = COLUMNS if is_column else max(1, NEXT // around.step)
+    return attrs.evolve(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
+
+
+def _is_row(nest: Nest, load: Load) -> bool:
+    """Tell whether a load walks memory along the innermost loop, row after row."""
+    inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
+    rows = load.rows or (None,) * len(load.dims)
+    if load.level != len(nest.loops) or inner not in load.dims:
+        return False
+    if rows[load.dims.index(inner)] is not None:
+        return False
+    levels = [nest.body[row].level for row in rows if row is not None]
+    moves = [level == len(nest.loops) - 1 for level in levels]
+    walks = around in load.dims and rows[load.dims.index(around)] is None
+    return len(nest.loops) not in levels and (any(moves) or walks)
+
+
+def _place(load: Load, nest: Nest) -> tuple[tuple[object, ...], int | None]:
+    """Return what tells rows apart, and the offset along the loop around where it moves them."""
+    inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
+    rows = load.rows or (None,) * len(load.dims)
+    rest: list[object] = [load.buffer]
+    moved = None
+    for dim, row, offset in zip(load.dims, rows, load.offsets, strict=True):
+        if dim is around and row is None:
+            moved = offset
+        elif dim is not inner:
+            rest.append((row, offset))
+    return tuple(rest), moved

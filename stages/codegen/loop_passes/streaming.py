@@ -1,0 +1,46 @@
+"""Choose the outputs that are written past the caches.
+
+A store into a line that is not in cache reads the line first: an output that nothing reads again
+costs a third of the traffic for nothing. Such rows are written by
+non-temporal stores, in calls that touch more than the last-level cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir.loops import Kernel, Load, Nest, Store
+from ..schedule.costs import ITEMSIZES
+from ..schedule.placement import Rules
+
+# Bytes of an element: a strip has as many points as a register has of these.
+SMALLEST: Final = 4
+
+
+def stream(kernel: Kernel, rules: Rules) -> Kernel:
+    """Mark in each nest the fields that may be written past the caches."""
+    if not rules.target.can_stream:
+        return kernel
+    read = {row.buffer for nest in kernel.nests for row in nest.body if isinstance(row, Load)}
+    fields = {
+        buffer.name: buffer.unit
+        for buffer in kernel.buffers
+        if buffer.memory == "field"
+        and buffer.name not in read
+        and ITEMSIZES[buffer.dtype] >= SMALLEST
+    }
+    return attrs.evolve(kernel, nests=tuple(_marked(nest, fields) for nest in kernel.nests))
+
+
+def _marked(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
+    """Mark the fields that a nest stores along whole rows."""
+    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
+        return nest
+    inner = nest.loops[-1].range.dim
+    stored = (row.buffer for row in nest.body if isinstance(row, Store))
+    names = tuple(name for name in dict.fromkeys(stored) if fields.get(name) is inner)
+    return attrs.evolve(nest, streams=names)

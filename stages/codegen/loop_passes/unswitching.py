@@ -1,0 +1,60 @@
+"""Give the usual levels a loop without the conditions of the first and the last ones.
+
+A condition on the index of an outer loop is the same along the whole innermost one, but compilers
+compute both branches there and choose for each point. On most levels all such conditions have one
+value: beyond a level that is written as a number, and before one that is given at the call. Loops
+where they have it are written a second time, with the branches that are taken.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from ...ir.bounds import Const
+from ...ir.loops import Compute, Index, Instruction, Kernel, Nest, Number
+from ..schedule.placement import Rules
+
+
+def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
+    """Note in each nest the conditions that have one value on most levels."""
+    if not rules.unswitch:
+        return kernel
+    return attrs.evolve(kernel, nests=tuple(_usual(nest) for nest in kernel.nests))
+
+
+def _usual(nest: Nest) -> Nest:
+    depth = len(nest.loops)
+    if depth < 2 or nest.loops[-1].kind != "vector":
+        return nest
+    values = {
+        row: value
+        for row, each in enumerate(nest.body)
+        if 0 < each.level < depth and (value := _likely(nest, each)) is not None
+    }
+    used = {
+        row for each in nest.body if each.level == depth for row in _conditions(nest, each.operands)
+    }
+    return attrs.evolve(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+
+
+def _likely(nest: Nest, row: Instruction) -> bool | None:
+    """Return what a comparison of an index with a bound is on most levels."""
+    if not (isinstance(row, Compute) and row.op in ("ge", "lt")):
+        return None
+    index, bound = (nest.body[arg] for arg in row.args)
+    if not (isinstance(index, Index) and isinstance(bound, Number)):
+        return None
+    return isinstance(bound.bound, Const) == (row.op == "ge")
+
+
+def _conditions(nest: Nest, operands: tuple[int, ...]) -> set[int]:
+    """Return the truth values that operands outside the innermost loop are made from."""
+    found: set[int] = set()
+    rows = list(operands)
+    while rows:
+        row = rows.pop()
+        each = nest.body[row]
+        if row not in found and each.dtype == "bool" and each.level < len(nest.loops):
+            found.add(row)
+            rows.extend(each.operands)
+    return found

@@ -1,0 +1,364 @@
+"""Write the body of a nest: every value once at every point, outside the loops it does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import bounds, dataflow
+from ...ir.bounds import Range
+from ...ir.loops import (
+    Argument,
+    Buffer,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Loop,
+    Number,
+    Reading,
+    Row,
+    Store,
+)
+from .discovery import Answer, Home, Homes, discover, home_of
+from .guards import (
+    ALWAYS,
+    NEVER,
+    Beyond,
+    Case,
+    Guard,
+    InPart,
+    Part,
+    Test,
+    answer_from,
+    both,
+    parts_of,
+)
+from .needs import Need, Span, is_at_least
+from .order import level_of
+from .places import FIXED, OWN, Along, Coord, Entry, Moved, Point
+from .points import Points
+from .rows import Rows
+
+INT: Final = "int64"
+# A loop is cut into at most so many parts, and a body is written out at most this many times.
+MOST_PARTS: Final = 9
+MOST_POINTS_IN_PARTS: Final = 600
+
+
+@attrs.frozen
+class Body:
+    """The instructions of a nest, the parts of its innermost loop, and what it reads."""
+
+    rows: tuple[Instruction, ...]
+    reads: tuple[Reading, ...]
+    parts: tuple[Range, ...] = ()
+
+
+def write_body(
+    points: Points,
+    stores: Sequence[tuple[str, Point]],
+    loops: Sequence[Loop],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> Body:
+    """Return instructions that compute `stores` (buffer, point); all loads precede all stores.
+
+    `homes` are the buffers of nodes that are arrays; other nests than this have filled them.
+    `needs` says where the nest needs each node.
+    """
+    writer = BodyWriter(points, [root for _, root in stores], loops, homes)
+    for part in range(len(writer.founds)):
+        rows = [writer.row(root, part) for _, root in stores]
+        for (target, _), row in zip(stores, rows, strict=True):
+            writer.store(target, row, part)
+    ranges = tuple(part.range for part in writer.parts)
+    return Body(tuple(writer.rows), writer.reads(needs), ranges if len(ranges) > 1 else ())
+
+
+def copy_body(field: str, array: Buffer, loops: Sequence[Loop]) -> Body:
+    """Return instructions that copy an array to a field of the same dimensions."""
+    level, zeros = len(loops), (0,) * len(array.dims)
+    load = Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=zeros)
+    store = Store(dtype=array.dtype, level=level, buffer=field, value=0)
+    return Body((load, store), (Reading(array.name, array.box),))
+
+
+class BodyWriter(Rows):
+    """The rows of one nest while they are written, operands first."""
+
+    def __init__(
+        self,
+        points: Points,
+        roots: Sequence[Point],
+        loops: Sequence[Loop],
+        homes: Homes,
+        cut: bool = True,
+    ) -> None:
+        super().__init__(loops)
+        self.points = points
+        self.homes = homes
+        self.ranges = {loop.range.dim: loop.range for loop in loops}
+        self.places: dict[tuple[int, Point], Row] = {}  # by part
+        self.moved: dict[str, dict[Dimension, None]] = {}
+        self.loaded: dict[int, Home] = {}
+        self.parts: tuple[Part, ...] = ()
+        self.founds = [discover(points, roots, homes, self._answer(None))]
+        if cut and loops:
+            self._cut(roots)
+
+    def _answer(self, part: Part | None) -> Answer:
+        def answer(test: Test) -> bool | None:
+            known = answer_from(self.ranges, test)
+            return known if known is not None or part is None else part.answer(test)
+
+        return answer
+
+    def _cut(self, roots: Sequence[Point]) -> None:
+        """Cut the innermost loop where regions begin and end."""
+        inner = self.loops[-1].range
+        (found,) = self.founds
+        tests = dict.fromkeys(
+            test
+            for choice in found.choices.values()
+            for case in choice
+            for test, _ in case
+            if isinstance(test, Beyond) and test.base == OWN and test.dim is inner.dim
+        )
+        most = min(MOST_PARTS, MOST_POINTS_IN_PARTS // len(found.guards))
+        parts = parts_of(inner, list(tests), most)
+        if len(parts) > 1:
+            self.parts = parts
+            self.founds = [
+                discover(self.points, roots, self.homes, self._answer(part)) for part in parts
+            ]
+
+    # --- points ------------------------------------------------------------------------------
+
+    def row(self, root: Point, part: int = 0) -> Row:
+        """Return the row of a point, written now if it is not there."""
+        pending = [root]
+        while pending:
+            point = pending[-1]
+            if (part, point) in self.places:
+                pending.pop()
+                continue
+            before = self._before(point, part)
+            missing = [each for each in before if (part, each) not in self.places]
+            if missing:
+                pending.extend(reversed(missing))
+            else:
+                self.places[part, pending.pop()] = self._written(point, part)
+        return self.places[part, root]
+
+    def _before(self, point: Point, part: int) -> list[Point]:
+        """Return the points whose rows must stand before that of `point`."""
+        found = self.founds[part]
+        if home_of(self.points, point[0], self.homes) is not None:
+            return [*self.points.needed_to_find(point), *self._finders(found.guards[point])]
+        if point in found.chosen:
+            return [found.chosen[point]]
+        operands = self.points.operands(point)
+        choice = found.choices.get(point)
+        return operands if choice is None else [*self._finders(choice), *operands]
+
+    def _finders(self, guard: Guard | None) -> list[Point]:
+        tests = (test for case in guard or () for test, _ in case)
+        return self.points.finders(test.base for test in tests if isinstance(test, Beyond))
+
+    def _written(self, point: Point, part: int) -> Row:
+        """Write the row of a point after those that it needs."""
+        home = home_of(self.points, point[0], self.homes)
+        if home is not None:
+            return self._load(point, home, part)
+        found, value = self.founds[part], self.points.nodes[point[0]].value
+        if point in found.chosen:
+            return self.places[part, found.chosen[point]]
+        args = [self.places[part, operand] for operand in self.points.operands(point)]
+        match value:
+            case dataflow.Scalar(name=name):
+                return self.add(Argument(dtype=value.dtype, name=name))
+            case dataflow.Literal(text=text):
+                return self.add(Constant(dtype=value.dtype, text=text))
+            case dataflow.Map(op=op):
+                return self.compute(op, value.dtype, args, part)
+            case dataflow.Region():
+                test = self._when(found.choices[point], part)
+                return self.compute("select", value.dtype, [test, *args], part)
+            case dataflow.Reduce(op=op):
+                return self.reduced(op, value.dtype, args, self.points.slots(point), part)
+        raise TypeError(f"The code generator does not know '{type(value).__name__}'.")
+
+    # --- loads -------------------------------------------------------------------------------
+
+    def _load(self, point: Point, home: Home, part: int) -> Row:
+        node = self.points.nodes[point[0]]
+        guard = self.founds[part].guards[point]
+        self.loaded[point[0]] = home
+        if guard == NEVER and node.dims:  # inside a region and outside of it
+            zero = "0.0" if node.value.dtype.startswith("float") else "0"
+            return self.add(Constant(dtype=node.value.dtype, text=zero))
+        rows: list[Row | None] = []
+        offsets: list[int] = []
+        for dim, coord in zip(node.dims, point[1], strict=True):
+            row, offset = self._index(dim, coord, home, guard, part)
+            rows.append(row)
+            offsets.append(offset)
+        own = [dim for dim, row in zip(node.dims, rows, strict=True) if row is None]
+        level = level_of([dim for dim in own if dim in self.ranges], self.loops)
+        level = max([level, *(self.rows[row].level for row in rows if row is not None)])
+        when = self._when_read(point, level, guard, part) if node.dims else None
+        load = self.add(
+            Load(
+                dtype=node.value.dtype,
+                level=level if when is None else max(level, self.rows[when].level),
+                buffer=home.name,
+                dims=node.dims,
+                offsets=tuple(offsets),
+                rows=tuple(rows) if len(own) < len(rows) else (),
+                when=when,
+            ),
+            part,
+        )
+        return self._or_nothing(load, point, home, part) if self.points.checked else load
+
+    def _or_nothing(self, row: Row, point: Point, home: Home, part: int) -> Row:
+        """Return what was loaded, NaN where 'as_offset' leads out of the buffer."""
+        node = self.points.nodes[point[0]]
+        if not node.value.dtype.startswith("float"):
+            return row
+        for dim, (base, offset) in zip(node.dims, point[1], strict=True):
+            if base > OWN and isinstance(self.points.indices[base], Moved):
+                asked = self._moved(dim, (base, offset), part)
+                inside = self._moved_inside(dim, (base, offset), home, part)
+                nothing = self.add(Constant(dtype=node.value.dtype, text="nan"))
+                there = self.compute("eq", "bool", [asked, inside], part)
+                row = self.compute("select", node.value.dtype, [there, row, nothing], part)
+        return row
+
+    def _when_read(self, point: Point, level: int, guard: Guard | None, part: int) -> Row | None:
+        """Return the row that says whether a load happens, None if it always does.
+
+        What stands outside the innermost loop runs before it is known that a part has a point.
+        """
+        if self.parts and level < len(self.loops):
+            everywhere = all(found.guards.get(point) == ALWAYS for found in self.founds)
+            if not everywhere and guard is not None:
+                guard = both(guard, (((InPart(part), True),),))
+        if guard is None or guard == ALWAYS:
+            return None
+        return self._when(guard, part)
+
+    def _index(
+        self, dim: Dimension, coord: Coord, home: Home, guard: Guard | None, part: int
+    ) -> tuple[Row | None, int]:
+        """Return what an axis is read at: a row and an offset, or the loop's own index and one."""
+        base, offset = coord
+        if base == FIXED:
+            return None, offset
+        moved = self.points.indices.unsure(base) or guard is None
+        if moved or (home.axis is dim and not self._is_inside(dim, coord, home)):
+            self.moved.setdefault(home.name, {})[dim] = None
+            return self._moved_inside(dim, coord, home, part), 0
+        return (None if base == OWN else self._base(base, part)), offset
+
+    def _is_inside(self, dim: Dimension, coord: Coord, home: Home) -> bool:
+        """Tell whether the levels of a scan are known to have what is read of its result."""
+        base, offset = coord
+        if base != OWN:
+            return False
+        start, stop = home.ends(dim)
+        range_ = self.ranges[dim]
+        ahead, beyond = bounds.add(range_.start, offset), bounds.add(range_.stop, offset)
+        return is_at_least(ahead, start) and is_at_least(stop, beyond)
+
+    def _moved_inside(self, dim: Dimension, coord: Coord, home: Home, part: int) -> Row:
+        start, stop = home.ends(dim)
+        row = self._moved(dim, coord, part)
+        last = self.add(Number(dtype=INT, bound=bounds.add(stop, -1)))
+        first = self.add(Number(dtype=INT, bound=start))
+        row = self.compute("minimum", INT, [row, last], part)
+        return self.compute("maximum", INT, [row, first], part)
+
+    def _moved(self, dim: Dimension, coord: Coord, part: int) -> Row:
+        """Return the row of an index that may lie outside."""
+        base, offset = coord
+        own = base == OWN
+        row = self._own(dim, part) if own else self._wide(self._base(base, part), part)
+        if offset:
+            step = self.add(Constant(dtype=INT, text=str(offset)))
+            row = self.compute("add", INT, [row, step], part)
+        return row
+
+    def _base(self, base: int, part: int) -> Row:
+        """Return the row of an index value."""
+        index = self.points.indices[base]
+        if isinstance(index, Entry):
+            return self.places[part, index.point]
+        if isinstance(index, Along):
+            return self._own(index.dim, part)
+        by = self._wide(self.places[part, index.by], part)
+        base, offset = index.at
+        own = base == OWN
+        row = self._own(index.dim, part) if own else self._wide(self._base(base, part), part)
+        if offset:
+            step = self.add(Constant(dtype=INT, text=str(offset)))
+            row = self.compute("add", INT, [row, step], part)
+        return self.compute("add", INT, [row, by], part)
+
+    # --- conditions --------------------------------------------------------------------------
+
+    def _when(self, guard: Guard, part: int) -> Row:
+        rows = [self._all(case, part) for case in guard]
+        total = rows[0]
+        for row in rows[1:]:
+            total = self.compute("or", "bool", [total, row], part)
+        return total
+
+    def _all(self, case: Case, part: int) -> Row:
+        rows = [self._test(test, wanted, part) for test, wanted in case]
+        total = rows[0]
+        for row in rows[1:]:
+            total = self.compute("and", "bool", [total, row], part)
+        return total
+
+    def _test(self, test: Test, wanted: bool, part: int) -> Row:
+        if isinstance(test, InPart):
+            range_ = self.parts[test.part].range
+            ends = [self.add(Number(dtype=INT, bound=end)) for end in (range_.start, range_.stop)]
+            return self.compute("lt", "bool", ends, part)
+        own = test.base == OWN
+        index = self._own(test.dim, part) if own else self._wide(self._base(test.base, part), part)
+        bound = self.add(Number(dtype=INT, bound=test.bound))
+        return self.compute("ge" if wanted else "lt", "bool", [index, bound], part)
+
+    # --- rows --------------------------------------------------------------------------------
+
+    def _own(self, dim: Dimension, part: int) -> Row:
+        return self.add(Index(dtype=INT, level=level_of((dim,), self.loops), dim=dim), part)
+
+    def _wide(self, row: Row, part: int) -> Row:
+        return row if self.rows[row].dtype == INT else self.compute("cast", INT, [row], part)
+
+    def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
+        """Return what the nest reads, given where it needs each node."""
+        found: dict[Reading, None] = {}
+        for index, home in self.loaded.items():
+            need, dims = needs[index], self.points.nodes[index].dims
+            found[Reading(home.name, tuple(_needed(need[dim], dim, home) for dim in dims))] = None
+            moved = self.moved.get(home.name, {})
+            if moved:
+                box = tuple(_needed(None if dim in moved else need[dim], dim, home) for dim in dims)
+                found[Reading(home.name, box, moved=True)] = None
+        return tuple(found)
+
+
+def _needed(span: Span | None, dim: Dimension, home: Home) -> Range:
+    """Return the indices that must be there; one is enough where others are moved inside."""
+    if span is not None:
+        return span.range(dim)
+    start, stop = home.ends(dim)
+    return Range(dim, start, bounds.maximum(stop, bounds.add(start, 1)))

@@ -1,0 +1,80 @@
+"""What operations cost, in units of one addition of a vectorised loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...ir import dataflow
+from .places import OWN, Coords, is_still
+from .points import Node
+
+ITEMSIZES: Final[Mapping[str, int]] = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
+    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
+}  # fmt: skip
+_DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 110}
+_CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
+TRANSCENDENTAL: Final = 25
+_GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away
+_COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
+
+
+def operations(op: str) -> int:
+    """Return the cost of one operation.
+
+    >>> operations("add"), operations("div"), operations("exp")
+    (1, 6, 25)
+    """
+    if op in _DIVISIONS:
+        return _DIVISIONS[op]
+    return TRANSCENDENTAL if op in dataflow.MATH and op not in _CHEAP else 1
+
+
+def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float]:
+    """Return for each node what one point of it costs, operands at the same point included.
+
+    An operand that several nodes share is shared among them; one that a node reads at
+    other points too is a stage of its own. `needed` is ascending and closed under operands.
+    """
+    users: dict[int, int] = dict.fromkeys(needed, 0)
+    for index in needed:
+        for operand in dict.fromkeys(operand for operand, _ in nodes[index].operands):
+            users[operand] += 1
+    costs: dict[int, float] = {}
+    for index in needed:
+        node = nodes[index]
+        costs[index] = 0.0
+        # what has no dimensions is computed once, outside all loops
+        if isinstance(node.value, _COMPUTED) and node.dims:
+            places: dict[int, set[Coords]] = {}
+            for operand, coords in node.operands:
+                places.setdefault(operand, set()).add(coords)
+            costs[index] = _own(node.value) + sum(
+                _share(node.value, costs[operand], users[operand], at)
+                + _gathered(nodes[operand], at)
+                for operand, at in places.items()
+            )
+    return costs
+
+
+def _own(value: dataflow.Value) -> float:
+    if isinstance(value, dataflow.Map):
+        return operations(value.op)
+    return 1.0
+
+
+def _gathered(operand: Node, at: set[Coords]) -> float:
+    """Return what it costs to read fields where tables tell."""
+    if not isinstance(operand.value, dataflow.Input):
+        return 0.0
+    return _GATHER * sum(any(base > OWN for base, _ in coords) for coords in at)
+
+
+def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:
+    """Return what an operand at some places costs its user."""
+    if isinstance(value, dataflow.Reduce):
+        return len(at) * (1 + cost / users)
+    (first, *others) = at
+    here = not others and is_still(first)
+    return cost / users if here else 0.0

@@ -1,0 +1,193 @@
+"""Discover what a nest computes: its points, operands first, and the guard of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import dataflow
+from ...ir.bounds import Bound, DomainSymbol, Ranges
+from .guards import (
+    ALWAYS,
+    NEVER,
+    Beyond,
+    Guard,
+    Test,
+    both,
+    cases_in,
+    decided,
+    either,
+    entries_there,
+)  # fmt: skip
+from .needs import Boxes, outside_of
+from .places import OWN, Entries, Point
+from .points import Points
+
+Answer: TypeAlias = Callable[[Test], bool | None]
+
+
+def table_buffer(name: str) -> str:
+    """Return the name of a table's buffer; no parameter can have it."""
+    return f"table {name}"
+
+
+@attrs.frozen
+class Home:
+    """The buffer that a node lies in; `box` is that of an array, `axis` that of a scan's result."""
+
+    name: str
+    box: Ranges | None = None
+    axis: Dimension | None = None
+
+    def ends(self, dim: Dimension) -> tuple[Bound, Bound]:
+        """Return the first index of the buffer along a dimension, and one past the last."""
+        if self.box is None:
+            return DomainSymbol("start", self.name, dim), DomainSymbol("stop", self.name, dim)
+        own = next(each for each in self.box if each.dim is dim)
+        return own.start, own.stop
+
+
+Homes: TypeAlias = Mapping[int, Home]  # of the arrays that other nests have filled
+
+
+def home_of(points: Points, index: int, homes: Homes) -> Home | None:
+    """Return where a node lies in memory, None if the nest has to compute it."""
+    value = points.nodes[index].value
+    if isinstance(value, dataflow.Input):
+        return Home(value.name)
+    if isinstance(value, Entries):
+        return Home(table_buffer(value.table))
+    return homes.get(index)
+
+
+@attrs.frozen
+class Found:
+    """The points of a nest in the order in which they can be computed, with their guards.
+
+    A guard of None stands for conditions that are too many or that would wait for each other:
+    the value is then read always, its indices moved inside what it is read from.
+    `choices` are the regions that are not decided, and when their first branch is taken; `chosen`
+    are the others, and their branch.
+    """
+
+    guards: dict[Point, Guard | None]
+    choices: dict[Point, Guard]
+    chosen: dict[Point, Point]
+
+
+def discover(points: Points, roots: Sequence[Point], homes: Homes, answer: Answer) -> Found:
+    """Walk from the roots of a nest to what it loads; `answer` decides tests."""
+    return _Discovery(points, homes, answer).run(roots)
+
+
+class _Discovery:
+    def __init__(self, points: Points, homes: Homes, answer: Answer) -> None:
+        self.points = points
+        self.homes = homes
+        self.answer = answer
+        self.choices: dict[Point, Guard] = {}
+        self.chosen: dict[Point, Point] = {}
+        self.branches: dict[Point, list[tuple[Point, Guard | None]]] = {}
+        self.outside: dict[Boxes, Boxes | None] = {}
+
+    def run(self, roots: Sequence[Point]) -> Found:
+        order: dict[Point, None] = {}
+        for root in roots:
+            pending = [(root, False)]
+            while pending:
+                point, ready = pending.pop()
+                if point in order:
+                    continue
+                if ready:
+                    order[point] = None
+                    continue
+                pending.append((point, True))
+                inner = [operand for operand, _ in self._operands(point)]  # decides regions
+                pending += [(each, False) for each in reversed([*self._finders(point), *inner])]
+        return Found(self._guards(list(order), roots), self.choices, self.chosen)
+
+    def _finders(self, point: Point) -> list[Point]:
+        """Return what tells where a point is that is loaded, or on which side of a region."""
+        if point in self.choices or home_of(self.points, point[0], self.homes) is not None:
+            return self.points.needed_to_find(point)
+        return []
+
+    def _operands(self, point: Point) -> list[tuple[Point, Guard | None]]:
+        """Return what a point is computed from, and when that is used."""
+        if home_of(self.points, point[0], self.homes) is not None:
+            return []
+        found = self.branches.get(point)
+        if found is None:
+            operands = self.points.operands(point)
+            found = [(operand, ALWAYS) for operand in operands]
+            value = self.points.nodes[point[0]].value
+            if isinstance(value, dataflow.Region):
+                found = list(self._chosen(point, value, operands))
+            self.branches[point] = found
+        return found
+
+    def _chosen(
+        self, point: Point, region: dataflow.Region, operands: Sequence[Point]
+    ) -> Iterator[tuple[Point, Guard | None]]:
+        plain = self.points.indices.plain
+        axes = zip(region.dims, point[1], strict=True)
+        coords = {dim: plain(dim, coord) for dim, coord in axes}
+        first = decided(cases_in(region.boxes, coords), self.answer)
+        if region.boxes not in self.outside:
+            self.outside[region.boxes] = outside_of(region.boxes)
+        outer = self.outside[region.boxes]
+        second = None
+        if outer is not None:
+            second = decided(cases_in(outer, coords), self.answer)
+        if first not in (ALWAYS, NEVER) and second != NEVER:
+            self.choices[point] = first
+            there = self._there(region, {dim: base for dim, (_, (base, _)) in coords.items()})
+            for operand, when in zip(operands, (first, second), strict=True):
+                yield operand, None if when is None else both(there, when)
+        else:
+            self.chosen[point] = operands[first == NEVER]
+            yield self.chosen[point], ALWAYS
+
+    def _there(self, region: dataflow.Region, bases: Mapping[Dimension, int]) -> Guard:
+        """Return when no entry is missing that says on which side of a region a point lies."""
+        dims = dict.fromkeys(side.dim for box in region.boxes for side in box)
+        missing = self.points.indices.missing
+        return entries_there({entry: dim for dim in dims for entry in missing(bases[dim])})
+
+    def _guards(self, order: Sequence[Point], roots: Sequence[Point]) -> dict[Point, Guard | None]:
+        if not self.choices:
+            return dict.fromkeys(order, ALWAYS)
+        guards: dict[Point, Guard | None] = dict.fromkeys(order, NEVER)
+        guards |= dict.fromkeys(roots, ALWAYS)
+        finders: set[Point] = set()  # and all that they are computed from
+        for point in reversed(order):
+            guard = guards[point]
+            if point in finders:
+                guard = guards[point] = _without_waiting(guard)
+            for operand, when in self._operands(point):
+                guards[operand] = _join(guards[operand], guard, when)
+                if point in finders:
+                    finders.add(operand)
+            for finder in self._finders(point):
+                guards[finder] = _join(guards[finder], guard, ALWAYS)
+                finders.add(finder)
+        return guards
+
+
+def _join(old: Guard | None, user: Guard | None, when: Guard | None) -> Guard | None:
+    if old is None or user is None or when is None:
+        return None
+    more = both(user, when)
+    return None if more is None else either(old, more)
+
+
+def _without_waiting(guard: Guard | None) -> Guard | None:
+    """Return the guard of what tells where others are, which no such value may decide."""
+    if guard is None:
+        return None
+    tests = (test for case in guard for test, _ in case)
+    waits = any(isinstance(test, Beyond) and test.base != OWN for test in tests)
+    return None if waits else guard

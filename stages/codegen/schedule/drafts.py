@@ -1,0 +1,245 @@
+"""Draft the nests of one group of stores: they fill arrays, walk columns, and store at last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import dataflow
+from ...ir.bounds import Ranges
+from ...ir.loops import Buffer, Loop, Nest
+from .body import Body, write_body
+from .discovery import Home, Homes
+from .jamming import jammed
+from .needs import Need, joined
+from .order import loops_over, order_dims
+from .placement import STORES, Array, Placement, Rules, Walk, place
+from .places import Point, still
+from .points import Points
+from .scans import (
+    Held,
+    first_levels,
+    first_states,
+    held_states,
+    scan_body,
+    scan_loops,
+    with_first_level,
+)
+
+
+@attrs.frozen
+class Group:
+    """The stores of one statement that have one box: they share a nest."""
+
+    statement: int
+    box: Ranges
+    stores: tuple[dataflow.Store, ...]
+
+
+@attrs.frozen
+class Draft:
+    """The nests of one group in order, and the arrays that they fill."""
+
+    nests: tuple[Nest, ...]
+    arrays: tuple[Buffer, ...]
+    notes: tuple[str, ...]
+
+
+def draft_nests(points: Points, group: Group, number: int, first: int, rules: Rules) -> Draft:
+    """Return the nests of a group; its arrays are numbered from `first` on."""
+    roots = [points.at(store.value) for store in group.stores]
+    placement = place(points, roots, group.box, rules)
+    return _Drafting(points, group, number, first, rules, placement).run(roots)
+
+
+@attrs.frozen
+class _Fill:
+    """What fills arrays: some of one box, or a scan."""
+
+    box: Ranges
+    arrays: tuple[Array, ...] = ()
+    walk: Walk | None = None
+
+    @property
+    def node(self) -> int:
+        """The first node that it computes."""
+        return self.arrays[0].node if self.walk is None else self.walk.node
+
+
+class _Drafting:
+    """Makes the nests of one group, given which values are arrays."""
+
+    def __init__(
+        self,
+        points: Points,
+        group: Group,
+        number: int,
+        first: int,
+        rules: Rules,
+        placement: Placement,
+    ) -> None:
+        self.points = points
+        self.group = group
+        self.number = number
+        self.rules = rules
+        self.units = [dim for _, dim in rules.units]
+        self.placement = placement
+        self.states: list[Buffer] = []
+        self.names = {array.node: f"@{first + i}" for i, array in enumerate(placement.arrays)}
+        self.homes: Homes = {
+            array.node: Home(self.names[array.node], array.box, self._axis(array.node))
+            for array in placement.arrays
+        }
+
+    def _axis(self, node: int) -> Dimension | None:
+        value = self.points.nodes[node].value
+        if not isinstance(value, dataflow.Result):
+            return None
+        scan = self.points.nodes[self.points.nodes[node].operands[0][0]].value
+        assert isinstance(scan, dataflow.Scan)
+        return scan.axis
+
+    def run(self, roots: Sequence[Point]) -> Draft:
+        """Return the nests: those that fill arrays, then the one that stores."""
+        nests = [nest for fill in self._fills() for nest in self._filled(fill)]
+        by_scans = {number for walk in self.placement.walks for number in walk.stores}
+        stores = [
+            (store.target, root)
+            for number, (store, root) in enumerate(zip(self.group.stores, roots, strict=True))
+            if number not in by_scans
+        ]
+        if stores:
+            nest = self._nest(stores, self.group.box, STORES, self.homes, "stores")
+            if self.rules.jam and not nests:
+                nests = jammed(self.points, nest, stores, self.homes, self._needs([STORES]))
+            else:
+                nests.append(nest)
+        arrays = [self._array(array) for array in self.placement.arrays]
+        return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
+
+    def _fills(self) -> list[_Fill]:
+        """Return what fills arrays in order; one box and one depth in the chain share a nest."""
+        depths: dict[int, int] = {}
+        shared: dict[tuple[int, Ranges], list[Array]] = {}
+        walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
+        fills: list[tuple[int, _Fill]] = []
+        results = {array.node: self._walk_of(array) for array in self.placement.arrays}
+        plain = {each.node: each for each in self.placement.arrays if results[each.node] is None}
+        last = {node: walk.fused for node, walk in walked.items()}  # it needs what the stores need
+        for node in sorted([*plain, *walked], key=lambda each: (last.get(each, False), each)):
+            reads = self.placement.needs.get(node, {})
+            below = [depths[results[each] or each] for each in reads if each in results]
+            depths[node] = 1 + max(below, default=0)
+            if node in plain:
+                shared.setdefault((depths[node], plain[node].box), []).append(plain[node])
+            else:
+                own = tuple(each for each in self.placement.arrays if results[each.node] == node)
+                fills.append((depths[node], _Fill(walked[node].box, own, walked[node])))
+        fills += [(depth, _Fill(box, tuple(arrays))) for (depth, box), arrays in shared.items()]
+        return [fill for _, fill in sorted(fills, key=lambda each: (each[0], each[1].node))]
+
+    def _walk_of(self, array: Array) -> int | None:
+        """Return the scan whose result an array is."""
+        node = self.points.nodes[array.node]
+        return node.operands[0][0] if isinstance(node.value, dataflow.Result) else None
+
+    def _filled(self, fill: _Fill) -> list[Nest]:
+        if fill.walk is not None:
+            return self._scanned(fill.walk, fill.arrays)
+        nodes = [array.node for array in fill.arrays]
+        homes = {node: home for node, home in self.homes.items() if node not in nodes}
+        stores = [(self.names[node], self._here(node)) for node in nodes]
+        return [self._nest(stores, fill.box, nodes, homes, "fills")]
+
+    def _here(self, node: int) -> Point:
+        return node, still(len(self.points.nodes[node].dims))
+
+    def _nest(
+        self,
+        stores: Sequence[tuple[str, Point]],
+        box: Ranges,
+        nodes: int | Sequence[int],
+        homes: Homes,
+        verb: str,
+    ) -> Nest:
+        order, reason = order_of(box, self.rules)
+        loops = loops_over(box, order)
+        needs = self._needs([nodes] if isinstance(nodes, int) else nodes)
+        body = write_body(self.points, stores, loops, homes, needs)
+        why = f"{verb} {', '.join(buffer for buffer, _ in stores)}"
+        return self._made(body, loops, f"{why}; {reason}" if loops else why)
+
+    def _needs(self, nodes: Sequence[int]) -> Mapping[int, Need]:
+        needs: dict[int, Need] = {}
+        for nest in nodes:
+            for node, need in self.placement.needs.get(nest, {}).items():
+                needs[node] = joined(needs.get(node), need)
+        return needs
+
+    def _made(self, body: Body, loops: tuple[Loop, ...], reason: str) -> Nest:
+        guard = self.group.box
+        return Nest(self.number, loops, body.rows, guard, reason, body.reads, body.parts)
+
+    def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
+        """Return the nest of a scan, after one that sets its states where they are arrays."""
+        scan = self.points.nodes[walk.node]
+        value = scan.value
+        assert isinstance(value, dataflow.Scan)
+        loops, beside = scan_loops(value, walk.box, self.units)
+        stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
+        stores += [
+            (store.target, self.points.at(store.value))
+            for store in (self.group.stores[number] for number in walk.stores)
+        ]
+        needs = self._needs([walk.node])
+        states: tuple[Held, ...] = ()
+        nests = []
+        why = f"walks {scan.name}, stores {', '.join(buffer for buffer, _ in stores)}"
+        if beside:
+            number = self.number * 1000 + len(self.states)
+            results = {self._leaf(array.node): self._array(array) for array in arrays}
+            states = held_states(self.points, walk.node, number, walk.box, loops, results)
+            own = {k: held.array for k, held in enumerate(states) if k not in results}
+            self.states += own.values()
+            levels = first_levels(walk.box, value)
+            nests += [self._first(walk, each, levels, needs) for each in (own, results) if each]
+        body, init = scan_body(self.points, walk.node, stores, states, loops, self.homes, needs)
+        return [*nests, attrs.evolve(self._made(body, loops, why), states=init)]
+
+    def _first(
+        self, walk: Walk, arrays: Mapping[int, Buffer], levels: Ranges, needs: Mapping[int, Need]
+    ) -> Nest:
+        """Return the nest that sets the first values of some leaves of a state."""
+        (dims, *_) = (array.dims for array in arrays.values())
+        box = tuple(range_ for range_ in levels if range_.dim in dims)
+        loops = loops_over(box, order_of(box, self.rules)[0])
+        body = first_states(self.points, walk.node, arrays, loops, self.homes, needs)
+        name = self.points.nodes[walk.node].name
+        return self._made(body, loops, f"sets the states of {name}")
+
+    def _leaf(self, node: int) -> int:
+        value = self.points.nodes[node].value
+        assert isinstance(value, dataflow.Result)
+        return value.index
+
+    def _array(self, array: Array) -> Buffer:
+        value = self.points.nodes[array.node].value
+        order, _ = order_of(array.box, self.rules)
+        name = self.names[array.node]
+        made = Buffer(
+            name, "arena", value.dtype, value.dims, order[-1], array.box, order, reason=array.reason
+        )
+        walk = self._walk_of(array)
+        if walk is not None:
+            scan = self.points.nodes[walk].value
+            assert isinstance(scan, dataflow.Scan)
+            if scan_loops(scan, array.box, self.units)[1]:
+                return with_first_level(made, scan)
+        return made
+
+
+def order_of(box: Ranges, rules: Rules) -> tuple[tuple[Dimension, ...], str]:
+    """Return the dimensions of a box from the outermost loop to the innermost, and why."""
+    return order_dims([range_.dim for range_ in box], [dim for _, dim in rules.units])

@@ -1,0 +1,204 @@
+"""Guards: the conditions under which a value is used, so that nothing is read without need.
+
+A guard is in disjunctive form: alternatives, each a list of tests of indices that must all hold.
+Regions make them; a value that is used in both branches of a region has no guard left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import bounds, dataflow
+from ...ir.bounds import Bound, Const, Range
+from .needs import Boxes
+from .places import OWN, Coord
+
+
+@attrs.frozen
+class Beyond:
+    """Whether an index (the loop's own if `base` is `OWN`) is `bound` or more."""
+
+    dim: Dimension
+    base: int
+    bound: Bound
+
+
+@attrs.frozen
+class InPart:
+    """Whether a part of the innermost loop has a point at all."""
+
+    part: int
+
+
+Test: TypeAlias = Beyond | InPart
+Case: TypeAlias = tuple[tuple[Test, bool], ...]  # tests and what they must say
+Guard: TypeAlias = tuple[Case, ...]
+
+ALWAYS: Final[Guard] = ((),)
+NEVER: Final[Guard] = ()
+MOST_CASES: Final = 12
+
+
+def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) -> Guard:
+    """Return when a place lies in any of the boxes, which do not overlap.
+
+    `coords` are the coordinates along each dimension, with the loop that they follow.
+    """
+    return tuple(
+        tuple(test for side in box for test in _tests(side, *coords[side.dim])) for box in boxes
+    )
+
+
+def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test, bool]]:
+    base, offset = coord
+    tests: list[tuple[Test, bool]] = []
+    if side.start is not None:
+        tests.append((Beyond(dim, base, bounds.add(side.start, -offset)), True))
+    if side.stop is not None:
+        tests.append((Beyond(dim, base, bounds.add(side.stop, -offset)), False))
+    return tests
+
+
+def entries_there(entries: Mapping[int, Dimension]) -> Guard:
+    """Return when entries of tables, by number, are no skip values.
+
+    What is needed of a value is inferred from entries that are there. So a skip value says nothing
+    of what may be read, on whichever side of a region it lies.
+    """
+    return (tuple((Beyond(dim, base, Const(0)), True) for base, dim in entries.items()),)
+
+
+def decided(guard: Guard, answer: Callable[[Test], bool | None]) -> Guard:
+    """Return the guard without the tests whose answer is known."""
+    cases = []
+    for case in guard:
+        answers = [answer(test) for test, _ in case]
+        if all(
+            known is None or known == wanted
+            for known, (_, wanted) in zip(answers, case, strict=True)
+        ):
+            cases.append(
+                tuple(each for known, each in zip(answers, case, strict=True) if known is None)
+            )
+    return ALWAYS if () in cases else tuple(cases)
+
+
+def both(left: Guard, right: Guard) -> Guard | None:
+    """Return when both hold, None if that takes too many cases."""
+    if left == ALWAYS:
+        return right
+    result = NEVER
+    for one in left:
+        for other in right:
+            case = dict(one)
+            if all(case.setdefault(test, wanted) == wanted for test, wanted in other):
+                more = either(result, (tuple(case.items()),))
+                if more is None:
+                    return None
+                result = more
+    return result
+
+
+def either(left: Guard, right: Guard) -> Guard | None:
+    """Return when any of the two holds, None if that takes too many cases.
+
+    >>> K, n = Dimension("K"), bounds.ScalarSymbol("n")
+    >>> below = (((Beyond(K, OWN, n), False),),)
+    >>> above = (((Beyond(K, OWN, n), True),),)
+    >>> either(below, above) == ALWAYS
+    True
+    """
+    cases = list(left)
+    pending = list(reversed(right))
+    while pending:
+        case = pending.pop()
+        mine = set(case)
+        if any(set(other) <= mine for other in cases):
+            continue
+        cases = [other for other in cases if not mine <= set(other)]
+        twin = next((other for other in cases if _differ_in_one(mine, set(other))), None)
+        if twin is None:
+            cases.append(case)
+        else:
+            cases.remove(twin)
+            pending.append(tuple(each for each in case if each in twin))
+    return tuple(cases) if len(cases) <= MOST_CASES else None
+
+
+def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) -> bool:
+    rest, other = left - right, right - left
+    if len(rest) != 1 or len(other) != 1:
+        return False
+    ((test, wanted),), ((same, opposite),) = rest, other
+    return test == same and wanted != opposite
+
+
+# --- the innermost loop in parts --------------------------------------------------------------
+
+
+@attrs.frozen
+class Part:
+    """A part of the innermost loop, and the tests that are answered there."""
+
+    range: Range
+    known: Mapping[Beyond, bool]
+
+    def answer(self, test: Test) -> bool | None:
+        """Return what a test says in this part, as far as that is known."""
+        if not isinstance(test, Beyond) or test.base != OWN or test.dim is not self.range.dim:
+            return None
+        if test in self.known:
+            return self.known[test]
+        for other, is_beyond in self.known.items():
+            ahead = bounds.difference(test.bound, other.bound)
+            if ahead is not None and (ahead <= 0 if is_beyond else ahead >= 0):
+                return is_beyond
+        return None
+
+
+def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
+    """Return what a test says anywhere in the loops, as far as that is known."""
+    if not isinstance(test, Beyond) or test.base != OWN or test.dim not in ranges:
+        return None
+    range_ = ranges[test.dim]
+    ahead = bounds.difference(range_.start, test.bound)
+    if ahead is not None and ahead >= 0:
+        return True
+    left = bounds.difference(range_.stop, test.bound)
+    return False if left is not None and left <= 0 else None
+
+
+def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, ...]:
+    """Cut a loop so that tests have one answer in each part, as many tests as `most` parts allow.
+
+    The order of bounds is not known in general, so there is a part for every order that may be;
+    at the call all but one order of parts are empty.
+    """
+    parts: tuple[Part, ...] = (Part(range_, {}),)
+    for test in tests:
+        finer = tuple(half for part in parts for half in _halves(part, test))
+        if len(finer) <= most:
+            parts = finer
+    return parts
+
+
+def _halves(part: Part, test: Beyond) -> list[Part]:
+    known = part.answer(test)
+    start, stop = part.range.start, part.range.stop
+    halves = []
+    if known is not True:
+        below = Range(test.dim, start, bounds.minimum(stop, test.bound))
+        halves.append(Part(below, {**part.known, test: False}))
+    if known is not False:
+        above = Range(test.dim, bounds.maximum(start, test.bound), stop)
+        halves.append(Part(above, {**part.known, test: True}))
+    return [half for half in halves if not _is_empty(half.range)]
+
+
+def _is_empty(range_: Range) -> bool:
+    count = bounds.difference(range_.stop, range_.start)
+    return count is not None and count <= 0

@@ -1,0 +1,104 @@
+"""Reads before writes: what cannot be stored in place, and what may share memory with outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ....runtime.language.dimension import Dimension
+from ...ir.bounds import Ranges, difference
+from ...ir.loops import Load, Nest, Store
+
+
+def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
+    """Return the fields that `nest` may not store before the rest of its statement has read them.
+
+    It reads one at another point than it writes, or a later nest reads it where it is written.
+    """
+    written = {row.buffer for row in nest.body if isinstance(row, Store)}
+    written = {name for name in written if not name.startswith("@")}  # arrays are written once
+    elsewhere = (load.buffer for load in loads(nest) if not is_own(nest, load))
+    risky = {name for name in elsewhere if name in written}
+    for other in later if written else ():
+        for reading in other.reads:
+            own = all(is_own(other, load) for load in loads(other) if load.buffer == reading.buffer)
+            box = other.box if own else reading.box
+            if reading.buffer in written and not are_disjoint(box, nest.box):
+                risky.add(reading.buffer)
+    return frozenset(risky)
+
+
+def is_pointwise(
+    name: str, steps: Sequence[Sequence[Nest]], outputs: Iterable[str], earlier: Iterable[Ranges]
+) -> bool:
+    """Tell whether field `name` may lie in the memory of an output of its statement.
+
+    `steps` are the nests of one group of stores, those of a tiling together, and `outputs` the
+    fields that the statement writes, to the boxes `earlier` by steps before these. What nests read
+    that only fill arrays is not overwritten yet, unless a step before theirs, or another tile of
+    their own step, has stored.
+    """
+    targets, boxes = frozenset(outputs), list(earlier)
+    for step in steps:
+        storing = [nest for nest in step if _stores(nest, targets)]
+        if storing and any(_reads_elsewhere(nest, name) for nest in step):
+            return False
+        own = [reading.box for nest in step for reading in nest.reads if reading.buffer == name]
+        if not all(are_disjoint(read, box) for read in own for box in boxes):
+            return False
+        if len(step) > 1 and own and not _is_read_first(name, step, targets):
+            return False
+        boxes += [nest.box for nest in storing]
+    return True
+
+
+def _stores(nest: Nest, targets: frozenset[str]) -> bool:
+    return any(isinstance(row, Store) and row.buffer in targets for row in nest.body)
+
+
+def _reads_elsewhere(nest: Nest, name: str) -> bool:
+    """Tell whether a nest reads a field at other points than its own, or those of other tiles."""
+    own = [load for load in loads(nest) if load.buffer == name]
+    margins = any(loop.margin not in (None, (0, 0)) for loop in nest.loops)
+    return bool(own) and (margins or not all(is_own(nest, load) for load in own))
+
+
+def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
+    """Tell whether no nest of a tiling reads a field after one has stored."""
+    stored = False
+    for nest in step:
+        if stored and any(load.buffer == name for load in loads(nest)):
+            return False
+        stored = stored or _stores(nest, targets)
+    return True
+
+
+def is_own(nest: Nest, load: Load) -> bool:
+    """Tell whether a load reads a point that its nest writes in the same step of its loops."""
+    if any(row is not None for row in load.rows):
+        return False
+    dims = tuple(range_.dim for range_ in nest.guard)
+    stored = [
+        _moves(dims, row.offsets) for row in nest.body if isinstance(row, Store) and row.offsets
+    ]
+    return _moves(load.dims, load.offsets) in [{}, *stored]
+
+
+def _moves(dims: Sequence[Dimension], offsets: Sequence[int]) -> dict[Dimension, int]:
+    return {dim: offset for dim, offset in zip(dims, offsets, strict=True) if offset}
+
+
+def loads(nest: Nest) -> Iterator[Load]:
+    """Yield the loads of a nest."""
+    return (row for row in nest.body if isinstance(row, Load))
+
+
+def are_disjoint(left: Ranges, right: Ranges) -> bool:
+    """Tell whether two boxes are known to have no point in common."""
+    others = {range_.dim: range_ for range_ in right}
+    for range_ in left:
+        other = others.get(range_.dim)
+        if other is not None:
+            gaps = (difference(range_.stop, other.start), difference(other.stop, range_.start))
+            if any(gap is not None and gap <= 0 for gap in gaps):
+                return True
+    return False

@@ -1,0 +1,100 @@
+"""Compute several rows of a stencil in one pass of the innermost loop: unroll and jam.
+
+Neighbouring rows have points in common. Where arithmetic is what a stencil waits for, and the
+body for some rows together is shorter than a body for each, the loop around the innermost one walks
+in steps, and a second nest does the rows that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from ....runtime.language.dimension import DimensionKind
+from ...ir import dataflow
+from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
+from ...ir.loops import Compute, Instruction, Load, Loop, Nest
+from .body import BodyWriter
+from .discovery import Homes
+from .needs import Need
+from .places import OWN, Point
+from .points import Points
+
+ROWS: Final = 4
+# What a shared body may take of the single ones to be worth it, and how long it may be.
+WORTH: Final = 0.85
+LONGEST: Final = 400
+# With fewer operations for each load a body waits for memory.
+BUSY: Final = 1
+
+
+def jammed(
+    points: Points,
+    nest: Nest,
+    stores: Sequence[tuple[str, Point]],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> list[Nest]:
+    """Return the nest, or one for groups of rows and one for the rest.
+
+    The dimensions of what is stored are those of the nest's guard, in that order.
+    """
+    if not _is_stencil(points, nest, needs):
+        return [nest]
+    rows = nest.loops[-2].range
+    whole = multiply(floor_divide(subtract(rows.stop, rows.start), Const(ROWS)), ROWS)
+    middle = add(rows.start, whole)
+    steps = _over(nest.loops, Range(rows.dim, rows.start, middle), ROWS)
+    body = _together(points, stores, steps, homes, nest)
+    if _length(body, steps) > min(LONGEST, WORTH * ROWS * _length(nest.body, steps)):
+        return [nest]
+    reason = f"{nest.reason}; {ROWS} rows of {rows.dim.value} at a time"
+    rest = _over(nest.loops, Range(rows.dim, middle, rows.stop), 1)
+    return [
+        attrs.evolve(nest, loops=steps, body=body, reason=reason),
+        attrs.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
+    ]
+
+
+def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
+    """Tell whether rows of a nest may be computed together: no regions, all indices known."""
+    if len(nest.loops) < 2 or nest.parts or any(reading.moved for reading in nest.reads):
+        return False
+    if nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL:
+        return False
+    loads = sum(isinstance(row, Load) for row in nest.body)
+    if sum(isinstance(row, Compute) for row in nest.body) < BUSY * loads:
+        return False
+    return not any(isinstance(points.nodes[node].value, dataflow.Region) for node in needs)
+
+
+def _over(loops: Sequence[Loop], rows: Range, step: int) -> tuple[Loop, ...]:
+    return (*loops[:-2], attrs.evolve(loops[-2], range=rows, step=step), loops[-1])
+
+
+def _together(
+    points: Points,
+    stores: Sequence[tuple[str, Point]],
+    loops: Sequence[Loop],
+    homes: Homes,
+    nest: Nest,
+) -> tuple[Instruction, ...]:
+    """Write the body for all rows of a step; what they share is written once."""
+    dim = nest.loops[-2].range.dim
+    placed = [
+        (target, points.placed(root, {dim: (OWN, row)}), row)
+        for row in range(ROWS)
+        for target, root in stores
+    ]
+    writer = BodyWriter(points, [root for _, root, _ in placed], loops, homes)
+    values = [writer.row(root) for _, root, _ in placed]
+    for (target, _, row), value in zip(placed, values, strict=True):
+        offsets = tuple(row * (range_.dim is dim) for range_ in nest.guard)
+        writer.store(target, value, offsets=offsets)
+    return tuple(writer.rows)
+
+
+def _length(body: Sequence[Instruction], loops: Sequence[Loop]) -> int:
+    return sum(row.level == len(loops) for row in body)

@@ -1,0 +1,289 @@
+"""Needs: the indices at which a nest evaluates a node, walked backwards through its operands.
+
+A need is a box, kept as a base and integers around it as long as that is possible. Where a region
+may be empty, a box that is empty becomes one that changes no hull: it begins far after its end.
+Along a dimension where indices are moved inside whatever is read, nothing is needed (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension, DimensionKind
+from ...ir import bounds, dataflow
+from ...ir.bounds import Bound, Const, Range, Ranges
+from ...ir.settled import settled
+from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
+from .points import Points
+
+FAR: Final = 1 << 40  # beyond any index; sums of it and indices do not wrap
+
+
+@attrs.frozen
+class Span:
+    """The indices from `before` after `start` to `beyond` after `stop`."""
+
+    start: Bound
+    stop: Bound
+    before: int = 0
+    beyond: int = 0
+    gated: bool = False  # may be empty, and then begins far after its end
+
+    def range(self, dim: Dimension) -> Range:
+        """Return the symbolic range."""
+        return Range(dim, bounds.add(self.start, self.before), bounds.add(self.stop, self.beyond))
+
+    def moved(self, offset: int) -> Span:
+        """Return the indices `offset` further."""
+        if not offset:
+            return self
+        return attrs.evolve(self, before=self.before + offset, beyond=self.beyond + offset)
+
+
+Need: TypeAlias = Mapping[Dimension, Span | None]  # of the dimensions of a node
+Boxes: TypeAlias = tuple[tuple[dataflow.Side, ...], ...]
+MOST_PIECES: Final = 16
+
+
+def need_of(box: Ranges) -> Need:
+    """Return the need of a box."""
+    return {range_.dim: Span(range_.start, range_.stop) for range_ in box}
+
+
+def box_of(need: Need, dims: Iterable[Dimension]) -> Ranges:
+    """Return the box of a need that has no open dimension."""
+    ranges = []
+    for dim in dims:
+        span = need[dim]
+        assert span is not None
+        ranges.append(span.range(dim))
+    return tuple(ranges)
+
+
+def joined(left: Need | None, right: Need) -> Need:
+    """Return the smallest need around two."""
+    if left is None or left is right:
+        return right
+    return {dim: _hull(left[dim], span) for dim, span in right.items()}
+
+
+def around(needs: Sequence[Need]) -> Need:
+    """Return the smallest need around one or more, in time linear in their number."""
+    return {dim: _around([need[dim] for need in needs]) for dim in needs[0]}
+
+
+def _around(spans: Sequence[Span | None]) -> Span | None:
+    by_base: dict[tuple[Bound, Bound], Span] = {}
+    for span in spans:
+        if span is None:
+            return None
+        base = span.start, span.stop
+        both = _hull(by_base.get(base, span), span)
+        assert both is not None
+        by_base[base] = both
+    there = [span for (start, _), span in by_base.items() if start != _NOTHING.start]
+    if len(there) < 2:
+        return there[0] if there else _NOTHING
+    ranges = [span.range(_ANY) for span in there]
+    start = bounds.least(range_.start for range_ in ranges)
+    stop = bounds.greatest(range_.stop for range_ in ranges)
+    return _settled_span(start, stop, any(span.gated for span in there))
+
+
+def _settled_span(start: Bound, stop: Bound, gated: bool) -> Span:
+    return Span(settled(start), settled(stop), gated=gated)
+
+
+def _hull(left: Span | None, right: Span | None) -> Span | None:
+    if left is None or right is None:
+        return None
+    if left.start == _NOTHING.start:
+        return right
+    if right.start == _NOTHING.start:
+        return left
+    if left.start == right.start and left.stop == right.stop:
+        before, beyond = min(left.before, right.before), max(left.beyond, right.beyond)
+        return attrs.evolve(left, before=before, beyond=beyond)
+    ours, theirs = left.range(_ANY), right.range(_ANY)
+    start, stop = bounds.minimum(ours.start, theirs.start), bounds.maximum(ours.stop, theirs.stop)
+    return _settled_span(start, stop, left.gated or right.gated)
+
+
+_ANY: Final = Dimension("any")
+_NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
+
+
+def need_at(points: Points, point: Point, need: Need) -> Need:
+    """Return where the node of a point is needed, if the point is needed at `need`."""
+    index, coords = point
+    dims = points.nodes[index].dims
+    return {dim: _along(points, dim, coord, need) for dim, coord in zip(dims, coords, strict=True)}
+
+
+def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | None:
+    base, offset = coord
+    if base == OWN:
+        span = need[dim]
+        return span.moved(offset) if span is not None else None
+    if base == FIXED:
+        return Span(Const(offset), Const(offset + 1))
+    index = points.indices[base]
+    if isinstance(index, Moved):
+        return None
+    if isinstance(index, Along):
+        span = need[index.dim]
+        return span.moved(offset) if span is not None else None
+    entries = points.nodes[index.point[0]].value
+    assert isinstance(entries, Entries)
+    rows = _along(points, entries.dims[0], index.point[1][0], need)
+    return None if rows is None else _entries_in(entries, rows).moved(offset)
+
+
+def _entries_in(entries: Entries, rows: Span) -> Span:
+    range_ = rows.range(entries.dims[0])
+    start, stop = bounds.table_range(entries.table, range_.start, range_.stop)
+    if not (rows.gated or entries.skip):
+        return Span(start, stop)
+    far = _far_unless([(start, stop)])
+    return _settled_span(bounds.add(start, far), bounds.subtract(stop, far), True)
+
+
+def _far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:
+    """Return 0 if none of the ranges is empty, else `FAR`."""
+    there: Bound = Const(1)
+    for start, stop in ranges:
+        count = bounds.maximum(Const(0), bounds.subtract(stop, start))
+        there = bounds.multiply(bounds.minimum(Const(1), count), there)
+    return bounds.add(bounds.multiply(there, -FAR), FAR)
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+def inside(need: Need, boxes: Boxes) -> Need:
+    """Return the part of a need in any of the boxes."""
+    found: Need = {dim: span and _NOTHING for dim, span in need.items()}
+    for box in boxes:
+        part = _cut(need, box)
+        if part is not None:
+            found = joined(found, part)
+    return found
+
+
+def gated_like(need: Need, other: Need) -> Need:
+    """Return `need`, empty where `other` is because a region is."""
+    ends = [span.range(dim) for dim, span in other.items() if span is not None and span.gated]
+    return _gated(need, [(ends[0].start, ends[0].stop)]) if ends else need
+
+
+# What is empty for sure is no part; where that shows at the call only, the part is gated.
+def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
+    cut: dict[Dimension, Span | None] = dict(need)
+    unsure: list[tuple[Bound, Bound]] = []
+    for side in box:
+        span = cut.get(side.dim)
+        if span is None:
+            continue
+        range_ = span.range(side.dim)
+        start, stop = range_.start, range_.stop
+        if side.start is not None:
+            start = bounds.maximum(start, side.start)
+        if side.stop is not None:
+            stop = bounds.minimum(stop, side.stop)
+        if (start, stop) == (range_.start, range_.stop):
+            continue
+        count = bounds.difference(stop, start)
+        if count is not None and count <= 0:
+            return None
+        if count is None:
+            unsure.append((start, stop))
+        cut[side.dim] = _settled_span(start, stop, span.gated)
+    return _gated(cut, unsure) if unsure else cut
+
+
+def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
+    far = _far_unless(unsure)
+    gated: dict[Dimension, Span | None] = {}
+    for dim, span in need.items():
+        gated[dim] = span
+        if span is not None and dim.kind is not DimensionKind.LOCAL:
+            range_ = span.range(dim)
+            start, stop = bounds.add(range_.start, far), bounds.subtract(range_.stop, far)
+            gated[dim] = _settled_span(start, stop, True)
+    return gated
+
+
+def outside_of(boxes: Boxes) -> Boxes | None:
+    """Return disjoint boxes that cover what is in none of `boxes`; None if that takes too many.
+
+    >>> K = Dimension("K")
+    >>> (below,), (above,) = outside_of(((dataflow.Side(K, Const(2), Const(5)),),))
+    >>> below.start, below.stop, above.start, above.stop
+    (None, Const(value=2), Const(value=5), None)
+    """
+    pieces: list[tuple[dataflow.Side, ...]] = [()]
+    for box in boxes:
+        pieces = [rest for piece in pieces for rest in _without(piece, box)]
+        if len(pieces) > MOST_PIECES:
+            return None
+    return tuple(pieces)
+
+
+def _without(
+    piece: tuple[dataflow.Side, ...], box: Sequence[dataflow.Side]
+) -> list[tuple[dataflow.Side, ...]]:
+    whole, rest = piece, []
+    for side in box:
+        for outer in (
+            dataflow.Side(side.dim, None, side.start) if side.start is not None else None,
+            dataflow.Side(side.dim, side.stop, None) if side.stop is not None else None,
+        ):
+            part = _both(piece, outer) if outer is not None else None
+            if part is not None:
+                rest.append(part)
+        narrower = _both(piece, side)
+        if narrower is None:
+            return [whole]
+        piece = narrower
+    return rest
+
+
+def _both(
+    piece: tuple[dataflow.Side, ...], side: dataflow.Side
+) -> tuple[dataflow.Side, ...] | None:
+    """Return a box cut by one more side, None where nothing is left for sure."""
+    sides = {each.dim: each for each in piece}
+    old = sides.get(side.dim, dataflow.Side(side.dim, None, None))
+    start = _latest(old.start, side.start, bounds.maximum)
+    stop = _latest(old.stop, side.stop, bounds.minimum)
+    if start is not None and stop is not None:
+        count = bounds.difference(stop, start)
+        if count is not None and count <= 0:
+            return None
+    sides[side.dim] = dataflow.Side(side.dim, start, stop)
+    return tuple(sides.values())
+
+
+def _latest(
+    left: Bound | None, right: Bound | None, choose: Callable[[Bound, Bound], Bound]
+) -> Bound | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return choose(left, right)
+
+
+def is_at_least(left: Bound, right: Bound) -> bool:
+    """Tell whether `left >= right` is known, also where one is a minimum or maximum of several."""
+    for one in _arguments(left, "max"):
+        for other in _arguments(right, "min"):
+            ahead = bounds.difference(one, other)
+            if ahead is not None and ahead >= 0:
+                return True
+    return False
+
+
+def _arguments(bound: Bound, op: str) -> tuple[Bound, ...]:
+    return bound.args if isinstance(bound, bounds.Apply) and bound.op == op else (bound,)

@@ -1,0 +1,65 @@
+"""The order of loops: which dimension is vectorised, and which walks outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ....runtime.fields.layout import memory_order
+from ....runtime.language.dimension import Dimension
+from ...ir.bounds import Range, Ranges
+from ...ir.loops import Loop
+
+THREADED = 2  # outer loops that threads share as one
+
+
+def unit_dims(
+    unit: Iterable[tuple[str, str]], fields: Mapping[str, Sequence[Dimension]]
+) -> dict[str, Dimension]:
+    """Return the unit-stride dimension of each field whose layout is known."""
+    known = dict(unit)
+    return {
+        name: dim
+        for name, dims in sorted(fields.items())
+        for dim in dims
+        if known.get(name) == dim.value
+    }
+
+
+def order_dims(
+    dims: Sequence[Dimension], units: Iterable[Dimension]
+) -> tuple[tuple[Dimension, ...], str]:
+    """Return the dimensions from the outermost loop to the innermost, and why.
+
+    The innermost is the unit-stride dimension of most fields; the others follow by
+    descending stride, as our allocators (or, for the last dimension, C) lay fields out.
+    """
+    natural = [dims[axis] for axis in reversed(memory_order(dims))]
+    votes = [dim for dim in units if dim in dims]
+    if not votes:
+        return tuple(natural), "layout unknown: order of our allocators"
+    inner = max(reversed(natural), key=votes.count)
+    reason = f"{inner.value} has unit stride in {votes.count(inner)} of {len(votes)} fields"
+    outer = dims if inner is dims[-1] and inner is not natural[-1] else natural
+    return (*(dim for dim in outer if dim is not inner), inner), reason
+
+
+def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[Loop, ...]:
+    """Return loops over `box`: threads share the outermost, SIMD takes the innermost."""
+    ranges: dict[Dimension, Range] = {range_.dim: range_ for range_ in box}
+    ordered = [ranges[dim] for dim in order]
+    last = len(ordered) - 1
+    return tuple(
+        Loop("vector" if i == last else "parallel" if i < THREADED else "sequential", range_)
+        for i, range_ in enumerate(ordered)
+    )
+
+
+def level_of(dims: Iterable[Dimension], loops: Sequence[Loop]) -> int:
+    """Return the number of loops that must stand around what varies over `dims`.
+
+    Loops that threads share as one have nothing between them.
+    """
+    walked = [loop.range.dim for loop in loops]
+    level = max((walked.index(dim) + 1 for dim in dims), default=0)
+    shared = sum(loop.kind == "parallel" for loop in loops)
+    return max(level, shared) if level else 0

@@ -1,0 +1,334 @@
+"""Decide which values become arrays, and which are computed where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension, DimensionKind
+from ...ir import dataflow
+from ...ir.bounds import Ranges
+from ...target import Target
+from ..errors import CodegenError
+from .costs import ITEMSIZES, point_costs
+from .needs import (
+    Boxes,
+    Need,
+    Span,
+    around,
+    box_of,
+    gated_like,
+    inside,
+    joined,
+    need_at,
+    need_of,
+    outside_of,
+)
+from .order import level_of, loops_over, order_dims
+from .places import Coords, Point, is_still, still
+from .points import Env, Node, Points
+
+# Beyond so many points of one value a loop body outgrows registers and the compiler's patience.
+MOST_POINTS = 48
+# The C++ compiler's time grows with the square of a body that is longer than this.
+MOST_VALUES = 500
+# A value over fewer dimensions than its loops is worth an array from this many operations on.
+INVARIANT_COST = 8
+# An index found through more tables than this is found once, for an array.
+MOST_TABLES = 3
+
+
+@attrs.frozen
+class Rules:
+    """The numbers and overrides that decide; `arrays` and `inline` name values, as in '%12'."""
+
+    target: Target
+    arrays: tuple[str, ...] = ()
+    inline: tuple[str, ...] = ()
+    units: tuple[tuple[str, Dimension], ...] = ()
+    jam: bool = False
+    prefetch: bool = False
+    unswitch: bool = False
+    checked: bool = False
+
+
+@attrs.frozen
+class Array:
+    """A node that becomes an array over a box."""
+
+    node: int
+    box: Ranges
+    reason: str
+
+
+@attrs.frozen
+class Walk:
+    """A scan, the box that it walks, and the numbers of the roots that it stores itself.
+
+    With `fused` the roots are computed from its results level by level, and are all there are.
+    """
+
+    node: int
+    box: Ranges
+    stores: tuple[int, ...]
+    fused: bool = False
+
+
+@attrs.frozen
+class Placement:
+    """The nodes that become arrays and the scans, both ascending; notes on the rest.
+
+    `needs[nest][node]` is where a nest needs a node. A nest is known by the node that it computes,
+    that of the stores is `STORES`.
+    """
+
+    arrays: tuple[Array, ...]
+    walks: tuple[Walk, ...]
+    notes: tuple[str, ...]
+    needs: Mapping[int, Mapping[int, Need]]
+
+
+STORES = -1
+
+
+@attrs.define
+class _Use:
+    """The places at which one nest needs a node, and the box around them."""
+
+    places: dict[Coords, None]
+    need: Need
+
+
+_Uses: TypeAlias = dict[int, _Use]  # by nest
+
+
+def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> Placement:
+    """Walk the nodes from the stores to the inputs and decide for each one.
+
+    A node that becomes an array opens a nest of its own, in which its operands
+    are needed once. So the points of one node stay few, however long the chain is.
+    """
+    return _Placing(points, roots, box, rules).run()
+
+
+class _Placing:
+    """What each node is needed for, as far as the walk has come."""
+
+    def __init__(self, points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> None:
+        self.points = points
+        self.count = len(roots)
+        self.box = box
+        self.rules = rules
+        self.needed = points.reachable(roots)
+        self.costs = point_costs(points.nodes, self.needed)
+        self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
+        self.boxes: dict[int, Ranges] = {STORES: box}
+        self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
+        self.outside: dict[Boxes, Boxes | None] = {}
+        self.values: dict[int, int] = {}  # how many a nest computes
+        self.arrays: list[Array] = []
+        self.walks: list[Walk] = []
+        self.notes: list[str] = []
+        self.results: dict[int, list[int]] = {}  # of scans
+        self.roots: dict[int, list[int]] = {}  # those that are a result, and may be stored at once
+        for number, point in enumerate(roots):
+            is_result = isinstance(points.nodes[point[0]].value, dataflow.Result)
+            if is_result and is_still(point[1]):
+                self.roots.setdefault(point[0], []).append(number)
+            else:
+                self._ask(point, {}, STORES, need_of(box))
+
+    def run(self) -> Placement:
+        """Decide for all nodes, users before operands."""
+        for index in reversed(self.needed):
+            value = self.points.nodes[index].value
+            if isinstance(value, dataflow.Map | dataflow.Reduce | dataflow.Region):
+                self._place(index)
+            elif isinstance(value, dataflow.Result):
+                scan, _ = self.points.nodes[index].operands[0]
+                self.results.setdefault(scan, []).append(index)
+            elif isinstance(value, dataflow.Scan):
+                self._walk(index, value)
+        last = next((walk.node for walk in self.walks if walk.fused), STORES)
+        needs: dict[int, dict[int, Need]] = {}
+        for index, uses in self.uses.items():
+            for nest, use in uses.items():
+                own = needs.setdefault(last if nest == STORES else nest, {})
+                own[index] = joined(own.get(index), use.need)
+        arrays = tuple(sorted(self.arrays, key=lambda array: array.node))
+        return Placement(arrays, tuple(reversed(self.walks)), tuple(reversed(self.notes)), needs)
+
+    def _ask(self, relative: Point, ahead: Env, nest: int, need: Need) -> None:
+        """Note that a nest needs a point, relative to `ahead`, and what tells where it is."""
+        pending = [relative]
+        while pending:
+            point = pending.pop()
+            pending += self.points.needed_to_find(point)
+            coords = self.points.placed(point, ahead)[1]
+            more = need_at(self.points, point, need)
+            use = self.uses[point[0]].get(nest)
+            if use is None:
+                self.uses[point[0]][nest] = _Use({coords: None}, more)
+            else:
+                use.places[coords] = None
+                use.need = joined(use.need, more)
+
+    def _place(self, index: int) -> None:
+        node, uses = self.points.nodes[index], self.uses[index]
+        whole, reason = self._decide(node, uses, self.costs[index])
+        count = _count(uses)
+        if whole:
+            need = _around(uses)
+            self.arrays.append(Array(index, box_of(need, node.dims), f"{node.name} {reason}"))
+            self.boxes[index] = self.arrays[-1].box
+            self._pass_on(node, index, [still(len(node.dims))], need_of(self.boxes[index]))
+            count = 1
+        else:
+            if reason and count > self.asked[index]:
+                self.notes.append(f"{node.name} {reason}")
+            for nest, use in uses.items():
+                self.values[nest] = self.values.get(nest, 0) + len(use.places)
+                self._pass_on(node, nest, list(use.places), use.need)
+        for operand, _ in node.operands:
+            self.asked[operand] = max(self.asked[operand], count)
+
+    def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
+        """Say that a nest needs the operands of a node that it computes at some places."""
+        needs = self._divided(node, need)
+        for coords in places:
+            ahead = dict(zip(node.dims, coords, strict=True))
+            for operand, part in zip(node.operands, needs, strict=True):
+                self._ask(operand, ahead, nest, part)
+
+    def _divided(self, node: Node, need: Need) -> list[Need]:
+        """Return for each operand where it is needed: the branches of a region on their part."""
+        if not isinstance(node.value, dataflow.Region):
+            return [need] * len(node.operands)
+        boxes = node.value.boxes
+        if boxes not in self.outside:
+            self.outside[boxes] = outside_of(boxes)
+        outer = self.outside[boxes]
+        return [inside(need, boxes), need if outer is None else inside(need, outer)]
+
+    def _walk(self, index: int, value: dataflow.Scan) -> None:
+        """Open the nest of a scan: its levels, on all columns that anybody needs."""
+        results = self.results.pop(index, [])
+        need: Need | None = None
+        for result in results:
+            if self.uses[result]:
+                need = joined(need, _around(self.uses[result]))
+            if result in self.roots:
+                need = joined(need, need_at(self.points, self._at(result), need_of(self.box)))
+        if need is None:
+            return
+        box = scan_box(value, need)
+        alike = {each.dim: each for each in box} == {each.dim: each for each in self.box}
+        if alike and self._is_fused(results):
+            self.walks.append(Walk(index, box, tuple(range(self.count)), fused=True))
+            self._open(index, box)
+            return
+        stores: list[int] = []
+        for result in sorted(results):
+            if alike:
+                stores += self.roots.get(result, [])
+            elif result in self.roots:
+                self._ask(self._at(result), {}, STORES, need_of(self.box))
+            if self.uses[result]:
+                name = self.points.nodes[result].name
+                self.arrays.append(Array(result, box, f"{name} is an array: the result of a scan"))
+        self.walks.append(Walk(index, box, tuple(sorted(stores))))
+        self._open(index, box)
+
+    def _is_fused(self, results: Sequence[int]) -> bool:
+        """Tell whether all that is stored follows from one level of a scan, and nothing else does.
+
+        Then the stores need no nest of their own, and the results no arrays.
+        """
+        if any(walk.fused for walk in self.walks) or not set(self.roots) <= set(results):
+            return False
+        users = [self.uses[result] for result in results if self.uses[result]]
+        only = all(list(uses) == [STORES] for uses in users)
+        return (
+            bool(users) and only and all(map(is_still, chain(*(u[STORES].places for u in users))))
+        )
+
+    def _open(self, index: int, box: Ranges) -> None:
+        """Begin the nest of a scan: ask for its first states and arguments."""
+        self.boxes[index] = box
+        for operand in self.points.nodes[index].operands:
+            self._ask(operand, {}, index, need_of(box))
+
+    def _at(self, index: int) -> Point:
+        return index, still(len(self.points.nodes[index].dims))
+
+    def _decide(self, node: Node, uses: _Uses, cost: float) -> tuple[bool, str]:
+        """Return whether the node becomes an array, and why (nothing for one that is used once)."""
+        if not node.dims or any(dim.kind is DimensionKind.LOCAL for dim in node.dims):
+            return False, ""
+        if any(span is None for use in uses.values() for span in use.need.values()):
+            return False, "is computed in place: it is displaced"
+        if node.name in self.rules.inline:
+            return False, "is computed in place: asked for"
+        if node.name in self.rules.arrays:
+            return True, "is an array: asked for"
+        return self._weigh(node, uses, cost)
+
+    def _weigh(self, node: Node, uses: _Uses, cost: float) -> tuple[bool, str]:
+        if cost >= INVARIANT_COST and self._is_repeated(node, uses):
+            return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
+        count = _count(uses)
+        again = (count - 1) * cost
+        limit = self.rules.target.operations_per_element(ITEMSIZES[node.value.dtype])
+        figures = f"{count} points x {cost:.0f} operations"
+        if count > MOST_POINTS:
+            return True, f"is an array: {figures}, more than {MOST_POINTS} points"
+        if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
+            return True, f"is an array: its loop computes {MOST_VALUES} other values already"
+        if again > limit:
+            return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
+        if any(self._depth(coords) > MOST_TABLES for use in uses.values() for coords in use.places):
+            return True, f"is an array: found through more than {MOST_TABLES} tables"
+        if count == 1:
+            return False, ""
+        return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
+
+    def _depth(self, coords: Coords) -> int:
+        return max((self.points.indices.depth(base) for base, _ in coords), default=0)
+
+    def _is_repeated(self, node: Node, uses: _Uses) -> bool:
+        """Tell whether the loops of a nest would compute the same value again and again."""
+        for nest, use in uses.items():
+            dims = [range_.dim for range_ in self.boxes[nest]]
+            order, _ = order_dims(dims, [dim for _, dim in self.rules.units])
+            loops = loops_over(self.boxes[nest], order)
+            for coords in use.places:
+                axes = list(zip(node.dims, coords, strict=True))
+                known = self.points.indices.mentioned(axes)
+                if any(dim not in known for dim in order[: level_of(known, loops)]):
+                    return True
+        return False
+
+
+def scan_box(value: dataflow.Scan, need: Need) -> Ranges:
+    """Return the levels of a scan on the columns that are needed, empty where none is."""
+    levels = Span(value.start, value.stop)
+    whole = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
+    if any(span is None for span in whole.values()):
+        raise CodegenError(
+            "The result of a scan is read at a horizontal offset that a field gives; that is not "
+            "supported.",
+            hint="Write the result of the scan to a field, and read that in another statement.",
+        )
+    return box_of(gated_like(whole, need), value.dims)
+
+
+def _count(uses: _Uses) -> int:
+    return sum(len(use.places) for use in uses.values())
+
+
+def _around(uses: _Uses) -> Need:
+    """Return the box around what all nests need."""
+    return around([use.need for use in uses.values()])

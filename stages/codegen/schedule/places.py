@@ -1,0 +1,146 @@
+"""Places: the index along each dimension at which a value is taken, relative to the loops.
+
+A coordinate is a base and an offset. The base is the loop's own index (`OWN`), nothing at all
+(`FIXED`: the offset is the index, as for slot 2 of a local dimension), or an *index value*, by its
+number: an entry of a neighbour table, the loop's index along a staggered dimension, or an index
+that a value of the program displaces. Equal index values have one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import dataflow
+
+OWN, FIXED = 0, -1
+
+Coord: TypeAlias = tuple[int, int]  # base, offset
+Coords: TypeAlias = tuple[Coord, ...]  # one for each dimension of a node
+Point: TypeAlias = tuple[int, Coords]  # a node, and where it is taken
+Reach: TypeAlias = tuple[tuple[int, int], ...]  # smallest and largest offset by dimension
+
+
+@attrs.frozen(kw_only=True)
+class Entries(dataflow.Value):
+    """A neighbour table, read like a field of int32 over (target, local)."""
+
+    table: str
+    skip: bool
+
+
+@attrs.frozen
+class Entry:
+    """The index that a neighbour table gives: the value of `point`, a node of `Entries`."""
+
+    point: Point
+
+
+@attrs.frozen
+class Along:
+    """The loop's own index along another dimension, as staggered fields are read."""
+
+    dim: Dimension
+
+
+@attrs.frozen
+class Moved:
+    """The index `at` along `dim`, moved by the value of `by`."""
+
+    dim: Dimension
+    at: Coord
+    by: Point
+
+
+IndexValue: TypeAlias = Entry | Along | Moved
+
+
+def still(count: int) -> Coords:
+    """Return the place where a loop is."""
+    return ((OWN, 0),) * count
+
+
+def is_still(coords: Coords) -> bool:
+    """Tell whether a place is where the loop is."""
+    return all(coord == (OWN, 0) for coord in coords)
+
+
+@attrs.define
+class Indices:
+    """All index values of a program, each once; number 1 is the first."""
+
+    _known: dict[IndexValue, int] = attrs.field(factory=dict)
+    _values: list[IndexValue] = attrs.field(factory=list)
+    _mentions: list[Mapping[Dimension, tuple[int, int]]] = attrs.field(factory=list)
+    _depths: list[int] = attrs.field(factory=list)
+    _unsure: list[bool] = attrs.field(factory=list)
+    _entries: list[tuple[int, ...]] = attrs.field(factory=list)
+
+    def __getitem__(self, base: int) -> IndexValue:
+        return self._values[base - 1]
+
+    def add(self, value: IndexValue, dims: tuple[Dimension, ...] = (), skip: bool = False) -> int:
+        """Return the number of an index value; `dims` are those of the node that is read for it."""
+        number = self._known.get(value)
+        if number is None:
+            number = self._known[value] = len(self._values) + 1
+            self._values.append(value)
+            axes = _axes(value, dims)
+            bases = [base for _, (base, _) in axes if base > OWN]
+            self._mentions.append(self.mentioned(axes))
+            own = not isinstance(value, Along)
+            self._depths.append(own + max((self.depth(base) for base in bases), default=0))
+            unsure = skip or isinstance(value, Moved) or any(self.unsure(base) for base in bases)
+            self._unsure.append(unsure)
+            inner = [entry for base in bases for entry in self.missing(base)]
+            self._entries.append(tuple(dict.fromkeys([*inner, *[number] * skip])))
+        return number
+
+    def mentioned(self, axes: list[tuple[Dimension, Coord]]) -> dict[Dimension, tuple[int, int]]:
+        """Return the loops that coordinates depend on, with the least and the largest offset."""
+        found: dict[Dimension, tuple[int, int]] = {}
+        for dim, (base, offset) in axes:
+            if base == OWN:
+                widen(found, dim, (offset, offset))
+            elif base > OWN:
+                for other, ends in self._mentions[base - 1].items():
+                    widen(found, other, ends)
+        return found
+
+    def plain(self, dim: Dimension, coord: Coord) -> tuple[Dimension, Coord]:
+        """Return the coordinate as one of the dimension whose loop it follows, if that is all."""
+        base, offset = coord
+        value = self[base] if base > OWN else None
+        return (value.dim, (OWN, offset)) if isinstance(value, Along) else (dim, coord)
+
+    def depth(self, base: int) -> int:
+        """Return how many index values one depends on, itself included; 0 for loops."""
+        return self._depths[base - 1] if base > OWN else 0
+
+    def missing(self, base: int) -> tuple[int, ...]:
+        """Return the entries of tables that an index depends on and that may be skip values."""
+        return self._entries[base - 1] if base > OWN else ()
+
+    def unsure(self, base: int) -> bool:
+        """Tell whether an index may lie outside what is read with it."""
+        return base > OWN and self._unsure[base - 1]
+
+
+def _axes(value: IndexValue, dims: tuple[Dimension, ...]) -> list[tuple[Dimension, Coord]]:
+    """Return the coordinates that an index value depends on."""
+    match value:
+        case Entry(point=(_, coords)):
+            return list(zip(dims, coords, strict=True))
+        case Moved(dim=dim, at=at, by=(_, coords)):
+            return [*zip(dims, coords, strict=True), (dim, at)]
+        case Along(dim=dim):
+            return [(dim, (OWN, 0))]
+
+
+def widen(ends: dict[Dimension, tuple[int, int]], dim: Dimension, more: tuple[int, int]) -> None:
+    """Grow the range of one dimension."""
+    low, high = ends.get(dim, more)
+    ends[dim] = min(low, more[0]), max(high, more[1])

@@ -1,0 +1,268 @@
+"""Points: a value at a place relative to the loops; equal values at other places are one value.
+
+`lower` moves shifts to the inputs, so that the Laplacians at i and at i + 1 are two
+rows of the dataflow IR. Here both are the *node* Laplacian, at two places. Shifts, gathers, slots
+and displacements are not nodes but places of their argument. The place of a
+node is the middle of what it reads, so that the parts of a symmetric stencil have one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import dataflow
+from ...ir.dataflow import Ref
+from .places import (
+    FIXED,
+    OWN,
+    Along,
+    Coord,
+    Entries,
+    Entry,
+    Indices,
+    Moved,
+    Point,
+    Reach,
+    still,
+    widen,
+)
+
+Env: TypeAlias = Mapping[Dimension, Coord]  # what takes the place of the loop's own index
+
+
+@attrs.frozen
+class Node:
+    """A value without its place: what it is, and its operands relative to itself.
+
+    The operands of a reduction are its slots and, where some may be missing, then the entries of
+    the table; those of a scan its first states and arguments. `row` is the first row of the
+    program that is this node somewhere; `reach` is the smallest and largest offset, for each
+    dimension, at which it reads inputs.
+    """
+
+    row: Ref
+    value: dataflow.Value
+    operands: tuple[Point, ...]
+    reach: Reach
+
+    @property
+    def dims(self) -> tuple[Dimension, ...]:
+        """The dimensions that the node varies over."""
+        return self.value.dims
+
+    @property
+    def name(self) -> str:
+        """What notes and options call it: the row in the listing of `lower`."""
+        return f"%{self.row}"
+
+
+class Points:
+    """The nodes of a program, operands first, and where each row stands.
+
+    In a `checked` program what a neighbour that is missing gives is NaN.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[dataflow.Value],
+        tables: Sequence[dataflow.Table] = (),
+        checked: bool = False,
+    ) -> None:
+        self.checked = checked
+        self.nodes: list[Node] = []
+        self.indices = Indices()
+        self._tables = {table.name: table for table in tables}
+        self._known: dict[tuple[object, ...], int] = {}
+        self._views: list[Point] = []
+        for row, value in enumerate(values):
+            self._views.append(self._view(row, value))
+
+    def at(self, row: Ref) -> Point:
+        """Return the point that a row of the program stands for."""
+        return self._views[row]
+
+    def operands(self, point: Point) -> list[Point]:
+        """Return the points that the value at `point` is made from."""
+        index, coords = point
+        node = self.nodes[index]
+        ahead = dict(zip(node.dims, coords, strict=True))
+        return [self.placed(operand, ahead) for operand in node.operands]
+
+    def needed_to_find(self, point: Point) -> list[Point]:
+        """Return the points whose values are needed to know where `point` is."""
+        return self.finders(base for base, _ in point[1])
+
+    def finders(self, bases: Iterable[int]) -> list[Point]:
+        """Return the points whose values are needed for some bases of coordinates."""
+        found = []
+        pending = list(bases)
+        while pending:
+            if (base := pending.pop()) > OWN:
+                index = self.indices[base]
+                if isinstance(index, Entry):
+                    found.append(index.point)
+                elif isinstance(index, Moved):
+                    found.append(index.by)
+                    pending.append(index.at[0])
+        return found
+
+    def slots(self, point: Point) -> int:
+        """Return how many operands of a reduction are values; the others are entries."""
+        value = self.nodes[point[0]].value
+        assert isinstance(value, dataflow.Reduce)
+        return self._tables[value.table].width
+
+    def mentions(self, point: Point) -> dict[Dimension, tuple[int, int]]:
+        """Return the loops that a point depends on, with the least and the largest offset."""
+        index, coords = point
+        return self.indices.mentioned(list(zip(self.nodes[index].dims, coords, strict=True)))
+
+    def placed(self, point: Point, env: Env) -> Point:
+        """Return the point with other coordinates in place of the loops' own indices."""
+        if not env:
+            return point
+        index, coords = point
+        dims = self.nodes[index].dims
+        return index, tuple(
+            self._coord(dim, coord, env) for dim, coord in zip(dims, coords, strict=True)
+        )
+
+    def reachable(self, roots: Iterable[Point]) -> list[int]:
+        """Return the nodes that `roots` are made from, ascending."""
+        found: set[int] = set()
+        pending = list(roots)
+        while pending:
+            point = pending.pop()
+            pending += self.needed_to_find(point)
+            if point[0] not in found:
+                found.add(point[0])
+                pending += self.nodes[point[0]].operands
+        return sorted(found)
+
+    def _view(self, row: Ref, value: dataflow.Value) -> Point:
+        match value:
+            case dataflow.Shift(arg=arg, dim=dim, offset=offset):
+                onto = value.onto
+                base = OWN if onto is dim else self.indices.add(Along(onto))
+                return self.placed(self._views[arg], {dim: (base, offset)})
+            case dataflow.Gather(arg=arg, table=table, index=slot):
+                return self._gathered(row, value, arg, self._tables[table], (FIXED, slot))
+            case dataflow.Neighbours(arg=arg, table=table):
+                return self._gathered(row, value, arg, self._tables[table], (OWN, 0))
+            case dataflow.Local(arg=arg, dim=dim, index=slot):
+                return self.placed(self._views[arg], {dim: (FIXED, slot)})
+            case dataflow.Displace(arg=arg, dim=dim, by=by):
+                way = Moved(dim, (OWN, 0), self._views[by])
+                return self.placed(self._views[arg], {dim: (self._index(way), 0)})
+            case dataflow.Map(op=op, args=args):
+                operands = [self._views[arg] for arg in args]
+                return self._combined(row, value, op, operands)
+            case dataflow.Reduce(op=op, table=table):
+                operands = self._slots(row, value, self._tables[table])
+                return self._combined(row, value, f"reduce {op}", operands)
+        key: tuple[object, ...] = (row,) if isinstance(value, dataflow.Scan) else (value,)
+        operands = [self._views[operand] for operand in value.operands]
+        if isinstance(value, dataflow.Region | dataflow.Result):
+            key = (*_identity(value), value.dtype, value.dims, *operands)
+        return self._node(key, Node(row, value, tuple(operands), ((0, 0),) * len(value.dims)))
+
+    def _gathered(
+        self, row: Ref, value: dataflow.Value, arg: Ref, table: dataflow.Table, slot: Coord
+    ) -> Point:
+        entries, _ = self._entries(row, table)
+        entry = (entries, ((OWN, 0), slot))
+        found = self.placed(self._views[arg], {table.source: (self._index(Entry(entry)), 0)})
+        dtype = self.nodes[found[0]].value.dtype
+        if self.checked and table.skip and dtype.startswith("float"):
+            return self._or_nothing(row, value, entry, found)
+        return found
+
+    def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
+        """Return the node of what was found, NaN where the neighbour is missing."""
+        zero = self._constant(row, "int32", "0")
+        nothing = self._constant(row, value.dtype, "nan")
+        dims = self.nodes[entry[0]].dims
+        test = dataflow.Map(dims=dims, dtype="bool", op="ge", args=())
+        there, _ = self._combined(row, test, "ge", [(entry[0], still(len(dims))), zero])
+        choice = dataflow.Map(dims=value.dims, dtype=value.dtype, op="select", args=())
+        return self._combined(row, choice, "select", [(there, entry[1]), found, nothing])
+
+    def _constant(self, row: Ref, dtype: str, text: str) -> Point:
+        value = dataflow.Literal(dims=(), dtype=dtype, text=text)
+        return self._node((value,), Node(row, value, (), ()))
+
+    def _entries(self, row: Ref, table: dataflow.Table) -> Point:
+        dims = (table.target, table.local)
+        value = Entries(dims=dims, dtype="int32", table=table.name, skip=table.skip)
+        return self._node((value,), Node(row, value, (), ((0, 0), (0, 0))))
+
+    def _slots(self, row: Ref, value: dataflow.Reduce, table: dataflow.Table) -> list[Point]:
+        slots: list[Coord] = [(FIXED, slot) for slot in range(table.width)]
+        found = [self.placed(self._views[value.arg], {table.local: slot}) for slot in slots]
+        if table.skip and table.target in value.dims:
+            entries, _ = self._entries(row, table)
+            found += [(entries, ((OWN, 0), slot)) for slot in slots]
+        return found
+
+    def _combined(
+        self, row: Ref, value: dataflow.Value, what: str, operands: Sequence[Point]
+    ) -> Point:
+        reach: dict[Dimension, tuple[int, int]] = {}
+        for index, coords in operands:
+            node = self.nodes[index]
+            for dim, (base, offset), (low, high) in zip(node.dims, coords, node.reach, strict=True):
+                if base == OWN:
+                    widen(reach, dim, (low + offset, high + offset))
+                elif base > OWN:
+                    for other, ends in self.indices.mentioned([(dim, (base, offset))]).items():
+                        widen(reach, other, ends)
+        middle = {dim: sum(reach.get(dim, (0, 0))) // 2 for dim in value.dims}
+        back: Env = {dim: (OWN, -place) for dim, place in middle.items() if place}
+        relative = tuple(self.placed(operand, back) for operand in operands)
+        around = tuple(
+            (reach.get(dim, (0, 0))[0] - middle[dim], reach.get(dim, (0, 0))[1] - middle[dim])
+            for dim in value.dims
+        )
+        key = (what, value.dtype, value.dims, relative)
+        index, _ = self._node(key, Node(row, value, relative, around))
+        return index, tuple((OWN, place) for place in middle.values())
+
+    def _node(self, key: tuple[object, ...], node: Node) -> Point:
+        index = self._known.setdefault(key, len(self.nodes))
+        if index == len(self.nodes):
+            self.nodes.append(node)
+        return index, still(len(node.dims))
+
+    def _coord(self, dim: Dimension, coord: Coord, env: Env) -> Coord:
+        base, offset = coord
+        if base == OWN:
+            to, more = env.get(dim, (OWN, 0))
+            return to, offset + more
+        if base == FIXED:
+            return coord
+        value = self.indices[base]
+        if isinstance(value, Along):
+            to, more = env.get(value.dim, (base, 0))
+            to = base if to == OWN else to
+            back = to > OWN and self.indices[to] == Along(dim)
+            return OWN if back else to, offset + more
+        if isinstance(value, Entry):
+            return self._index(Entry(self.placed(value.point, env))), offset
+        at = self._coord(value.dim, value.at, env)
+        return self._index(Moved(value.dim, at, self.placed(value.by, env))), offset
+
+    def _index(self, value: Entry | Moved) -> int:
+        index, _ = value.point if isinstance(value, Entry) else value.by
+        found = self.nodes[index].value
+        skip = isinstance(value, Entry) and isinstance(found, Entries) and found.skip
+        return self.indices.add(value, found.dims, skip)
+
+
+def _identity(value: dataflow.Region | dataflow.Result) -> tuple[object, ...]:
+    if isinstance(value, dataflow.Region):
+        return "region", value.boxes
+    return "result", value.index

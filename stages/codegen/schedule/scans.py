@@ -1,0 +1,222 @@
+"""Write the nest of a scan: a sequential loop over levels, the state carried from one to the next.
+
+Where the levels are the innermost loop the state is in registers. Where columns lie side by side
+in memory they are the innermost loop, and the state is an array over them, which stays in cache. A
+leaf of the state whose levels are kept in an array anyway needs no other: the array has one more
+level, from which the scan begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir import dataflow
+from ...ir.bounds import Range, Ranges, add
+from ...ir.loops import Advance, Buffer, Constant, Instruction, Load, Loop, Row, State
+from .body import Body, BodyWriter
+from .discovery import Home, Homes
+from .needs import Need
+from .order import THREADED, order_dims
+from .places import Point, still
+from .points import Points
+
+WHERE = "walks columns side by side"
+
+
+def scan_loops(
+    scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension]
+) -> tuple[tuple[Loop, ...], bool]:
+    """Return the loops of a scan, and whether columns are walked side by side."""
+    ranges = {range_.dim: range_ for range_ in box}
+    order, _ = order_dims(list(ranges), units)
+    columns = [dim for dim in order if dim is not scan.axis]
+    beside = order[-1] is not scan.axis and len(columns) > 1
+    outer = columns[:-1] if beside else columns
+    loops = [
+        Loop("parallel" if i < THREADED else "sequential", ranges[dim])
+        for i, dim in enumerate(outer)
+    ]
+    loops.append(Loop("sequential", ranges[scan.axis], backward=not scan.forward))
+    if beside:
+        loops.append(Loop("vector", ranges[columns[-1]]))
+    return tuple(loops), beside
+
+
+@attrs.frozen
+class Held:
+    """Where a leaf of the state is held: the array, and how far from the level at hand."""
+
+    array: Buffer
+    offsets: tuple[int, ...]
+
+
+def held_states(
+    points: Points,
+    scan: int,
+    number: int,
+    box: Ranges,
+    loops: Sequence[Loop],
+    results: Mapping[int, Buffer],
+) -> tuple[Held, ...]:
+    """Return where each leaf is held: in the array of that result, or in one over the columns."""
+    value = _scan(points, scan)
+    back = -1 if value.forward else 1
+    return tuple(
+        Held(results[k], tuple(back * (dim is value.axis) for dim in results[k].dims))
+        if k in results
+        else Held(array, (0,) * len(array.dims))
+        for k, array in enumerate(_state_arrays(points, scan, number, box, loops))
+    )
+
+
+def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
+    """Return the array of a result with the level before the first one that is walked."""
+    return attrs.evolve(
+        array,
+        box=tuple(
+            range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=True)
+            for range_ in array.box
+        ),
+    )
+
+
+def first_levels(box: Ranges, scan: dataflow.Scan) -> Ranges:
+    """Return the level before the first one that is walked, over all columns."""
+    return tuple(
+        range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=False)
+        for range_ in box
+    )
+
+
+def _before(levels: Range, forward: bool, around: bool) -> Range:
+    """Return the level before the first, or all levels and that one."""
+    if forward:
+        first = add(levels.start, -1)
+        return Range(levels.dim, first, levels.stop if around else levels.start)
+    return Range(levels.dim, levels.start if around else levels.stop, add(levels.stop, 1))
+
+
+def _state_arrays(
+    points: Points, scan: int, number: int, box: Ranges, loops: Sequence[Loop]
+) -> tuple[Buffer, ...]:
+    """Return arrays over the columns, one for each state."""
+    value = _scan(points, scan)
+    columns = tuple(range_ for range_ in box if range_.dim is not value.axis)
+    order = tuple(loop.range.dim for loop in loops if loop.range.dim is not value.axis)
+    dims = tuple(range_.dim for range_ in columns)
+    reason = f"a state of {points.nodes[scan].name}, which {WHERE}"
+    return tuple(
+        Buffer(f"@s{number}.{k}", "arena", dtype, dims, order[-1], columns, order, reason=reason)
+        for k, dtype in enumerate(_dtypes(points, scan))
+    )
+
+
+def first_states(
+    points: Points,
+    scan: int,
+    arrays: Mapping[int, Buffer],
+    loops: Sequence[Loop],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> Body:
+    """Return instructions that give arrays the first values of some leaves of the state."""
+    roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
+    writer = BodyWriter(points, roots, loops, homes, cut=False)
+    rows = [writer.row(root) for root in roots]
+    for array, row in zip(arrays.values(), rows, strict=True):
+        writer.store(array.name, row)
+    return Body(tuple(writer.rows), writer.reads(needs))
+
+
+def scan_body(
+    points: Points,
+    scan: int,
+    stores: Sequence[tuple[str, Point]],
+    states: Sequence[Held],
+    loops: Sequence[Loop],
+    homes: Homes,
+    needs: Mapping[int, Need],
+) -> tuple[Body, tuple[tuple[str, Row], ...]]:
+    """Return the instructions of one level, and the first states unless `states` has arrays.
+
+    `stores` are buffers and what they take: leaves of the state, or values made of them.
+    """
+    value, operands = _scan(points, scan), points.nodes[scan].operands
+    count = len(value.init)
+    results = _results(points, scan)
+    known = {**homes, **{node: Home(f"%{node}") for node in results}}  # rows, not in memory
+    roots = [*(operands[count:] if states else operands), *(root for _, root in stores)]
+    writer = BodyWriter(points, roots, loops, known, cut=False)
+    args = [writer.row(operand) for operand in operands[count:]]
+    dtypes = _dtypes(points, scan)
+    if states:
+        first: tuple[tuple[str, Row], ...] = ()
+        old = [writer.add(_load(state, len(loops))) for state in states]
+    else:
+        first = tuple(
+            (dtype, writer.row(root)) for dtype, root in zip(dtypes, operands, strict=False)
+        )
+        old = [
+            writer.add(State(dtype=dtype, level=len(loops), index=k))
+            for k, dtype in enumerate(dtypes)
+        ]
+    rows = _one_level(writer, value.body, old, args)
+    new = [rows[ref] for ref in value.body.results]
+    for node, leaf in results.items():
+        writer.places[0, (node, still(len(points.nodes[node].dims)))] = new[leaf]
+    written = [writer.row(root) for _, root in stores]
+    for (target, _), row in zip(stores, written, strict=True):
+        writer.store(target, row)
+    for k, row in enumerate(new):
+        if states and not any(states[k].offsets):
+            writer.store(states[k].array.name, row)
+        elif not states:
+            advance = Advance(dtype=dtypes[k], level=len(loops), index=k, value=row)
+            writer.rows.append(advance)
+    return Body(tuple(writer.rows), writer.reads(needs)), first
+
+
+def _one_level(
+    writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
+) -> list[Row]:
+    """Write the body of a scan; what needs neither state nor level stands outside."""
+    rows: list[Row] = []
+    for value in body.values:
+        match value:
+            case dataflow.Scalar(name=name):
+                rows.append((states if name[0] == "s" else args)[int(name[1:])])
+            case dataflow.Literal(text=text):
+                rows.append(writer.add(Constant(dtype=value.dtype, text=text)))
+            case dataflow.Map(op=op, args=inner):
+                rows.append(writer.compute(op, value.dtype, [rows[ref] for ref in inner]))
+            case _:
+                raise TypeError(f"A scan cannot hold '{type(value).__name__}'.")
+    return rows
+
+
+def _load(held: Held, level: int) -> Instruction:
+    array, offsets = held.array, held.offsets
+    return Load(dtype=array.dtype, level=level, buffer=array.name, dims=array.dims, offsets=offsets)
+
+
+def _results(points: Points, scan: int) -> dict[int, int]:
+    """Return the nodes that are results of a scan, and the leaf of the state that each is."""
+    return {
+        index: node.value.index
+        for index, node in enumerate(points.nodes)
+        if isinstance(node.value, dataflow.Result) and node.operands[0][0] == scan
+    }
+
+
+def _scan(points: Points, scan: int) -> dataflow.Scan:
+    value = points.nodes[scan].value
+    assert isinstance(value, dataflow.Scan)
+    return value
+
+
+def _dtypes(points: Points, scan: int) -> list[str]:
+    value = _scan(points, scan)
+    return [value.body.values[ref].dtype for ref in value.body.results]

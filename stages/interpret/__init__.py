@@ -1,0 +1,1 @@
+"""The reference interpreter: dataflow run with NumPy, the oracle of every pass."""

@@ -1,0 +1,121 @@
+"""Evaluate what looks at other points: neighbours, their reductions, slots and displacements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...runtime.language import operations
+from ...runtime.language.dimension import Dimension
+from ..ir.dataflow import Displace, Gather, Neighbours, Reduce, Table, union_of
+from .boxed import Array, Boxed, Spans, replaced, shape_of, transposed
+
+COMBINE = {"sum": "add", "max": "maximum", "min": "minimum"}
+
+
+def rows_of(given: Any, span: tuple[int, int]) -> Any:
+    """Return the rows of a neighbour table on a range of its target dimension."""
+    first = given.starts[0]
+    return given.asnumpy()[span[0] - first : span[1] - first]
+
+
+def extreme(given: Any, end: str, start: int, stop: int) -> int:
+    """Return the smallest valid entry in some rows, or one past the largest; 0 for none."""
+    array, first = given.asnumpy(), given.starts[0]
+    rows = array[max(start - first, 0) : max(stop - first, 0)]
+    valid = rows[given.valid()[max(start - first, 0) : max(stop - first, 0)]]
+    if not valid.size:
+        return 0
+    return int(valid.min()) if end == "lowest" else int(valid.max()) + 1
+
+
+def gathered(
+    value: Gather | Neighbours, table: Table, given: Any, arg: Boxed | None, spans: Spans
+) -> Array:
+    """Take neighbours; where one is missing the result means nothing, but comes from inside."""
+    around = dict(zip(value.dims, spans, strict=True))
+    entries = rows_of(given, around[table.target])
+    if isinstance(value, Gather):
+        entries, new = entries[:, value.index], (table.target,)
+    else:
+        first, last = around[table.local]
+        entries, new = entries[:, first:last], (table.target, table.local)  # type: ignore[assignment]  # one more
+    if arg is None:
+        return np.zeros(shape_of(spans), value.dtype)
+    start, stop = arg.along(table.source)
+    wanted = {dim: around.get(dim, arg.along(dim)) for dim in arg.dims}
+    wanted[table.source] = (start, stop)
+    array = arg.on(arg.dims, replaced(arg.dims, arg.spans, wanted))
+    axis = arg.dims.index(table.source)
+    places = np.clip(entries.astype(np.int64) - start, 0, stop - start - 1)
+    found = array.take(places, axis=axis)
+    return transposed(found, (*arg.dims[:axis], *new, *arg.dims[axis + 1 :]), value.dims)
+
+
+def reduced(value: Reduce, table: Table, given: Any, arg: Boxed, spans: Spans) -> Array:
+    """Combine slots in their order, without those that are missing."""
+    kind = np.dtype(value.dtype)
+    result: Any = np.full(shape_of(spans), _of_none(value.op, kind), kind)
+    seen: Any = np.asarray(value.op == "sum")
+    valid = _valid(value, table, given, spans)
+    for slot in range(table.width):
+        values = slot_of(arg, table.local, slot, value.dims, spans)
+        here = True if valid is None else valid[..., slot]
+        now = np.where(seen, operations.apply(COMBINE[value.op], result, values), values)
+        result = np.where(here, now, result)
+        seen = seen | here
+    return result.astype(kind, copy=False)
+
+
+def slot_of(
+    arg: Boxed, local: Dimension, slot: int, dims: tuple[Dimension, ...], spans: Spans
+) -> Array:
+    """Return one slot of a value on a box; one without the dimension is the same in all."""
+    if local not in arg.dims:
+        return arg.on(dims, spans)
+    inside = union_of((dims, (local,)))
+    axis = inside.index(local)
+    part = arg.on(inside, (*spans[:axis], (slot, slot + 1), *spans[axis:]))
+    return part.take(0, axis=axis)
+
+
+def displaced(value: Displace, arg: Boxed, by: Boxed, spans: Spans, span: tuple[int, int]) -> Array:
+    """Read at other indices along a dimension, kept inside of what the argument has."""
+    index = []
+    for dim in arg.dims:
+        places = _indices(value.dims, spans, dim)
+        if dim is value.dim:
+            moved = by.on(value.dims, spans).astype(np.int64, copy=False)
+            with np.errstate(all="ignore"):
+                places = np.clip(places + moved, span[0], span[1] - 1)
+        index.append(places - arg.along(dim)[0])
+    return np.broadcast_to(arg.array[tuple(index)], shape_of(spans))
+
+
+def _indices(dims: tuple[Dimension, ...], spans: Spans, dim: Dimension) -> Any:
+    """Return the indices along one dimension, as an axis among the others."""
+    axis = dims.index(dim)
+    shape = [1] * len(dims)
+    shape[axis] = -1
+    return np.arange(*spans[axis], dtype=np.int64).reshape(shape)
+
+
+def _valid(value: Reduce, table: Table, given: Any, spans: Spans) -> Any:
+    """Return which slots have a neighbour, with an axis for each dimension, None if all have."""
+    if not table.skip:
+        return None
+    axis = value.dims.index(table.target)
+    first, (start, stop) = given.starts[0], spans[axis]
+    rows = given.valid()[start - first : stop - first]
+    shape = [1] * len(value.dims)
+    shape[axis] = len(rows)
+    return rows.reshape(*shape, rows.shape[1])
+
+
+def _of_none(op: str, dtype: np.dtype[Any]) -> Any:
+    """Return what a reduction without any neighbour gives."""
+    if op == "sum":
+        return dtype.type(0)
+    limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return dtype.type(limits.max if op == "min" else limits.min)

@@ -1,0 +1,172 @@
+"""Calls are watched while somebody watches, and cost nothing more otherwise."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import attrs
+import pytest
+
+import fieldforge as ff
+from fieldforge.runtime import _core
+from fieldforge.runtime.calls import observation
+from fieldforge.runtime.process import hooks, metrics
+from fieldforge.runtime.process.settings import current, set_current
+
+
+@pytest.fixture(autouse=True)
+def own_sources(monkeypatch):
+    monkeypatch.setattr(metrics, "sources", metrics._Sources())
+    before = current()
+    yield
+    set_current(before)
+
+
+def measure(level):
+    set_current(attrs.evolve(current(), collect_metrics=level))
+
+
+def smooth():
+    """Stands for a program."""
+
+
+@contextmanager
+def around(program, args, offset_provider, enable_jit, kwargs):
+    yield
+
+
+def test_calls_are_watched_while_a_hook_is_used():
+    before = observation.active()
+    hooks.program_call_context.register(around)
+    during = observation.active()
+    hooks.program_call_context.remove(around)
+
+    assert (before, during, observation.active()) == (False, True, False)
+
+
+def test_calls_are_watched_while_metrics_are_collected():
+    measure(metrics.MINIMAL)
+    during = observation.active()
+    measure(metrics.DISABLED)
+
+    assert (during, observation.active()) == (True, False)
+
+
+def test_subscribers_hear_of_changes_and_of_nothing_else(monkeypatch):
+    heard = []
+    monkeypatch.setattr(observation, "_listeners", [heard.append])
+
+    measure(metrics.MINIMAL)
+    hooks.program_call_context.register(around)
+    measure(metrics.ALL)
+    measure(metrics.DISABLED)
+    hooks.program_call_context.remove(around)
+
+    assert heard == [True, False]
+
+
+def test_a_compiled_call_gives_total_and_compute_to_the_source_of_its_variant():
+    measure(metrics.PERFORMANCE)
+
+    with (
+        observation.program_call(smooth, (1,), {}, None),
+        observation.compiled_call(smooth, (1,), {}, None, ("smooth", "cpu"), "u: I", 3),
+    ):
+        pass
+
+    [(key, source)] = metrics.sources.items()
+    assert key.startswith("smooth<'cpu', 3>[")
+    assert sorted(source.metrics) == ["compute", "total"]
+    assert source.metadata == {"name": "smooth", "backend": "cpu", "variant": "u: I"}
+    [total], [compute] = (source.metrics[name].samples for name in ("total", "compute"))
+    assert total >= compute
+
+
+def test_the_minimal_level_takes_whole_calls_only():
+    measure(metrics.MINIMAL)
+
+    with (
+        observation.program_call(smooth, (), {}, None),
+        observation.compiled_call(smooth, (), {}, None, ("smooth", "cpu"), "u: I"),
+    ):
+        pass
+
+    [source] = metrics.sources.values()
+    assert list(source.metrics) == ["total"]
+
+
+def test_an_embedded_call_has_a_source_named_embedded():
+    measure(metrics.ALL)
+
+    with (
+        observation.program_call(smooth, (), {}, {}),
+        observation.embedded_call(smooth, (), {}, {}),
+    ):
+        pass
+
+    assert list(metrics.sources) == ["smooth<'embedded'>"]
+
+
+def test_hooks_see_the_call_and_the_key_of_its_source():
+    measure(metrics.MINIMAL)
+    seen = []
+
+    @contextmanager
+    def watch(program, args, offset_provider, enable_jit, kwargs):
+        yield
+        seen.append((program, args, offset_provider, enable_jit, kwargs))
+        seen.append(metrics.get_current_source_key())
+
+    hooks.program_call_context.register(watch)
+    try:
+        with (
+            observation.program_call(smooth, (1,), {"n": 2}, {"E2V": None}, False),
+            observation.compiled_call(smooth, (1,), {}, None, ("smooth", "cpu"), "u: I"),
+        ):
+            pass
+    finally:
+        hooks.program_call_context.remove(watch)
+
+    assert seen[0] == (smooth, (1,), {"E2V": None}, False, {"n": 2})
+    assert seen[1] in metrics.sources
+
+
+def test_a_call_that_fails_leaves_no_sample_and_no_key():
+    measure(metrics.ALL)
+
+    with pytest.raises(LookupError), observation.program_call(smooth, (), {}, None):
+        raise LookupError
+
+    assert not metrics.sources
+    assert not metrics.is_current_source_key_set()
+
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+
+
+@ff.field_operator
+def same(u: Line) -> Line:
+    return u
+
+
+@ff.program(backend=ff.cpu)
+def copy(u: Line, out: Line):
+    same(u, out=out)
+
+
+def test_compute_is_the_time_inside_generated_code_alone():
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+    copy(u, out)
+    before = _core.kernel_seconds()
+
+    measure(metrics.PERFORMANCE)
+    copy(u, out)
+    inside = _core.kernel_seconds() - before
+    measure(metrics.DISABLED)
+    copy(u, out)
+
+    [source] = metrics.sources.values()
+    assert source.metrics["compute"].samples == [pytest.approx(inside)]
+    assert 0.0 < inside <= source.metrics["total"].mean
+    assert _core.kernel_seconds() - before == inside

@@ -1,0 +1,467 @@
+"""Section 5: neighbours, reductions, data-dependent shifts, against NumPy written by hand."""
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.embedded import embedded
+from fieldforge.runtime.embedded.builtins import (
+    as_offset,
+    astype,
+    broadcast,
+    concat_where,
+    float32,
+    float64,
+    int32,
+    max_over,
+    min_over,
+    neighbor_sum,
+    where,
+)
+from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.annotations import Dims
+from fieldforge.runtime.language.capture import capture
+from fieldforge.runtime.language.connectivity import FieldOffset
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.errors import (
+    ArgumentError,
+    FieldforgeError,
+    IndexOutOfBounds,
+    NonContiguousDomain,
+)
+
+Cell, Edge, Vertex = Dimension("Cell"), Dimension("Edge"), Dimension("Vertex")
+K = Dimension("K", DimensionKind.VERTICAL)
+C2EDim = Dimension("C2E", DimensionKind.LOCAL)
+E2VDim = Dimension("E2V", DimensionKind.LOCAL)
+V2EDim = Dimension("V2E", DimensionKind.LOCAL)
+E2CDim = Dimension("E2C", DimensionKind.LOCAL)
+C2E2CDim = Dimension("C2E2C", DimensionKind.LOCAL)
+C2E = FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+E2V = FieldOffset("E2V", source=Vertex, target=(Edge, E2VDim))
+V2E = FieldOffset("V2E", source=Edge, target=(Vertex, V2EDim))
+E2C = FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+C2E2C = FieldOffset("C2E2C", source=Cell, target=(Cell, C2E2CDim))
+Koff = FieldOffset("Koff", source=K, target=(K,))
+
+EKField = Field[Dims[Edge, K], float64]
+CKField = Field[Dims[Cell, K], float64]
+EField = Field[Dims[Edge], float64]
+CField = Field[Dims[Cell], float64]
+VField = Field[Dims[Vertex], float64]
+
+CELLS, EDGES, VERTICES, LEVELS = 12, 20, 9, 5
+
+
+class Decorated:
+    """What the decorators make of a function, as far as embedded execution is concerned."""
+
+    def __init__(self, function):
+        self.__definition__ = capture(function, "field_operator")
+
+    def __call__(self, *args, out, offset_provider, domain=None):
+        embedded.run_operator(
+            self.__definition__, args, out=out, domain=domain, offset_provider=offset_provider
+        )
+        return out.asnumpy()
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def tables(rng):
+    v2e = rng.integers(0, EDGES, (VERTICES, 6))
+    v2e[rng.random(v2e.shape) < 0.3] = -1
+    v2e[3] = -1  # a vertex without neighbours
+    return {
+        "C2E": as_connectivity([Cell, C2EDim], Edge, rng.integers(0, EDGES, (CELLS, 3))),
+        "E2V": as_connectivity([Edge, E2VDim], Vertex, rng.integers(0, VERTICES, (EDGES, 4))),
+        "E2C": as_connectivity([Edge, E2CDim], Cell, rng.integers(0, CELLS, (EDGES, 2))),
+        "C2E2C": as_connectivity([Cell, C2E2CDim], Cell, rng.integers(0, CELLS, (CELLS, 3))),
+        "V2E": as_connectivity([Vertex, V2EDim], Edge, v2e),
+    }
+
+
+def summed(terms):
+    """Add slot after slot, as the language says."""
+    total = np.zeros_like(terms[:, 0])
+    for slot in range(terms.shape[1]):
+        total = total + terms[:, slot]
+    return total
+
+
+@Decorated
+def divergence(vn: EKField, geofac: Field[[Cell, C2EDim], float64]) -> CKField:
+    return neighbor_sum(geofac * vn(C2E), axis=C2EDim)
+
+
+def test_5_the_divergence_is_the_weighted_sum_over_the_edges(rng, tables):
+    vn, geofac = rng.standard_normal((EDGES, LEVELS)), rng.standard_normal((CELLS, 3))
+
+    result = divergence(
+        as_field([Edge, K], vn),
+        as_field([Cell, C2EDim], geofac),
+        out=zeros({Cell: CELLS, K: LEVELS}),
+        offset_provider=tables,
+    )
+
+    expected = summed(geofac[:, :, None] * vn[tables["C2E"].asnumpy()])
+    assert np.array_equal(result, expected)
+
+
+@Decorated
+def nabla2(u: VField, primal: EField) -> EField:
+    return 4.0 * ((u(E2V[0]) + u(E2V[1])) * primal + (u(E2V[2]) - u(E2V[3])) / primal)
+
+
+def test_5_single_neighbours_are_columns_of_the_table(rng, tables):
+    u, primal = rng.standard_normal(VERTICES), rng.standard_normal(EDGES)
+
+    result = nabla2(
+        as_field([Vertex], u),
+        as_field([Edge], primal),
+        out=zeros({Edge: EDGES}),
+        offset_provider=tables,
+    )
+
+    n = [u[tables["E2V"].asnumpy()[:, slot]] for slot in range(4)]
+    assert np.array_equal(result, 4.0 * ((n[0] + n[1]) * primal + (n[2] - n[3]) / primal))
+
+
+@Decorated
+def sum_of_edges(e: EField) -> VField:
+    return neighbor_sum(e(V2E), axis=V2EDim)
+
+
+@Decorated
+def largest(e: EField) -> VField:
+    return max_over(e(V2E), axis=V2EDim)
+
+
+@Decorated
+def smallest(e: EField) -> VField:
+    return min_over(e(V2E), axis=V2EDim)
+
+
+@pytest.mark.parametrize(
+    ("operator", "of_values", "of_none"),
+    [
+        (sum_of_edges, lambda values: summed(np.array([values]))[0], 0.0),
+        (largest, np.max, np.finfo(np.float64).min),
+        (smallest, np.min, np.finfo(np.float64).max),
+    ],
+)
+def test_5_2_reductions_leave_out_missing_neighbours(rng, tables, operator, of_values, of_none):
+    e = rng.standard_normal(EDGES)
+    e[5] = -np.inf
+
+    result = operator(as_field([Edge], e), out=zeros({Vertex: VERTICES}), offset_provider=tables)
+
+    for row, got in zip(tables["V2E"].asnumpy(), result, strict=True):
+        values = e[row[row >= 0]]
+        assert got == (of_values(values) if values.size else of_none)
+
+
+def test_4_a_maximum_is_the_first_of_one_infinite_neighbour_and_nan_propagates():
+    table = as_connectivity([Vertex, V2EDim], Edge, [[0, -1], [1, 0]])
+    e = as_field([Edge], [-np.inf, np.nan])
+
+    result = largest(e, out=zeros({Vertex: 2}), offset_provider={"V2E": table})
+
+    assert result[0] == -np.inf
+    assert np.isnan(result[1])
+
+
+def test_4_a_sum_is_made_in_the_order_of_the_slots_in_the_dtype():
+    @Decorated
+    def total(e: Field[[Edge], float32]) -> Field[[Vertex], float32]:
+        return neighbor_sum(e(V2E), axis=V2EDim)
+
+    e = np.array([1e8, 1.0, -1e8, 1.0], dtype=np.float32)
+    table = as_connectivity([Vertex, V2EDim], Edge, [[0, 1, 2, 3], [2, 0, 1, 3]])
+
+    result = total(
+        as_field([Edge], e), out=zeros({Vertex: 2}, dtype=float32), offset_provider={"V2E": table}
+    )
+
+    assert result.tolist() == [1.0, 2.0]
+    assert result.dtype == np.float32
+
+
+def test_5_2_the_lone_neighbour_of_a_skip_entry_is_undefined_but_never_an_error(tables, rng):
+    @Decorated
+    def third(e: EField) -> VField:
+        return e(V2E[2])
+
+    e = rng.standard_normal(EDGES)
+    result = third(as_field([Edge], e), out=zeros({Vertex: VERTICES}), offset_provider=tables)
+
+    column = tables["V2E"].asnumpy()[:, 2]
+    assert np.array_equal(result[column >= 0], e[column[column >= 0]])
+    assert (column < 0).any()
+
+
+def test_5_reductions_nest_and_are_shifted(rng, tables):
+    @Decorated
+    def smoothed(e: EField) -> EField:
+        sums = neighbor_sum(e(V2E) * 0.5, axis=V2EDim)
+        return neighbor_sum(sums(E2V) - sums(E2V[0]), axis=E2VDim) + sums(E2V[1])
+
+    e = rng.standard_normal(EDGES)
+    result = smoothed(as_field([Edge], e), out=zeros({Edge: EDGES}), offset_provider=tables)
+
+    v2e, e2v = tables["V2E"].asnumpy(), tables["E2V"].asnumpy()
+    sums = np.zeros(VERTICES)
+    for slot in range(6):
+        sums = np.where(v2e[:, slot] >= 0, sums + e[v2e[:, slot]] * 0.5, sums)
+    assert np.array_equal(result, summed(sums[e2v] - sums[e2v[:, 0]][:, None]) + sums[e2v[:, 1]])
+
+
+def test_5_neighbour_fields_are_computed_with_slot_by_slot(rng, tables):
+    @Decorated
+    def weighted(e: EField, w: Field[[Cell, C2EDim], float64], s: float64) -> CField:
+        chosen = where(e(C2E) > 0.0, w, 2.0 * e(C2E))
+        return neighbor_sum(astype(astype(chosen, float32), float64) + s, axis=C2EDim)
+
+    e, w = rng.standard_normal(EDGES), rng.standard_normal((CELLS, 3))
+    result = weighted(
+        as_field([Edge], e),
+        as_field([Cell, C2EDim], w),
+        0.25,
+        out=zeros({Cell: CELLS}),
+        offset_provider=tables,
+    )
+
+    near = e[tables["C2E"].asnumpy()]
+    chosen = np.where(near > 0.0, w, 2.0 * near).astype(np.float32).astype(np.float64)
+    assert np.array_equal(result, summed(chosen + 0.25))
+
+
+def test_5_a_slot_of_a_sparse_field_is_read_by_its_index(rng, tables):
+    @Decorated
+    def interpolated(f: CKField, coeff: Field[[Edge, E2CDim], float64]) -> EKField:
+        return coeff[E2CDim(0)] * f(E2C[0]) + coeff[E2CDim(1)] * f(E2C[1])
+
+    f, coeff = rng.standard_normal((CELLS, LEVELS)), rng.standard_normal((EDGES, 2))
+    result = interpolated(
+        as_field([Cell, K], f),
+        as_field([Edge, E2CDim], coeff),
+        out=zeros({Edge: EDGES, K: LEVELS}),
+        offset_provider=tables,
+    )
+
+    e2c = tables["E2C"].asnumpy()
+    expected = coeff[:, :1] * f[e2c[:, 0]] + coeff[:, 1:] * f[e2c[:, 1]]
+    assert np.array_equal(result, expected)
+
+
+def test_5_a_neighbour_field_may_be_an_output_and_a_constant_has_neighbours(rng, tables):
+    @Decorated
+    def near(e: EField) -> Field[[Cell, C2EDim], float64]:
+        return e(C2E) + broadcast(1.0, (Edge,))(C2E)
+
+    e = rng.standard_normal(EDGES)
+    result = near(as_field([Edge], e), out=zeros({Cell: CELLS, C2EDim: 3}), offset_provider=tables)
+
+    assert np.array_equal(result, e[tables["C2E"].asnumpy()] + 1.0)
+
+
+def test_5_a_constant_is_counted_once_for_each_valid_neighbour(tables):
+    @Decorated
+    def count(e: EField) -> VField:
+        return neighbor_sum(broadcast(1.0, (Vertex, V2EDim)), axis=V2EDim)
+
+    result = count(zeros({Edge: EDGES}), out=zeros({Vertex: VERTICES}), offset_provider=tables)
+
+    assert np.array_equal(result, (tables["V2E"].asnumpy() >= 0).sum(axis=1))
+
+
+def test_5_a_data_dependent_shift_follows_one_to_a_neighbour(rng, tables):
+    @Decorated
+    def hydrostatic(
+        theta: CKField, offsets: Field[[Cell, C2E2CDim, K], int32], mask: Field[[Cell, K], bool]
+    ) -> CKField:
+        near = theta(C2E2C[0])(as_offset(Koff, offsets[C2E2CDim(0)] + 1))
+        return where(mask, near, theta)
+
+    theta = rng.standard_normal((CELLS, LEVELS))
+    offsets = rng.integers(-2, 3, (CELLS, 3, LEVELS)).astype(np.int32)
+    level = np.arange(LEVELS)[None, :] + offsets[:, 0] + 1
+    mask = (level >= 0) & (level < LEVELS)
+
+    result = hydrostatic(
+        as_field([Cell, K], theta),
+        as_field([Cell, C2E2CDim, K], offsets),
+        as_field([Cell, K], mask),
+        out=zeros({Cell: CELLS, K: LEVELS}),
+        offset_provider={**tables, "Koff": K},
+    )
+
+    near = theta[tables["C2E2C"].asnumpy()[:, 0]]
+    moved = np.take_along_axis(near, np.clip(level, 0, LEVELS - 1), axis=1)
+    assert np.array_equal(result, np.where(mask, moved, theta))
+
+
+def test_4_a_column_is_displaced_by_a_field_with_more_dimensions(rng):
+    @Decorated
+    def moved(f: Field[[K], float64], by: Field[[Cell, K], int32]) -> CKField:
+        return f(as_offset(Koff, by))
+
+    f, by = rng.standard_normal(LEVELS), np.tile(np.arange(LEVELS)[::-1], (CELLS, 1))
+    by = by - np.arange(LEVELS)
+
+    result = moved(
+        as_field([K], f),
+        as_field([Cell, K], by.astype(np.int32)),
+        out=zeros({Cell: CELLS, K: LEVELS}),
+        offset_provider={},
+    )
+
+    assert np.array_equal(result, np.tile(f[::-1], (CELLS, 1)))
+
+
+def test_4_as_offset_wants_integers_along_its_dimension():
+    with pytest.raises(ArgumentError, match="must have the dimension 'K' of offset 'Koff'"):
+        as_offset(Koff, full({Cell: 3}, int32(1)))
+    with pytest.raises(ArgumentError, match="field of integers"):
+        as_offset(Koff, zeros({K: 3}))
+    with pytest.raises(ArgumentError, match="Cartesian"):
+        as_offset(C2E, full({K: 3}, int32(1)))
+
+
+# --- where there are values -----------------------------------------------------------------------
+
+
+def test_8_a_gather_gives_values_where_its_neighbours_are_in_blocks_too():
+    @Decorated
+    def first(e: EField) -> CField:
+        return e(C2E[0]) + 1.0
+
+    table = as_connectivity([Cell, C2EDim], Edge, [[0], [5], [1], [1], [7], [2]])
+    e = as_field([Edge], [0.0, 10.0, 20.0])
+    provider = {"C2E": table}
+
+    for start, stop, expected in ((0, 1, [1.0]), (2, 4, [11.0, 11.0]), (5, 6, [21.0])):
+        out = zeros({Cell: (start, stop)})
+        assert first(e, out=out, offset_provider=provider).tolist() == expected
+    with pytest.raises(IndexOutOfBounds, match=r"does not cover 'out'.* no value at 'Cell=1'"):
+        first(e, out=zeros({Cell: (0, 3)}), offset_provider=provider)
+
+
+def test_8_a_region_of_cells_is_gathered_with_its_rest(rng, tables):
+    @Decorated
+    def chosen(f: CKField, n: int32) -> EKField:
+        return concat_where((Cell < n) & (K > 1), f, -1.0)(E2C[1])
+
+    f = rng.standard_normal((CELLS, LEVELS))
+    result = chosen(
+        as_field({Cell: (0, 4), K: (2, LEVELS)}, f[:4, 2:]),
+        4,
+        out=zeros({Edge: EDGES, K: LEVELS}),
+        offset_provider=tables,
+    )
+
+    whole = np.full((CELLS, LEVELS), -1.0)
+    whole[:4, 2:] = f[:4, 2:]
+    assert np.array_equal(result, whole[tables["E2C"].asnumpy()[:, 1]])
+
+
+def test_5_1_a_missing_table_is_a_key_error_with_a_sentence(tables):
+    del tables["V2E"]
+
+    with pytest.raises(KeyError) as caught:
+        sum_of_edges(zeros({Edge: EDGES}), out=zeros({Vertex: 3}), offset_provider=tables)
+
+    assert str(caught.value) == "Offset 'V2E' not found in offset provider."
+    assert isinstance(caught.value, FieldforgeError)
+
+
+def test_1_6_what_is_no_table_is_refused():
+    with pytest.raises(ArgumentError, match="Expected a neighbour table for offset 'V2E'"):
+        sum_of_edges(
+            zeros({Edge: 3}), out=zeros({Vertex: 3}), offset_provider={"V2E": np.zeros((3, 2))}
+        )
+
+
+def test_1_6_the_table_of_a_reduction_may_have_another_name_than_the_dimension():
+    local = Dimension("Around", DimensionKind.LOCAL)
+    offset = FieldOffset("V2E", source=Edge, target=(Vertex, local))
+
+    @Decorated
+    def total(e: EField) -> VField:
+        return neighbor_sum(e(offset), axis=local)
+
+    table = as_connectivity([Vertex, local], Edge, [[0, 1], [1, -1]])
+    e = as_field([Edge], [1.0, 2.0])
+    result = total(e, out=zeros({Vertex: 2}), offset_provider={"V2E": table, "Koff": K})
+
+    assert result.tolist() == [3.0, 2.0]
+
+
+def test_5_a_dimension_that_the_field_lacks_is_named():
+    @Decorated
+    def wrong(f: CField) -> CField:
+        return f(C2E[0])
+
+    table = as_connectivity([Cell, C2EDim], Edge, [[0]])
+    with pytest.raises(
+        ValueError, match="can not shift field defined on 'Cell' from 'Edge' to target"
+    ):
+        wrong(zeros({Cell: 1}), out=zeros({Cell: 1}), offset_provider={"C2E": table})
+
+
+# --- premap: several tables at once, outside of operators ----------------------------------------
+
+
+def test_9_2_premap_reads_through_several_tables_at_once(rng):
+    I, J, P = Dimension("I"), Dimension("J"), Dimension("P")
+    data = rng.standard_normal((4, 5))
+    i, j = rng.integers(0, 4, 7), rng.integers(0, 5, 7)
+    field = as_field([I, J], data)
+
+    result = field.premap(as_connectivity([P], I, i), as_connectivity([P], J, j))
+
+    assert result.domain.dims == (P,)
+    assert np.array_equal(result.asnumpy(), data[i, j])
+
+
+def test_9_2_a_table_may_read_the_dimensions_that_stay(rng):
+    I, J = Dimension("I"), Dimension("J")
+    data = rng.standard_normal((4, 5))
+    i = rng.integers(0, 4, (6, 5))
+
+    result = as_field([I, J], data).premap(as_connectivity([I, J], I, i))
+
+    assert np.array_equal(result.asnumpy(), np.take_along_axis(data, i, axis=0))
+
+
+def test_9_2_premap_leaves_out_what_lies_outside_if_a_block_remains():
+    field = as_field({Edge: (3, 6)}, [3.0, 4.0, 5.0])
+
+    trimmed = field(as_connectivity([Cell], Edge, [0, 5, 3, 4, 7]))
+
+    assert trimmed.domain == trimmed.domain.__class__((Cell, (1, 4)))
+    assert trimmed.asnumpy().tolist() == [5.0, 3.0, 4.0]
+    with pytest.raises(NonContiguousDomain):
+        field(as_connectivity([Cell], Edge, [3, 0, 4]))
+
+
+def test_9_2_premap_refuses_maps_that_do_not_go_together():
+    I, J = Dimension("I"), Dimension("J")
+    field = zeros({I: 3, J: 3})
+    to_i, to_j = as_connectivity([I], I, [0, 1]), as_connectivity([I], J, [0, 1])
+
+    with pytest.raises(ValueError, match="another codomain"):
+        field.premap(I + 1, I - 1)
+    with pytest.raises(ValueError, match="all shifts or all tables"):
+        field.premap(I + 1, to_j)
+    with pytest.raises(ValueError, match="cannot read 'I', which another one removes"):
+        field.premap(to_i, to_j)
+    with pytest.raises(ArgumentError, match="at least one"):
+        field.premap()
+    assert str(field.premap(I + 1, J - 1).domain) == (
+        "Domain(I[horizontal]=(-1:2), J[horizontal]=(1:4))"
+    )

@@ -1,0 +1,197 @@
+"""Sections 4 and 8: `concat_where` without limits, against NumPy on whole arrays."""
+
+# ruff: noqa: SIM300 - '1 <= K' is how people write it, and K is no constant
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.embedded import embedded
+from fieldforge.runtime.embedded.builtins import (
+    astype,
+    broadcast,
+    concat_where,
+    float32,
+    float64,
+    int32,
+    maximum,
+    where,
+)
+from fieldforge.runtime.embedded.piecewise import PiecewiseField
+from fieldforge.runtime.fields.constructors import as_field, zeros
+from fieldforge.runtime.fields.field import Field
+from fieldforge.runtime.language.annotations import Dims
+from fieldforge.runtime.language.capture import capture
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.process.errors import (
+    ArgumentError,
+    EmbeddedExecutionError,
+    IndexOutOfBounds,
+)
+
+I, J = Dimension("I"), Dimension("J")
+K = Dimension("K", DimensionKind.VERTICAL)
+IKField = Field[Dims[I, K], float64]
+KField = Field[Dims[K], float64]
+IJField = Field[Dims[I, J], float64]
+
+
+class Decorated:
+    """What the decorators make of a function, as far as embedded execution is concerned."""
+
+    def __init__(self, function):
+        self.__definition__ = capture(function, "field_operator")
+
+    def __call__(self, *args, out=None, domain=None, **kwargs):
+        return embedded.run_operator(self.__definition__, args, kwargs, out=out, domain=domain)
+
+
+def result_of(operator, *args, shape=(4, 6), dtype=float64):
+    out = zeros({I: shape[0], K: shape[1]}, dtype=dtype)
+    operator(*args, out=out)
+    return out.asnumpy()
+
+
+@pytest.fixture
+def a():
+    return np.random.default_rng(1).standard_normal((4, 6))
+
+
+def test_4_a_middle_part_is_taken_between_scalars_that_reach_to_infinity(a):
+    @Decorated
+    def middle(x: IKField, n: int32) -> IKField:
+        return concat_where((1 <= K) & (K < n), x(K + 1) - x(K - 1), 0.0)
+
+    expected = np.zeros((4, 6))
+    expected[:, 1:5] = a[:, 2:] - a[:, :-2]
+    assert np.array_equal(result_of(middle, as_field([I, K], a), 5), expected)
+
+
+def test_8_each_branch_needs_data_on_its_own_part_only(a):
+    @Decorated
+    def joined(low: IKField, high: IKField) -> IKField:
+        return concat_where(K < 2, low, high)
+
+    low, high = as_field({I: 4, K: 2}, a[:, :2]), as_field({I: 4, K: (2, 6)}, a[:, 2:])
+    assert np.array_equal(result_of(joined, low, high), a)
+    with pytest.raises(IndexOutOfBounds, match=r"no value at 'I=0, K=2'"):
+        result_of(joined, low, high[:, 1:])
+
+
+def test_8_disjoint_parts_and_open_ranges(a):
+    @Decorated
+    def ends(x: IKField, n: int32) -> IKField:
+        return concat_where((K == 0) | (K == n), 1.0, x) + concat_where(K != 2, 0.0, 10.0)
+
+    expected = a.copy()
+    expected[:, [0, 5]] = 1.0
+    expected[:, 2] += 10.0
+    x = as_field({I: 4, K: (1, 5)}, a[:, 1:5])
+    assert np.array_equal(result_of(ends, x, 5), expected)
+
+
+def test_8_a_box_in_two_dimensions_with_everything_around_it(a):
+    @Decorated
+    def inner(x: IKField, n: int32, s: float64) -> IKField:
+        edges = (0 < K) & (K < n) & (1 <= I) & (I < 3)
+        return 2.0 * concat_where(edges, x, s) + 1.0
+
+    expected = np.full((4, 6), 2.0 * 0.5 + 1.0)
+    expected[1:3, 1:5] = 2.0 * a[1:3, 1:5] + 1.0
+    x = as_field({I: (1, 3), K: (1, 5)}, a[1:3, 1:5])
+    assert np.array_equal(result_of(inner, x, 5, 0.5), expected)
+
+
+def test_8_conditions_nest_and_branches_may_have_fewer_dimensions(a):
+    @Decorated
+    def nested(x: IKField, column: KField) -> IKField:
+        lower = concat_where(K < 1, column, x)
+        return concat_where(I == 0, 3.0, concat_where(K < 4, lower, lower(K - 1)))
+
+    expected = a.copy()
+    expected[:, 0] = a[0, 0]
+    expected[:, 4:] = a[:, 3:5]
+    expected[0] = 3.0
+    x, column = as_field([I, K], a), as_field([K], a[0])
+    assert np.array_equal(result_of(nested, x, column), expected)
+
+
+def test_4_tuples_are_joined_element_by_element(a):
+    @Decorated
+    def swap(x: IKField, y: IKField) -> tuple[IKField, tuple[IKField, IKField]]:
+        return concat_where(K < 3, (x, (y, x)), (y, (x, y)))
+
+    x, y = as_field([I, K], a), as_field([I, K], -a)
+    out = zeros({I: 4, K: 6}), (zeros({I: 4, K: 6}), zeros({I: 4, K: 6}))
+    swap(x, y, out=out)
+
+    below = np.arange(6) < 3
+    assert np.array_equal(out[0].asnumpy(), np.where(below, a, -a))
+    assert np.array_equal(out[1][0].asnumpy(), np.where(below, -a, a))
+    assert np.array_equal(out[1][1].asnumpy(), np.where(below, a, -a))
+
+
+def test_8_pieces_go_through_every_operation(a):
+    @Decorated
+    def everything(x: IKField) -> Field[[I, K], float32]:
+        part = concat_where((K > 1) & (I > 0), x, -2.0)
+        chosen = where(part(I + 1) > 0.0, maximum(part, 0.5), -part)
+        return astype(broadcast(chosen, (I, K)) ** 2.0, float32)
+
+    out = zeros({I: 3, K: 6}, dtype=float32)
+    everything(as_field([I, K], a), out=out)
+
+    part = np.full((4, 6), -2.0)
+    part[1:, 2:] = a[1:, 2:]
+    chosen = np.where(part[1:] > 0.0, np.maximum(part[:-1], 0.5), -part[:-1])
+    assert np.array_equal(out.asnumpy(), (chosen**2.0).astype(np.float32))
+
+
+def test_8_a_whole_field_is_a_field_again():
+    joined = concat_where(I < 2, as_field([I], [1.0, 2.0]), as_field({I: (2, 4)}, [3.0, 4.0]))
+
+    assert isinstance(joined, Field)
+    assert joined.asnumpy().tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_8_a_value_on_an_enormous_part_takes_no_memory():
+    huge = concat_where((I >= 0) & (I < 2**40), 1.5, as_field({I: (-2, 0)}, [1.0, 2.0]))
+
+    assert (huge * 2.0)[domain({I: (-1, 3)})].asnumpy().tolist() == [4.0, 3.0, 3.0, 3.0]
+
+
+def test_8_pieces_have_no_array_until_they_are_restricted():
+    piecewise = concat_where(K < 1, 5.0, as_field([K], [1.0, 2.0]))
+
+    assert isinstance(piecewise, PiecewiseField)
+    assert str(piecewise) == "PiecewiseField(K=(1:2); K=(-inf:1); float64)"
+    with pytest.raises(EmbeddedExecutionError, match="so it has no array"):
+        piecewise.ndarray  # noqa: B018
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(piecewise)
+    assert piecewise[domain({K: (-1, 2)})].asnumpy().tolist() == [5.0, 5.0, 2.0]
+    assert piecewise[K(1)].as_scalar() == 2.0
+    with pytest.raises(IndexOutOfBounds, match="no value at 'K=2'"):
+        piecewise[domain({K: (0, 3)})]
+
+
+def test_4_a_condition_that_holds_nowhere_or_everywhere_leaves_one_branch(a):
+    @Decorated
+    def all_or_none(x: IKField, n: int32) -> IKField:
+        return concat_where((K < n) & (K > n), 1.0, x) + concat_where((K < n) | (K >= n), x, 1.0)
+
+    assert np.array_equal(result_of(all_or_none, as_field([I, K], a), 3), a + a)
+
+
+def test_4_branches_are_numbers_or_fields_of_one_dtype():
+    with pytest.raises(ArgumentError, match="'concat_where' works on fields and numbers"):
+        concat_where(K < 1, "a", 1.0)
+    with pytest.raises(ArgumentError, match="Expected a condition on a dimension"):
+        concat_where(as_field([K], [True]), 1.0, 2.0)
+
+
+def test_8_pieces_without_a_common_point_give_an_empty_field():
+    x, y = as_field({I: (0, 2)}, [1.0, 2.0]), as_field({I: (5, 6)}, [1.0])
+    nowhere = concat_where(I == 1, x, x) + concat_where(I == 5, y, y)
+
+    assert nowhere.domain.is_empty()

@@ -1,0 +1,168 @@
+import math
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.fields.allocator import CPU_ALLOCATOR
+from fieldforge.runtime.fields.constructors import (
+    FieldConstructor,
+    as_dtype,
+    as_field,
+    empty,
+    full,
+    ones,
+    zeros,
+)
+from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.language.types import ScalarType
+from fieldforge.runtime.process.errors import ArgumentError, DeviceError, DomainError
+
+I, J = Dimension("I"), Dimension("J")
+K = Dimension("K", DimensionKind.VERTICAL)
+
+
+class Recorder:
+    """An allocator of the user that remembers what it was asked for."""
+
+    __gt_device_type__ = DeviceType.CPU
+
+    def __init__(self):
+        self.asked = []
+
+    def __gt_allocate__(self, domain, dtype, device_id=0, aligned_index=None):
+        self.asked.append((domain, dtype, device_id, aligned_index))
+        return np.full(domain.shape, 9, dtype.scalar_type)
+
+
+class Backend:
+    def __init__(self, allocator):
+        self.__gt_allocator__ = allocator
+
+
+@pytest.mark.parametrize(
+    "given", [{I: (1, 3), K: 4}, domain({I: (1, 3), K: 4}), [(I, (1, 3)), (K, 4)]]
+)
+def test_9_1_a_domain_is_anything_that_domain_takes(given):
+    assert zeros(given).domain == domain({I: (1, 3), K: (0, 4)})
+
+
+def test_9_1_values_and_types():
+    assert empty({I: 3}).dtype == np.float64
+    assert zeros({I: 3}).asnumpy().tolist() == [0.0, 0.0, 0.0]
+    assert ones({I: 2}, dtype=np.int32).asnumpy().tolist() == [1, 1]
+    assert ones({I: 2}, bool).dtype == np.bool_
+    assert full({I: 2}, 5).dtype == np.int64
+    assert full({I: 2}, 5.0).dtype == np.float64
+    assert full({I: 2}, True).dtype == np.bool_
+    assert full({I: 2}, np.float32(5)).dtype == np.float32
+    assert full({I: 2}, 5, dtype=np.float32).asnumpy().tolist() == [5.0, 5.0]
+    assert zeros({}).as_scalar() == 0.0
+
+
+@pytest.mark.parametrize("given", [np.int32, "int32", np.dtype("int32"), ScalarType("int32")])
+def test_9_1_a_dtype_may_be_written_in_many_ways(given):
+    assert zeros({I: 1}, given).dtype == np.int32
+    assert as_dtype(int) == np.int64
+    assert as_dtype(float) == np.float64
+
+
+@pytest.mark.parametrize("given", [np.float16, complex, "nonsense", object(), ">f8"])
+def test_9_1_other_dtypes_are_refused(given):
+    with pytest.raises(ArgumentError):
+        zeros({I: 1}, given)
+
+
+def test_9_1_an_infinite_domain_is_refused():
+    with pytest.raises(DomainError, match="finite domain"):
+        zeros({I: None})
+
+
+def test_9_1_layout_is_that_of_a_cpu():
+    assert zeros({I: 3, J: 2, K: 4}).strides == (8, 64, 128)
+    assert zeros({I: 3, K: 5}).strides == (64, 8)
+
+
+def test_9_1_the_aligned_index_is_aligned():
+    field = zeros({I: (-3, 20), J: 4}, aligned_index=[I(0)])
+
+    assert field[I(0), J(2)].pointer % 64 == 0
+    with pytest.raises(DomainError, match="aligned index"):
+        zeros({I: 3}, aligned_index=[I(5)])
+
+
+def test_9_1_as_field_copies_and_keeps_the_type():
+    data = np.arange(6, dtype=np.int32).reshape(2, 3)
+
+    field = as_field([I, J], data)
+    data[...] = 0
+
+    assert field.domain == domain({I: 2, J: 3})
+    assert field.dtype == np.int32
+    assert field.asnumpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_9_1_as_field_takes_an_origin_with_dimensions():
+    field = as_field([I, K], np.zeros((5, 3)), origin={I: 2})
+
+    assert field.domain == domain({I: (-2, 3), K: (0, 3)})
+
+
+def test_9_1_as_field_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match=r"expected \(3,\), got \(2,\)"):
+        as_field({I: 3}, [1.0, 2.0])
+    with pytest.raises(ValueError, match="one axis for each dimension"):
+        as_field([I, J], [1.0, 2.0])
+    with pytest.raises(ValueError, match="either a domain or 'origin'"):
+        as_field({I: 2}, [1.0, 2.0], origin={I: 1})
+
+
+def test_9_1_as_field_converts_and_takes_fields():
+    field = as_field([I], [1.7, -1.7, 1e30], dtype=np.int32)
+
+    assert field.asnumpy().tolist() == [1, -1, 2**31 - 1]
+    assert as_field(field.domain, field, dtype=float).asnumpy().tolist() == [1, -1, 2.0**31 - 1]
+
+
+def test_9_1_arguments_can_be_bound():
+    recorder = Recorder()
+
+    make = zeros.partial(allocator=recorder, dtype=np.int32)
+
+    assert make({I: 2}).asnumpy().tolist() == [0, 0]
+    assert len(recorder.asked) == 1
+
+
+def test_9_1_an_allocator_or_whatever_offers_one_is_used():
+    recorder = Recorder()
+
+    field = empty({I: 2}, np.float32, allocator=Backend(recorder), aligned_index=[I(1)])
+
+    assert field.asnumpy().tolist() == [9.0, 9.0]
+    assert recorder.asked == [(domain({I: 2}), field.dtype, 0, [I(1)])]
+    assert zeros({I: 2}, allocator=np).asnumpy().tolist() == [0.0, 0.0]
+    assert zeros({I: 2}, allocator=CPU_ALLOCATOR, device=Device(DeviceType.CPU, 0)).shape == (2,)
+
+
+def test_9_1_devices_that_are_not_there_are_refused():
+    with pytest.raises(DeviceError, match="CUDA:0"):
+        zeros({I: 2}, device=Device(DeviceType.CUDA, 0))
+    with pytest.raises(DeviceError, match="makes memory on 'cpu'"):
+        zeros({I: 2}, allocator=np, device=Device(DeviceType.CUDA, 0))
+    with pytest.raises(DeviceError, match="namespace 'math'"):
+        zeros({I: 2}, allocator=math)
+    with pytest.raises(ArgumentError, match="'allocator'"):
+        zeros({I: 2}, allocator=3)
+
+
+def test_9_1_a_field_constructor_has_the_same_methods():
+    recorder = Recorder()
+    constructor = FieldConstructor(allocator=recorder)
+
+    assert constructor.zeros({I: 2}).asnumpy().tolist() == [0.0, 0.0]
+    assert constructor.ones({I: 2}, np.int32).asnumpy().tolist() == [1, 1]
+    assert constructor.full({I: 2}, 3).dtype == np.int64
+    assert constructor.empty({I: 2}).shape == (2,)
+    assert constructor.as_field([I], [4.0], origin={I: 1}).domain == domain({I: (-1, 0)})
+    assert len(recorder.asked) == 5

@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from fieldforge.stages.artifacts import Generated, Interface, Variant
+from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.dace import settings as sdfg_settings
+from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+from fieldforge.stages.codegen.dace.stage import CodegenDace
+from fieldforge.stages.ir.bounds import Const, Range
+from fieldforge.stages.lower.graph import Graph
+
+from .. import programs
+
+# What is true of the compiled code of the CPU backend is true of this one's.
+from ..cpp.test_kernel import (  # noqa: F401
+    test_a_field_is_updated_in_place_in_two_parts,
+    test_a_later_statement_sees_what_an_earlier_one_wrote,
+    test_a_shifted_update_in_place_reads_everything_first,
+    test_an_empty_domain_touches_nothing,
+    test_chains_of_stencils_agree_bit_for_bit_in_any_layout,
+    test_constants_and_fields_without_dimensions_are_written,
+    test_two_fields_are_swapped_by_one_statement,
+    test_values_over_fewer_dimensions_scalars_and_bools_meet,
+)
+from ..cpp.test_operations import test_every_operation_has_the_values_of_the_language  # noqa: F401
+from ..programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
+
+try:
+    dace_version()
+    MISSING = False
+except DaceNotFoundError:
+    MISSING = True
+
+pytestmark = [
+    pytest.mark.needs_dace,
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
+]
+
+RNG = np.random.default_rng(3)
+PRINT_FILES = """
+import hashlib
+from programs import TARGET, laplacians
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.dace.stage import CodegenDace
+results = CodegenDace(target=TARGET).run(lowered=laplacians(5), variant=Variant(unit=(("u", "I"),)))
+for port, artifact in sorted(results.items()):
+    for name, data in sorted(artifact.files().items()):
+        print(port, name, hashlib.sha256(data).hexdigest())
+"""
+
+
+@pytest.fixture(autouse=True)
+def runner_uses_dace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "Codegen", CodegenDace)
+
+
+def results_of(lowered: Any, variant: Variant | None = None, **options: Any) -> Any:
+    return CodegenDace(target=TARGET, **options).run(lowered=lowered, variant=variant or Variant())
+
+
+def print_files(directory: Path, **variables: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", PRINT_FILES],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_the_runner_of_these_tests_compiles_text_of_dace() -> None:
+    assert "DaCe AUTO-GENERATED" in results_of(laplacians(1))["generated"].source
+    assert Runner(laplacians(1)).loops.startswith("sdfg of chain\n")
+
+
+def test_artifacts_survive_their_files() -> None:
+    results = results_of(laplacians(3))
+    generated, interface = results["generated"], results["interface"]
+    assert Generated.from_files(generated.files()) == generated
+    assert Interface.from_files(interface.files()) == interface
+
+
+def test_bytes_depend_on_no_seed_variable_or_file_and_no_file_is_left(tmp_path: Path) -> None:
+    there, home = tmp_path / "there", tmp_path / "home"
+    there.mkdir()
+    home.mkdir()
+    (home / ".dace.conf").write_text("compiler:\n  cpu:\n    openmp_sections: true\n")
+
+    plain = print_files(there, PYTHONHASHSEED="1", HOME=str(there))
+    other = print_files(
+        there, PYTHONHASHSEED="2", HOME=str(home), DACE_compiler_cpu_openmp_sections="1"
+    )
+
+    assert plain == other
+    assert len(plain.splitlines()) == 4
+    assert list(there.iterdir()) == []
+    assert [path.name for path in home.iterdir()] == [".dace.conf"]
+
+
+def test_the_configuration_of_dace_is_left_as_it_was() -> None:
+    from dace.config import Config
+
+    Config.set("compiler", "cpu", "openmp_sections", value=True)
+    try:
+        results_of(laplacians(1))
+        assert Config.get("compiler", "cpu", "openmp_sections") is True
+    finally:
+        default = Config.get_default("compiler", "cpu", "openmp_sections")
+        Config.set("compiler", "cpu", "openmp_sections", value=default)
+
+
+def test_threads_write_the_same_text() -> None:
+    lowered = laplacians(4)
+    expected = results_of(lowered)["generated"].source
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(results_of(lowered)["generated"].source))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 3
+
+
+def test_the_interface_is_that_of_the_cpu_but_for_the_name() -> None:
+    lowered = laplacians(2)  # more are tiled, for which DaCe has other means
+    ours = results_of(lowered)["interface"]
+    stage = Codegen(target=TARGET, jam=False)  # which is not for DaCe either
+    theirs: Any = stage.run(lowered=lowered, variant=Variant())["interface"]
+    assert ours == attrs.evolve(theirs, backend="dace_cpu")
+
+
+def test_the_source_needs_no_header_of_dace_and_restricts_no_pointer() -> None:
+    source = results_of(laplacians(2))["generated"].source
+    assert [line for line in source.splitlines() if "#include" in line] == ["#include <stdint.h>"]
+    assert "restrict" not in source
+
+
+def test_small_loops_stay_serial_and_the_inner_loop_is_vectorised() -> None:
+    graph, dims = Graph(), (I, J, K)
+    u = graph.input("u", dims, REAL)
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    lowered = make_program("one", graph, fields, [("out", whole("out", dims), u)])
+    source = results_of(lowered, all_unit(lowered, I), parallel_from=77)["generated"].source
+    lines = [line.strip() for line in source.splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.startswith("#pragma omp parallel"))
+    counts = " * ".join(f"(hi0_{level} - lo0_{level})" for level in range(3))
+    assert lines[first] == (
+        f"#pragma omp parallel for collapse(2) schedule(static) if ({counts} >= 77)"
+    )
+    assert lines[first + 3] == "#pragma omp simd"
+    assert lines[first + 4].startswith("for (int64_t i0_2 = lo0_2;")
+
+
+def test_the_listing_shows_states_maps_and_memlets() -> None:
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    value = graph.map("add", (graph.shift(u, I, 1), graph.scalar("dt", REAL)))
+    fields = [("u", REAL, (I,)), ("out", REAL, (I,)), ("dt", REAL, None)]
+    lowered = make_program("one", graph, fields, [("out", whole("out", (I,)), value)])
+    assert results_of(lowered, all_unit(lowered, I))["generated"].loops == (
+        "sdfg of one\n"
+        "  x0 = scalar dt float64\n"
+        "  p0 = field u float64 [I] strides (1)\n"
+        "  p1 = field out float64 [I] strides (1)\n"
+        "state nest0  # stores out; I has unit stride in 2 of 2 fields\n"
+        "  lo0_0:hi0_0 = I: start(out, I) .. stop(out, I)\n"
+        "  map [i0_0=lo0_0:hi0_0] CPU_Multicore collapse 1\n"
+        "    p0[lo0_0 + 1:hi0_0 + 1] -> map\n"
+        "    x0[0] -> map\n"
+        "    l0 <- p0[i0_0 + 1]\n"
+        "    s0 <- x0[0]\n"
+        "      const f64 v0 = l0;\n"
+        "      const f64 v2 = v0 + s0;\n"
+        "      o3 = v2;\n"
+        "    o3 -> p1[i0_0]\n"
+    )
+
+
+def test_any_strides_will_do() -> None:
+    graph, dims = Graph(), (I, J)
+    u = graph.input("u", dims, REAL)
+    value = graph.map("sub", (graph.shift(u, I, 1), graph.shift(u, J, -1)))
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    lowered = make_program("strided", graph, fields, [("out", whole("out", dims), value)])
+    u_ = RNG.random((30, 40))[::-2, ::3]
+    out = np.zeros((20, 15)).T[3:12, ::2][:, ::-1]
+    expected = u_[2 : 2 + 9, 1 : 1 + 10] - u_[1 : 1 + 9, :10]
+
+    Runner(lowered, parallel_from=1)(u_, out, origins=[(-1, -1), (0, 0)])
+
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_constant_bounds_below_zero_are_no_error_of_dace() -> None:
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    box = (Range(I, Const(-3), Const(4)),)
+    lowered = make_program("box", graph, [("u", REAL, (I,)), ("o", REAL, (I,))], [("o", box, u)])
+    u_, o = RNG.random(12), np.zeros(12)
+
+    Runner(lowered)(u_, o, origins=[(-5,), (-5,)])
+
+    expected = np.zeros(12)
+    expected[2:9] = u_[2:9]
+    np.testing.assert_array_equal(o, expected)
+
+
+def test_input_and_output_may_be_one_memory_where_the_plan_allows_it() -> None:
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    value = graph.map("mul", (u, graph.map("add", (u, graph.literal(REAL, "1.0")))))
+    fields = [("u", REAL, (I,)), ("out", REAL, (I,))]
+    lowered = make_program("same", graph, fields, [("out", whole("out", (I,)), value)])
+    u_ = RNG.random(1001)
+    expected = u_ * (u_ + 1.0)
+    runner = Runner(lowered, all_unit(lowered, I))
+    assert runner.plan.accesses[0].pointwise == ((1, 0),)
+
+    runner(u_, u_)
+
+    np.testing.assert_array_equal(u_, expected)
+
+
+def test_threads_that_call_at_once_share_one_state() -> None:
+    lowered = laplacians(2)
+    runner = Runner(lowered)
+    u = RNG.random((24, 24))
+    outs = [np.zeros((20, 20)) for _ in range(8)]
+    calls = [
+        threading.Thread(target=lambda out=out: runner(u, out, origins=[(-2, -2), (0, 0)]))
+        for out in outs
+    ]
+    for call in calls:
+        call.start()
+    for call in calls:
+        call.join()
+    assert np.any(outs[0])
+    for out in outs[1:]:
+        np.testing.assert_array_equal(out, outs[0])
+
+
+def test_without_dace_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdfg_settings.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(DaceNotFoundError, match="'dace' is not installed") as caught:
+        CodegenDace(target=TARGET).environment()
+    assert "pip install 'fieldforge[dace]'" in str(caught.value)
+
+
+def test_another_series_of_dace_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "version.py").write_text("__version__ = '1.0.2'\n")
+    found = ModuleSpec("dace", None, is_package=True)
+    found.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(sdfg_settings.importlib.util, "find_spec", lambda name: found)
+    with pytest.raises(DaceNotFoundError, match=r"needs DaCe 2\.0\.\*, got 1\.0\.2"):
+        dace_version()
+
+
+def test_the_version_of_dace_is_known_without_importing_it() -> None:
+    code = (
+        "import sys; from fieldforge.stages.codegen.dace.stage import CodegenDace;"
+        "print(CodegenDace().environment()['dace'], 'dace' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, is_imported = done.stdout.split()
+    assert version == dace_version()
+    assert is_imported == "False"

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.schedule.placement import Rules
+from fieldforge.stages.codegen.schedule.schedule import schedule
+from fieldforge.stages.ir.loops import Store
+from fieldforge.stages.ir.loops_text import show
+from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.lower.infer_boxes import infer_boxes
+from fieldforge.stages.lower.push_shifts import push_shifts
+
+from ..programs import REAL, TARGET, I, J, K, all_unit, laplacians, make_program, whole
+
+RULES = Rules(TARGET)
+
+
+def test_a_pointwise_program_is_one_nest_in_the_order_of_memory() -> None:
+    graph, dims = Graph(), (I, J, K)
+    u, dt = graph.input("u", dims, REAL), graph.scalar("dt", REAL)
+    product = graph.map("mul", (u, dt))
+    fields = [("u", REAL, dims), ("dt", REAL, None), ("out", REAL, dims)]
+    lowered = make_program("scaled", graph, fields, [("out", whole("out", dims), product)])
+
+    kernel, _ = schedule(lowered, all_unit(lowered, I), RULES)
+
+    assert show(kernel) == (
+        "kernel scaled\n"
+        "  scalar dt float64\n"
+        "  field u float64 [I, J, K] unit I\n"
+        "  field out float64 [I, J, K] unit I\n"
+        "nest 0 of statement 0  # stores out; I has unit stride in 2 of 2 fields\n"
+        "  %1 float64 = argument dt\n"
+        "  parallel K: start(out, K) .. stop(out, K)\n"
+        "    parallel J: start(out, J) .. stop(out, J)\n"
+        "      vector I: start(out, I) .. stop(out, I)\n"
+        "        %0 float64 = load u[0, 0, 0]\n"
+        "        %2 float64 = mul %0 %1\n"
+        "        store out = %2\n"
+    )
+
+
+def test_the_contiguous_dimension_is_vectorised_whichever_it_is() -> None:
+    lowered = laplacians(1)
+    orders = []
+    for dim in (I, J):
+        kernel, _ = schedule(lowered, all_unit(lowered, dim), RULES)
+        orders.append([loop.range.dim for loop in kernel.nests[0].loops])
+    assert orders == [[J, I], [I, J]]
+
+
+def test_a_column_of_one_horizontal_dimension_is_walked_inside() -> None:
+    graph, dims = Graph(), (I, K)
+    u = graph.input("u", dims, REAL)
+    lowered = make_program(
+        "copy", graph, [("u", REAL, dims), ("out", REAL, dims)], [("out", whole("out", dims), u)]
+    )
+    kernel, _ = schedule(lowered, Variant(), RULES)
+    assert [str(loop.range.dim.value) for loop in kernel.nests[0].loops] == ["I", "K"]
+
+
+def test_a_value_at_few_points_is_computed_where_it_is_used() -> None:
+    kernel, _ = schedule(laplacians(2), Variant(), RULES)
+    assert len(kernel.nests) == 1
+    assert [note.partition(" ")[2] for note in kernel.notes] == [
+        "is computed in place: 5 points x 5 operations, 20 again <= 29 to store"
+    ]
+
+
+def test_a_value_at_many_points_becomes_an_array_with_its_halo() -> None:
+    kernel, _ = schedule(laplacians(3), Variant(), RULES)
+    (array,) = [buffer for buffer in kernel.buffers if buffer.memory == "arena"]
+    assert str(array.box[0]) == "I: start(out, I) + -2 .. stop(out, I) + 2"
+    assert array.reason.endswith("13 points x 5 operations, 60 again > 29 to store")
+
+
+def test_shifts_at_the_inputs_hide_no_common_value() -> None:
+    lowered = infer_boxes(push_shifts(laplacians(3).program))
+    kernel, _ = schedule(lowered, Variant(), RULES)
+    assert len(kernel.nests) == 2
+
+
+def test_an_option_overrides_the_cost_model() -> None:
+    row = schedule(laplacians(2), Variant(), RULES)[0].notes[0].partition(" ")[0]
+    kernel, _ = schedule(laplacians(2), Variant(), Rules(TARGET, arrays=(row,)))
+    assert len(kernel.nests) == 2
+    kernel, _ = schedule(laplacians(3), Variant(), Rules(TARGET, inline=("%10",)))
+    assert "%10 is computed in place: asked for" in kernel.notes
+
+
+def test_a_chain_of_200_stencils_stays_linear_and_shares_memory() -> None:
+    kernel, _ = schedule(laplacians(200), Variant(), RULES)
+    assert len(kernel.nests) == 100
+    assert max(len(nest.body) for nest in kernel.nests) < 60
+    assert len(kernel.slots) == 2
+
+
+def test_work_that_an_outer_loop_would_repeat_is_done_once() -> None:
+    graph, dims = Graph(), (I, J, K)
+    z = graph.map("exp", (graph.input("z", (I, J), REAL),))
+    value = graph.map("mul", (graph.input("u", dims, REAL), z))
+    fields = [("z", REAL, (I, J)), ("u", REAL, dims), ("out", REAL, dims)]
+    lowered = make_program("decay", graph, fields, [("out", whole("out", dims), value)])
+    kernel, _ = schedule(lowered, all_unit(lowered, I), RULES)
+    assert len(kernel.nests) == 2
+    kernel, _ = schedule(lowered, all_unit(lowered, K), RULES)
+    assert len(kernel.nests) == 1
+
+
+def test_a_shifted_update_in_place_goes_through_an_array() -> None:
+    graph, dims = Graph(), (I, J)
+    moved = graph.shift(graph.input("u", dims, REAL), I, 1)
+    lowered = make_program("move", graph, [("u", REAL, dims)], [("u", whole("u", dims), moved)])
+    kernel, _ = schedule(lowered, Variant(), RULES)
+    stored = [row.buffer for nest in kernel.nests for row in nest.body if isinstance(row, Store)]
+    assert stored == ["@u.0", "u"]
+
+
+def test_reading_a_version_that_memory_does_not_hold_is_refused() -> None:
+    graph, dims = Graph(), (I,)
+    later = graph.input("u", dims, REAL, 1)
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    lowered = make_program("odd", graph, fields, [("out", whole("out", dims), later)])
+    with pytest.raises(ValueError, match="reads version 1 of 'u', but memory holds version 0"):
+        schedule(lowered, Variant(), RULES)

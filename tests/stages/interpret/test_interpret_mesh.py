@@ -1,0 +1,305 @@
+"""The interpreter on neighbours, scans and regions agrees with embedded execution, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import (
+    Field,
+    broadcast,
+    field_operator,
+    float64,
+    int32,
+    max_over,
+    min_over,
+    neighbor_sum,
+    scan_operator,
+    where,
+)
+from fieldforge.experimental import as_offset, concat_where
+from fieldforge.runtime.process.errors import ArgumentError, DomainError, MissingOffsetError
+from fieldforge.stages.interpret.stage import Entry
+
+from .mesh import (
+    C2C,
+    C2E,
+    E2C,
+    PROVIDER,
+    SIZES,
+    C2CDim,
+    C2EDim,
+    Cell,
+    E2CDim,
+    Edge,
+    K,
+    Koff,
+    assert_agreement,
+    field,
+    interpreted,
+)
+
+Cells = Field[[Cell, K], float64]
+Edges = Field[[Edge, K], float64]
+
+
+@field_operator
+def weighted(u: Cells, w: Field[[Edge, E2CDim], float64]) -> Edges:
+    return neighbor_sum(w * u(E2C), axis=E2CDim)
+
+
+@field_operator
+def extremes(u: Cells) -> tuple[Edges, Edges]:
+    return max_over(u(E2C), axis=E2CDim), min_over(u(E2C) + 1.0, axis=E2CDim)
+
+
+@field_operator
+def whole_extremes(
+    u: Field[[Cell, K], int32],
+) -> tuple[Field[[Cell, K], int32], Field[[Cell, K], int32], Field[[Cell, K], int32]]:
+    around = u(C2C)
+    return (
+        neighbor_sum(around, axis=C2CDim),
+        max_over(around, axis=C2CDim),
+        min_over(around, axis=C2CDim),
+    )
+
+
+@field_operator
+def laplacian(u: Cells) -> Cells:
+    return neighbor_sum(u(C2C) - u, axis=C2CDim)
+
+
+@field_operator
+def bilaplacian(u: Cells) -> Cells:
+    return laplacian(laplacian(u))(K - 1) + u
+
+
+@field_operator
+def there_and_back(u: Cells) -> Cells:
+    return neighbor_sum(neighbor_sum(u(E2C), axis=E2CDim)(C2E), axis=C2EDim)
+
+
+@field_operator
+def slots(w: Field[[Cell, C2EDim, K], float64], e: Edges) -> Cells:
+    product = w * e(C2E) + 1.0
+    return product[C2EDim(1)] + neighbor_sum(where(product > 0.0, product, w), axis=C2EDim)
+
+
+@field_operator
+def counted(u: Cells) -> Cells:
+    return neighbor_sum(broadcast(1.0, (Cell, K))(C2C), axis=C2CDim) * u
+
+
+@field_operator
+def of_sparse(w: Field[[Cell, C2CDim], float64]) -> Field[[Cell], float64]:
+    return neighbor_sum(w, axis=C2CDim)
+
+
+@pytest.mark.parametrize(
+    ("operator", "args", "out"),
+    [
+        (weighted, (field(Cell, K), field(Edge, E2CDim)), field(Edge, K)),
+        (extremes, (field(Cell, K),), (field(Edge, K), field(Edge, K))),
+        (whole_extremes, (field(Cell, K, dtype=np.int32),),
+         tuple(field(Cell, K, dtype=np.int32) for _ in range(3))),
+        (there_and_back, (field(Cell, K),), field(Cell, K)),
+        (slots, (field(Cell, C2EDim, K), field(Edge, K)), field(Cell, K)),
+        (counted, (field(Cell, K),), field(Cell, K)),
+        (of_sparse, (field(Cell, C2CDim),), field(Cell)),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)  # fmt: skip
+def test_neighbours_and_their_reductions_agree(operator, args, out):
+    assert_agreement(operator, *args, out=out)
+
+
+def test_a_part_of_the_mesh_is_computed_from_what_it_needs_only():
+    assert_agreement(
+        bilaplacian, field(Cell, K), out=field(Cell, K, seed=1), domain={Cell: (1, 4), K: (2, 5)}
+    )
+
+
+@field_operator
+def displaced(u: Cells, by: Field[[Edge, K], int32]) -> Edges:
+    return (u * 2.0)(E2C[0])(as_offset(Koff, by + 1))
+
+
+@field_operator
+def displaced_twice(u: Cells, by: Field[[Cell, K], int32], n: int32) -> Cells:
+    smooth = u + laplacian(u)
+    chosen = concat_where(n > K, smooth, u)
+    return chosen(as_offset(Koff, by))(as_offset(Koff, by - by)) + smooth(as_offset(Koff, by))
+
+
+def test_displacements_by_data_agree():
+    levels = np.arange(SIZES[K])
+    targets = np.random.default_rng(5).integers(0, SIZES[K], (SIZES[Cell], SIZES[K]))
+    by = ff.as_field([Cell, K], (targets - levels).astype(np.int32))
+    along = np.arange(SIZES[Edge])[:, None] % SIZES[K] - levels - 1
+    valid = {Edge: (6, SIZES[Edge]), K: (0, SIZES[K])}
+
+    on_edges = ff.as_field([Edge, K], along.astype(np.int32))
+
+    assert_agreement(displaced, field(Cell, K), on_edges, out=field(Edge, K), domain=valid)
+    assert_agreement(displaced_twice, field(Cell, K), by, np.int32(3), out=field(Cell, K))
+
+
+def test_a_displacement_far_away_is_read_from_inside():
+    by = ff.as_field([Edge, K], np.full((SIZES[Edge], SIZES[K]), 2**30, np.int32))
+    out = field(Edge, K)
+
+    interpreted(displaced, (field(Cell, K), by), out)
+
+    assert np.isfinite(out.asnumpy()).all()
+
+
+@field_operator
+def two_parts(a: Field[[K], float64], b: Cells, n: int32) -> Cells:
+    return concat_where(n > K, a, b + a(K - 1))
+
+
+@field_operator
+def many_parts(a: Cells, b: Cells, n: int32, m: int32) -> Cells:
+    t = a * b
+    inner = concat_where((Cell >= 1) & (Cell < m) & (K != 2), t * 2.0, b(K - 1))
+    return concat_where((K == 0) | (n - 1 == K), t, inner) + concat_where(K != 3, a, t)
+
+
+@field_operator
+def around_parts(u: Cells, n: int32) -> Cells:
+    v = concat_where(n > K, u, neighbor_sum(u(C2C), axis=C2CDim))
+    w = concat_where((Cell > 2) & (Cell < 6), v(K + 1), v * 2.0)
+    return neighbor_sum(concat_where(Cell != 4, w(C2C) - v, w(C2C)), axis=C2CDim) + w(C2C[3])
+
+
+@pytest.mark.parametrize("n", [-3, 0, 1, 3, 6, 9])
+def test_regions_agree_wherever_they_end(n):
+    a, b, inner = field(Cell, K), field(Cell, K, seed=1), {Cell: (1, 7), K: (1, SIZES[K])}
+
+    assert_agreement(two_parts, field(K), b, np.int32(n), out=field(Cell, K, seed=2), domain=inner)
+    for m in (-1, 0, 4, 20):
+        assert_agreement(
+            many_parts, a, b, np.int32(n), np.int32(m), out=field(Cell, K), domain=inner
+        )
+    assert_agreement(
+        around_parts,
+        a,
+        np.int32(n),
+        out=field(Cell, K),
+        domain={Cell: (0, 9), K: (0, SIZES[K] - 1)},
+    )
+
+
+def test_a_branch_that_is_nowhere_may_lie_outside_its_field():
+    below = ff.as_field({K: (0, 1)}, np.ones(1))
+    out = field(Cell, K)
+
+    interpreted(two_parts, (below, field(Cell, K), np.int32(9)), out, {Cell: (0, 9), K: (0, 1)})
+
+    assert (out.asnumpy()[:, 0] == 1.0).all()
+
+
+@scan_operator(axis=K, forward=True, init=0.0)
+def total(state: float64, a: float64, b: float64) -> float64:
+    return state * b + a
+
+
+@scan_operator(axis=K, forward=False, init=(0.0, 1))
+def upwards(state: tuple[float64, int32], a: float64) -> tuple[float64, int32]:
+    x, n = state
+    if n > 3:  # noqa: SIM108 - what is tested
+        y = x - a
+    else:
+        y = x + a
+    return y, n + 1
+
+
+@field_operator
+def two_sweeps(a: Cells, b: Field[[Cell], float64]) -> tuple[Cells, Cells, Field[[Cell, K], int32]]:
+    down = total(a * 2.0, b)
+    up, count = upwards(down + 1.0)
+    return down * 3.0, up, count
+
+
+@field_operator
+def guarded(a: Cells, b: Field[[Cell], float64]) -> Cells:
+    down = total(a, b)
+    return concat_where(K > 0, down(K - 1), 7.0)
+
+
+@field_operator
+def chosen(a: Cells, b: Field[[Cell], float64], flag: bool) -> Cells:
+    if flag:  # noqa: SIM108 - what is tested
+        r = total(a, b)
+    else:
+        r = upwards(a)[0]
+    return r
+
+
+def sweeps():
+    return (field(Cell, K), field(Cell, K, seed=3), field(Cell, K, dtype=np.int32))
+
+
+@pytest.mark.parametrize("domain", [None, {Cell: (2, 5), K: (1, 4)}])
+def test_scans_of_scans_agree_on_all_and_on_some_levels(domain):
+    assert_agreement(two_sweeps, field(Cell, K), field(Cell), out=sweeps(), domain=domain)
+
+
+def test_every_output_is_walked_over_its_own_levels():
+    out = list(sweeps())
+    out[1] = ff.as_field({Cell: SIZES[Cell], K: (1, 4)}, np.zeros((SIZES[Cell], 3)))
+
+    assert_agreement(two_sweeps, field(Cell, K), field(Cell), out=tuple(out))
+
+
+def test_outputs_that_are_alike_share_one_walk():
+    out, args = sweeps(), (field(Cell, K), field(Cell))
+    names = ("out.0", "out.1", "out.2")
+
+    alike = interpreted(two_sweeps, args, out, alike=(names,))
+    apart = interpreted(two_sweeps, args, expected := sweeps())
+
+    assert (alike.text.count(" = scan "), apart.text.count(" = scan ")) == (2, 5)
+    for ours, theirs in zip(out, expected, strict=True):
+        np.testing.assert_array_equal(ours.asnumpy(), theirs.asnumpy())
+
+
+def test_a_scan_may_be_shifted_under_a_guard_and_chosen_by_a_scalar():
+    args = (field(Cell, K), field(Cell))
+
+    assert_agreement(guarded, *args, out=field(Cell, K))
+    for flag in (True, False):
+        assert_agreement(chosen, *args, np.bool_(flag), out=field(Cell, K))
+
+
+def test_a_table_that_is_missing_or_another_is_refused():
+    lowered = interpreted(there_and_back, (field(Cell, K),), field(Cell, K))
+
+    entry, args = Entry(lowered), (field(Cell, K), field(Cell, K))
+
+    with pytest.raises(MissingOffsetError, match="'C2E' not found"):
+        entry(*args, offset_provider={"E2C": PROVIDER["E2C"]})
+    with pytest.raises(ArgumentError, match=r"neighbour table over \(Cell, C2E\)"):
+        entry(*args, offset_provider={**PROVIDER, "C2E": PROVIDER["E2C"]})
+    wider = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((9, 4), int))
+    with pytest.raises(ArgumentError, match="has 4 neighbours; the program was built for 3"):
+        entry(*args, offset_provider={**PROVIDER, "C2E": wider})
+
+
+def test_a_table_that_ends_too_early_is_refused():
+    few = ff.as_connectivity([Cell, C2EDim], Edge, np.zeros((4, 3), int))
+    lowered = interpreted(there_and_back, (field(Cell, K),), field(Cell, K))
+
+    with pytest.raises(DomainError, match=r"'C2E' is too small: along 'Cell' .* reads 0:9"):
+        Entry(lowered)(field(Cell, K), field(Cell, K), offset_provider={**PROVIDER, "C2E": few})
+
+
+def test_a_field_that_lacks_a_neighbour_is_refused():
+    lowered = interpreted(weighted, (field(Cell, K), field(Edge, E2CDim)), field(Edge, K))
+
+    small = ff.as_field({Cell: (0, 8), K: SIZES[K]}, np.zeros((8, SIZES[K])))
+
+    with pytest.raises(DomainError, match="'u' is too small: along 'Cell' the program reads 0:9"):
+        Entry(lowered)(small, field(Edge, E2CDim), field(Edge, K), offset_provider=PROVIDER)

@@ -1,0 +1,108 @@
+import subprocess
+import sys
+
+import pytest
+
+from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.target import Target
+from fieldforge.workflows.backends import recipes
+from fieldforge.workflows.backends.backend import Backend
+from fieldforge.workflows.backends.ready_made import (
+    cpu,
+    find_backend,
+    gtfn_cpu,
+    itir_python,
+    reference,
+)
+from fieldforge.workflows.graph.graph import Workflow
+
+
+def nothing_changes(program):
+    return program
+
+
+def test_option_is_set_on_every_stage_that_has_it():
+    changed = recipes.cpu(fold=False)
+
+    assert changed.options["lower.fold"] is False
+    assert cpu.options["lower.fold"] is True
+
+
+def test_option_may_name_its_stage():
+    assert cpu.with_options(**{"lower.fold": False}).options["lower.fold"] is False
+
+
+def test_option_that_does_not_count_for_equality_is_set_too():
+    assert cpu.with_options(cxx="clang++").options["compile.cxx"] == "clang++"
+
+
+def test_unknown_option_names_the_nearest():
+    with pytest.raises(
+        OptionError, match=r"'cpu' has no option 'fould'.\nHint: Did you mean 'fold'"
+    ):
+        cpu.with_options(fould=True)
+
+
+def test_value_that_an_option_cannot_have_is_refused():
+    with pytest.raises(OptionError, match="'numerics' of stage 'lower' cannot be 'sloppy'"):
+        cpu.with_options(numerics="sloppy")
+
+
+def test_target_is_that_of_the_stages():
+    target = Target(isa="x86-64-v3", cores=4)
+
+    assert recipes.cpu(target=target).target == target
+    assert reference.target is None
+
+
+def test_workflow_of_a_backend_can_be_changed():
+    changed = cpu.with_workflow(cpu.workflow.insert_after("lower", nothing_changes))
+
+    assert "nothing_changes" in changed.workflow
+    assert changed.name == "cpu"
+
+
+def test_text_of_our_workflows_parses_back():
+    for backend in (cpu, reference, recipes.cpu(fold=False, target=Target(cores=3))):
+        text = str(backend.workflow)
+        assert Workflow.parse(text, recipes.registry()) == backend.workflow
+
+
+def test_one_lower_feeds_two_backends():
+    merged = Workflow.merge(cpu=cpu.workflow, reference=reference.workflow)
+
+    assert merged.names.count("lower") == 1
+    assert {"codegen", "interpret"} <= set(merged.names)
+
+
+def test_aliases_are_the_backends_that_they_stand_for():
+    assert (gtfn_cpu, itir_python) == (cpu, reference)
+
+
+def test_backend_is_found_by_name():
+    assert find_backend("cpu") is cpu
+    assert find_backend("embedded") is None
+    assert isinstance(find_backend(recipes.reference()), Backend)
+
+
+def test_unknown_backend_names_the_nearest():
+    with pytest.raises(
+        OptionError, match=r"no backend 'refrence'.\nHint: Did you mean 'reference'"
+    ):
+        find_backend("refrence")
+
+
+def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
+    script = (
+        "import sys, fieldforge.stages.target as target\n"
+        "target.Target.host = None\n"
+        "import fieldforge.workflows.entries.decorators, fieldforge.workflows.backends.ready_made\n"
+        "heavy = {'networkx', 'dace', 'cupy', 'rich', 'click', 'matplotlib', 'structlog'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"

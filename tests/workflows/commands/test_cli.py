@@ -1,0 +1,124 @@
+import pytest
+from click.testing import CliRunner
+
+from fieldforge.workflows.commands.cli import main
+
+MODEL = """
+from fieldforge.runtime.embedded.builtins import float64
+from fieldforge.runtime.language.dimension import Dimension
+from fieldforge.runtime.fields.field import Field
+from fieldforge.workflows.entries.decorators import field_operator, program
+
+I = Dimension("I")
+Line = Field[[I], float64]
+
+@field_operator
+def rise(u: Line) -> Line:
+    return u(I + 1) - u  # a comment
+
+@program
+def steep(u: Line, out: Line):
+    rise(u, out=out)
+"""
+
+
+@pytest.fixture
+def model(tmp_path, own_engine):
+    file = tmp_path / "steep_model.py"
+    file.write_text(MODEL)
+    return file
+
+
+@pytest.fixture
+def call():
+    def run(*words):
+        return CliRunner().invoke(main, [str(word) for word in words])
+
+    return run
+
+
+def test_help_lists_the_commands_and_each_has_an_example(call):
+    for command in ("show", "graph", "explain", "stages"):
+        assert command in call("--help").output
+        assert f"Example: fieldforge {command}" in call(command, "--help").output
+
+
+def test_version_is_that_of_the_package(call):
+    assert call("--version").output.startswith("fieldforge, version ")
+
+
+def test_show_prints_what_a_stage_made(call, model):
+    done = call("show", f"{model}:steep", "--stage", "lower")
+
+    assert done.exit_code == 0
+    assert done.output.startswith("program steep(u, out)")
+
+
+def test_show_prints_the_loops_of_a_stage(call, model):
+    done = call("show", f"{model}:steep", "--stage", "codegen", "--loops")
+
+    assert done.output.startswith("kernel steep")
+
+
+def test_show_without_stage_prints_a_table(call, model):
+    done = call("show", f"{model}:rise", "--backend", "reference")
+
+    assert [row.split()[:2] for row in done.output.splitlines()] == [
+        ["parse", "ran"], ["lower", "ran"], ["interpret", "ran"],
+    ]  # fmt: skip
+
+
+def test_show_of_an_unknown_stage_is_one_sentence(call, model):
+    done = call("show", f"{model}:steep", "--stage", "lowr")
+
+    assert done.exit_code == 1
+    assert "no stage 'lowr', expected one of 'parse', 'lower'" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_unknown_program_names_those_that_are_there(call, model):
+    done = call("show", f"{model}:stepe")
+
+    assert done.exit_code == 2
+    assert "has no program or operator 'stepe'; it has rise, steep" in done.output
+
+
+@pytest.mark.parametrize("name", ["steep", "no_such_module:steep", "nowhere.py:steep"])
+def test_program_that_cannot_be_found_is_an_error_of_usage(call, name):
+    assert call("show", name).exit_code == 2
+
+
+def test_graph_draws_the_workflow(call, model):
+    assert "-> codegen  -> generated, interface" in call("graph", f"{model}:steep").output
+    assert call("graph", f"{model}:steep", "--mermaid").output.startswith("flowchart TD")
+    text = call("graph", f"{model}:steep", "--text").output
+    assert text.startswith("parse -> lower -> codegen")
+
+
+def test_explain_names_what_changed(call, model):
+    call("explain", f"{model}:rise", "--backend", "reference")
+    first = call("explain", f"{model}:rise", "--backend", "reference").output
+    model.write_text(MODEL.replace("# a comment", "# another"))
+
+    second = call("explain", f"{model}:rise", "--backend", "reference").output
+
+    assert first.startswith("parse: found in this process.")
+    assert second.startswith("parse: ran, because its key changed")
+    assert "input 'source' changed" in second
+    assert "lower: found in this process." in second
+
+
+def test_stages_lists_ports_and_options(call):
+    output = call("stages").output
+
+    assert "lower  parsed, variant -> lowered" in output
+    assert "fold=True" in output
+
+
+def test_cache_says_where_it_is_and_what_is_in_it(call, own_engine, tmp_path):
+    assert call("cache", "path").output.strip() == str(tmp_path / "store")
+    assert "results" in call("cache", "stats").output
+
+
+def test_demo_is_offered_where_the_examples_are_installed(call):
+    assert "Smooth real terrain" in call("demo", "--help").output

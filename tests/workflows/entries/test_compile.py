@@ -1,0 +1,314 @@
+"""`compile`, static parameters, offset providers, grid types: what a decorated object offers."""
+
+import types
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.embedded.builtins import astype, float64, int32, neighbor_sum
+from fieldforge.runtime.fields.constructors import as_connectivity, as_field, full, zeros
+from fieldforge.runtime.fields.field import Field, make
+from fieldforge.runtime.language.connectivity import FieldOffset, GridType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.process.errors import DSLTypeError, MissingOffsetError, OptionError
+from fieldforge.workflows.batches.background import wait_for_compilation
+from fieldforge.workflows.entries import variant_table
+from fieldforge.workflows.entries.decorators import field_operator, program, scan_operator
+from fieldforge.workflows.entries.variant_table import NotCompiledError, Variants
+
+I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
+Cell, Edge = Dimension("Cell"), Dimension("Edge")
+C2EDim = Dimension("C2E", DimensionKind.LOCAL)
+C2E = FieldOffset("C2E", Edge, (Cell, C2EDim))
+Line = Field[[I], float64]
+ON = ["reference", pytest.param("cpu", marks=pytest.mark.needs_compiler)]
+constants = types.ModuleType("constants")
+constants.FACTOR = 2.0
+constants.real = float64
+
+
+@field_operator(backend=None)
+def times(u: Line, n: int32, flag: bool) -> Line:
+    return u * astype(n, float64) if flag else u
+
+
+@program(backend=None)
+def multiply(u: Line, n: int32, flag: bool, out: Line):
+    times(u, n, flag, out=out)
+
+
+@field_operator(backend=None)
+def around(e: Field[[Edge], float64]) -> Field[[Cell], float64]:
+    return neighbor_sum(e(C2E), axis=C2EDim)
+
+
+@program(backend=None)
+def gather(e: Field[[Edge], float64], out: Field[[Cell], float64]):
+    around(e, out=out)
+
+
+@scan_operator(axis=K, forward=True, init=0.0, backend=None)
+def total(state: float64, x: float64, by: float64) -> float64:
+    return state + x * by
+
+
+@field_operator(backend=None)
+def scaled(u: Line) -> Line:
+    return u * constants.FACTOR
+
+
+def ones():
+    return full({I: 3}, 1.0), zeros({I: 3})
+
+
+def table(*rows):
+    return as_connectivity([Cell, C2EDim], Edge, np.array(rows))
+
+
+@pytest.mark.parametrize("on", ON)
+@pytest.mark.parametrize("entry", [multiply, times], ids=["program", "operator"])
+def test_every_combination_of_static_values_is_a_variant(on, entry):
+    made = entry.with_backend(on).with_compilation_options(enable_jit=False)
+
+    made.compile(n=[int32(2), int32(3)], flag=[True, False])
+    wait_for_compilation()
+
+    assert made.variants.count("static n = ") == 4
+    for n, flag, expected in ((2, True, 2.0), (3, True, 3.0), (3, False, 1.0)):
+        u, out = ones()
+        made(u, n, flag, out=out)
+        assert out.asnumpy().tolist() == [expected] * 3
+    with pytest.raises(NotCompiledError, match=r"static arguments of '.*': flag=True, n=4"):
+        made(u, 4, flag=True, out=out)
+
+
+@pytest.mark.parametrize("on", ON)
+def test_values_of_static_parameters_are_compiled_in_at_the_call(on, seen, own_engine):
+    made = multiply.with_backend(on).with_static_params("n")
+    u, out = ones()
+
+    for n in (2, 3, 2):
+        made(u, n, True, out)
+        assert out.asnumpy().tolist() == [float(n)] * 3
+
+    assert len(seen.ran("lower")) == 2
+
+
+@pytest.mark.needs_compiler
+def test_a_program_that_was_called_natively_takes_no_static_values_later():
+    made = multiply.with_backend("cpu")
+    u, out = ones()
+    made(u, 2, True, out)
+
+    with pytest.raises(ValueError, match="The static parameters of 'multiply' are none, got 'n'"):
+        made.compile(n=[1])
+
+
+def test_the_same_variant_twice_is_refused():
+    made = multiply.with_backend("reference").compile(n=[1])
+
+    with pytest.raises(ValueError, match="'multiply' is compiled already for n=1"):
+        made.compile(n=[2, 1])
+    with pytest.raises(ValueError, match="are the same for all its variants"):
+        made.compile(flag=[True])
+
+
+def test_static_values_come_in_lists_and_have_their_types():
+    made = multiply.with_backend("reference")
+
+    with pytest.raises(TypeError, match="'n' of 'multiply' takes a list of values, got '1'"):
+        made.compile(n=1)
+    with pytest.raises(DSLTypeError, match=r"expected 'int32', but static value '1\.0'"):
+        made.compile(n=[1.0])
+    with pytest.raises(DSLTypeError, match="Invalid static argument 'u'"):
+        made.with_static_params("u")
+    with pytest.raises(DSLTypeError, match="Invalid parameter expression 'm'"):
+        multiply.with_static_params("m")
+
+
+def test_failures_in_the_background_are_told_once(monkeypatch):
+
+    def fail(*_):
+        raise OptionError("No disk.")
+
+    wait_for_compilation()
+    monkeypatch.setattr(variant_table, "build", fail)
+    multiply.with_backend("reference").compile(n=[1])
+    times.with_backend("reference").compile(n=[1])
+
+    with pytest.raises(ExceptionGroup) as caught:
+        wait_for_compilation()
+    assert [str(error) for error in caught.value.exceptions] == ["No disk."] * 2
+    wait_for_compilation()
+
+
+def test_a_call_waits_for_its_variant_and_a_failed_one_is_built_again(monkeypatch):
+
+    def fail(*_):
+        raise OptionError("No disk.")
+
+    u, out = ones()
+    with monkeypatch.context() as patch:
+        patch.setattr(variant_table, "build", fail)
+        made = multiply.with_backend("reference").compile()
+        with pytest.raises(OptionError, match="No disk"):
+            made(u, 2, True, out)
+    wait_for_compilation()
+
+    made(u, 2, True, out)
+
+    assert out.asnumpy().tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize("on", ON)
+def test_other_tables_of_the_same_width_need_no_other_variant(on, seen, own_engine):
+    made = gather.with_backend(on)
+    e = as_field([Edge], [1.0, 2.0, 4.0, 8.0])
+    few, many = table([0, 1]), table([0, 1], [1, 2], [2, 3])
+
+    results = []
+    for provider in ({"C2E": few}, {"C2E": many, "E2C": 3, "Koff": K}, {"C2E": table([0, -1])}):
+        out = zeros({Cell: provider["C2E"].shape[0]})
+        made(e, out, offset_provider=provider)
+        results.append(out.asnumpy().tolist())
+
+    assert results == [[3.0], [3.0, 6.0, 12.0], [1.0]]
+    assert len(seen.ran("lower")) == 2
+    assert "table C2E: 2 neighbours, some missing" in made.variants
+
+
+@pytest.mark.parametrize("on", ON)
+def test_a_missing_table_is_a_key_error(on):
+    e, out = as_field([Edge], [1.0]), zeros({Cell: 1})
+
+    with pytest.raises(MissingOffsetError, match="Offset 'C2E' not found in offset provider"):
+        gather.with_backend(on)(e, out, offset_provider={})
+
+
+def test_tables_to_compile_for_are_given_or_an_option():
+    providers = [{"C2E": table([0, 1])}, {"C2E": table([0, -1])}]
+
+    with pytest.raises(ValueError, match="reads the neighbour tables 'C2E'"):
+        gather.with_backend("reference").compile()
+    listed = gather.with_backend("reference").compile(offset_provider=providers)
+    option = gather.with_backend("reference").with_compilation_options(connectivities=providers[0])
+    option.compile()
+    wait_for_compilation()
+
+    assert listed.variants.count("table C2E") == 2
+    assert option.variants.count("table C2E") == 1
+
+
+def test_grid_types_are_deduced():
+    assert gather.with_grid_type(GridType.UNSTRUCTURED)
+    with pytest.raises(ValueError, match="'gather' reads neighbours from tables"):
+        gather.with_grid_type(GridType.CARTESIAN)
+    with pytest.raises(ValueError, match="'around' reads neighbours from tables"):
+        field_operator(around.definition, grid_type=GridType.CARTESIAN)
+    assert multiply.with_grid_type(GridType.CARTESIAN)
+
+
+@pytest.mark.parametrize("on", ON)
+def test_a_scan_called_directly_is_built_for_the_dimensions_of_its_arguments(on):
+    x, column = as_field([K], [1.0, 2.0, 3.0]), zeros({K: 3})
+    plane, result = full({I: 2, K: 3}, 1.0), zeros({I: 2, K: 3})
+    scan = total.with_backend(on)
+
+    def call():
+        scan(x, 2.0, out=column)
+        scan(by=x, x=plane, out=result)
+        scan(1.0, 1.0, out=column, domain={K: (1, 3)})
+
+    with pytest.warns(UserWarning, match="'total' is called directly") as seen:
+        call()
+
+    assert [warning.filename for warning in seen] == [__file__] * 3
+    assert column.asnumpy().tolist() == [2.0, 1.0, 2.0]
+    assert result.asnumpy().tolist() == [[1.0, 3.0, 6.0]] * 2
+
+
+def test_scans_are_compiled_by_those_that_call_them():
+    with pytest.raises(NotImplementedError, match="takes arguments of any dimensions"):
+        total.with_backend("reference").compile()
+
+
+@pytest.mark.parametrize("on", [None, *ON])
+def test_an_attribute_of_a_module_that_is_bound_anew_is_noticed_at_the_next_call(on, monkeypatch):
+    made = scaled.with_backend(on)
+    u, out = ones()
+    made(u, out=out)
+    assert out.asnumpy().tolist() == [2.0] * 3
+
+    monkeypatch.setattr(constants, "FACTOR", 5.0)
+    made(u, out=out)
+
+    assert out.asnumpy().tolist() == [5.0] * 3
+
+
+@pytest.mark.parametrize("on", ["reference"])
+def test_a_type_that_is_bound_anew_before_the_first_build_counts(on, monkeypatch):
+    @field_operator(backend=None)
+    def doubled(u: "Field[[I], constants.real]") -> "Field[[I], constants.real]":
+        return u * constants.real("2.0")
+
+    made = doubled.with_backend(on)
+    monkeypatch.setattr(constants, "real", np.float32)
+    u, out = full({I: 3}, np.float32(1)), zeros({I: 3}, dtype=np.float32)
+
+    made(u, out=out)
+
+    assert out.asnumpy().tolist() == [2.0] * 3
+
+
+@pytest.mark.needs_compiler
+def test_a_native_program_notices_when_it_builds(monkeypatch):
+    @program(backend="cpu")
+    def scale(u: Line, out: Line):
+        scaled(u, out=out)
+
+    u, out = ones()
+    scale(u, out)
+    monkeypatch.setattr(constants, "FACTOR", 7.0)
+    wide = full({I: 6}, 1.0).ndarray[::2]
+
+    scale(make(wide, domain({I: 3})), out)
+
+    assert out.asnumpy().tolist() == [7.0] * 3
+    scale(u, out)
+    assert out.asnumpy().tolist() == [7.0] * 3
+
+
+@pytest.mark.needs_compiler
+def test_a_build_that_ends_while_a_call_asks_for_it_is_taken(monkeypatch):
+    """The call looked before the entry was there, and asks when it is."""
+    run = multiply.with_backend("cpu").with_compilation_options(enable_jit=False)
+    asked = Variants.variant
+
+    def while_another_thread_builds(self, *given):
+        variant = asked(self, *given)
+        self.entry(variant)
+        return variant
+
+    monkeypatch.setattr(Variants, "variant", while_another_thread_builds)
+    out = zeros({I: 3})
+
+    run(as_field([I], np.arange(3.0)), int32(2), True, out)
+
+    assert out.asnumpy().tolist() == [0.0, 2.0, 4.0]
+    assert len(run._sets[0].table) == 1
+
+
+@pytest.mark.needs_compiler
+def test_another_layout_of_the_fields_needs_no_jit():
+    """Models compile in advance and switch it off, and pass views that are not contiguous."""
+    run = multiply.with_backend("cpu").with_compilation_options(enable_jit=False)
+    run.compile(n=[int32(2)], flag=[True])
+    every_second = make(np.arange(6.0)[::2], domain({I: 3}))
+    out = zeros({I: 3})
+
+    run(every_second, int32(2), True, out)
+
+    assert out.asnumpy().tolist() == [0.0, 4.0, 8.0]
+    with pytest.raises(NotCompiledError, match="n=3"):
+        run(every_second, int32(3), True, out)

@@ -1,0 +1,362 @@
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.embedded.builtins import float64, where
+from fieldforge.runtime.fields.constructors import as_field, full, zeros
+from fieldforge.runtime.fields.field import Field, make
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import domain
+from fieldforge.runtime.process.errors import (
+    ArgumentError,
+    DSLError,
+    FieldforgeError,
+    MissingArgumentError,
+    OptionError,
+    UndefinedSymbolError,
+)
+from fieldforge.workflows.backends.ready_made import cpu, reference
+from fieldforge.workflows.batches.background import wait_for_compilation
+from fieldforge.workflows.entries import decorators
+from fieldforge.workflows.entries.decorators import field_operator, program
+from fieldforge.workflows.entries.variant_table import NotCompiledError
+
+I, J = Dimension("I"), Dimension("J")
+K = Dimension("K", DimensionKind.VERTICAL)
+Plane = Field[[I, J], float64]
+FACTOR = 2.0
+
+pytestmark = pytest.mark.usefixtures("own_engine")
+BACKENDS = [
+    pytest.param(None, id="embedded"),
+    pytest.param("reference", id="reference"),
+    pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+]
+
+
+@field_operator(backend=None)
+def laplacian(u: Plane) -> Plane:
+    return u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1) - 4.0 * u
+
+
+@field_operator(backend=None)
+def parts(u: Plane, least: float) -> tuple[Plane, Plane]:
+    """Split at a value."""
+    return where(u < least, u, 0.0), where(u < least, 0.0, u)
+
+
+@program(backend=None)
+def smooth(u: Plane, out: Plane):
+    """Apply the operator inside."""
+    laplacian(u, out=out, domain={I: (1, 7), J: (1, 5)})
+
+
+@pytest.fixture
+def u():
+    return as_field((I, J), np.random.default_rng(7).normal(size=(8, 6)))
+
+
+def by_hand(u):
+    a = u.asnumpy()
+    return a[2:, 1:-1] + a[:-2, 1:-1] + a[1:-1, 2:] + a[1:-1, :-2] - 4.0 * a[1:-1, 1:-1]
+
+
+@pytest.mark.filterwarnings("ignore:Program 'smooth' runs embedded")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_program_writes_the_domain_it_names(backend, u):
+    out = full({I: 8, J: 6}, -1.0)
+
+    smooth.with_backend(backend)(u, out=out, offset_provider={})
+
+    np.testing.assert_allclose(out.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
+    assert (out.asnumpy()[0] == -1.0).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_operator_writes_its_output_whole_or_on_a_domain(backend, u):
+    operator = laplacian.with_backend(backend)
+    whole, part = zeros({I: (1, 7), J: (1, 5)}), zeros({I: 8, J: 6})
+
+    operator(u, out=whole)
+    operator(u=u, out=part, domain={I: (1, 7), J: (1, 5)})
+
+    np.testing.assert_allclose(whole.asnumpy(), by_hand(u), rtol=1e-14)
+    np.testing.assert_allclose(part.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_operator_with_two_outputs_takes_a_domain_for_each(backend, u):
+    low, high = full({I: 8, J: 6}, 9.0), full({I: 8, J: 6}, 9.0)
+
+    parts.with_backend(backend)(
+        u, 0.0, out=(low, high), domain=({I: (0, 2), J: (0, 6)}, {I: (2, 8), J: (1, 6)})
+    )
+
+    a = u.asnumpy()
+    np.testing.assert_array_equal(low.asnumpy()[:2], np.minimum(a, 0.0)[:2])
+    np.testing.assert_array_equal(high.asnumpy()[2:, 1:], np.maximum(a, 0.0)[2:, 1:])
+    assert (low.asnumpy()[2:] == 9.0).all()
+    assert (high.asnumpy()[:2] == 9.0).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_operator_without_out_says_so(backend, u):
+    with pytest.raises(MissingArgumentError, match="Expected keyword-argument 'out'"):
+        laplacian.with_backend(backend)(u)
+
+
+def test_domain_with_other_dimensions_than_the_output_is_refused(u):
+    with pytest.raises(FieldforgeError, match="not equivalent: 'out' has 'I, J', the domain 'I'"):
+        laplacian.with_backend("reference")(u, out=zeros({I: 8, J: 6}), domain={I: (1, 7)})
+
+
+def test_decorated_objects_look_like_their_functions():
+    assert (parts.__name__, parts.__doc__) == ("parts", "Split at a value.")
+    assert (smooth.__name__, smooth.__doc__) == ("smooth", "Apply the operator inside.")
+    assert smooth.definition.__name__ == "smooth"
+    assert smooth.__definition__.kind == "program"
+    assert smooth.backend is None
+    assert repr(smooth.with_backend("cpu")) == "<program smooth (cpu)>"
+
+
+def test_backend_that_is_an_allocator_is_that_of_the_program():
+    assert smooth.with_backend(cpu).__gt_allocator__ is cpu.allocator
+    with pytest.raises(ArgumentError, match="runs embedded and has no allocator"):
+        _ = smooth.__gt_allocator__
+
+
+def test_static_checks_run_when_the_decorator_is_applied():
+    with pytest.raises(UndefinedSymbolError, match="missing"):
+
+        @field_operator
+        def wrong(u: Plane) -> Plane:
+            return u + missing  # noqa: F821
+
+
+def test_error_names_the_program_that_was_being_built():
+    with pytest.raises(DSLError) as caught:
+
+        @field_operator
+        def wrong(u: Plane) -> Plane:
+            return u + 1
+
+    assert any("'wrong'" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"enable_jti": True},
+            "no compilation option 'enable_jti'.\nHint: Did you mean 'enable_jit'",
+        ),
+        ({"backend": "cup"}, "no backend 'cup'.\nHint: Did you mean 'cpu'"),
+        ({"grid_type": "round"}, "no grid type 'round'"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        field_operator(laplacian.definition, **options)
+
+
+def test_default_backend_is_that_of_the_module(monkeypatch):
+    monkeypatch.setattr(decorators, "DEFAULT_BACKEND", "reference")
+
+    assert field_operator(laplacian.definition).backend is reference
+    assert field_operator(laplacian.definition, backend=None).backend is None
+
+
+def test_default_backend_is_read_from_the_environment(tmp_path):
+    script = "from tests_script import op\nprint(op.backend.name)"
+    (tmp_path / "tests_script.py").write_text(
+        "from fieldforge import *\n"
+        "from fieldforge import Dimension, Field, field_operator\n"
+        "I = Dimension('I')\n"
+        "@field_operator\n"
+        "def op(u: Field[[I], float64]) -> Field[[I], float64]:\n"
+        "    return u + 1.0\n"
+    )
+    environment = {
+        **os.environ,
+        "FIELDFORGE_BACKEND": "reference",
+        "FIELDFORGE_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.stdout, done.stderr) == ("reference\n", "")
+
+
+def test_embedded_program_advises_to_select_a_backend(u):
+    with pytest.warns(UserWarning, match="Program 'smooth' runs embedded") as seen:
+        smooth(u, zeros({I: 8, J: 6}))
+
+    assert seen[0].filename == __file__
+
+
+def test_operator_does_not_warn(u):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laplacian(u, out=zeros({I: (1, 7), J: (1, 5)}))
+
+
+@pytest.mark.needs_compiler
+def test_compile_builds_what_a_call_then_uses(u, seen):
+    compiled = smooth.with_backend(cpu).compile()
+    wait_for_compilation()
+    built = len(seen.ran("compile"))
+
+    compiled(u, zeros({I: 8, J: 6}))
+
+    assert built == 1
+    assert len(seen.ran("compile")) == 1
+    assert "unit stride of u: I" in compiled.variants
+
+
+@pytest.mark.needs_compiler
+def test_other_layout_gets_a_variant_of_its_own(u, seen):
+    compiled = smooth.with_backend(cpu)
+    rows = make(np.ascontiguousarray(u.asnumpy()), domain({I: 8, J: 6}))
+    one, other = zeros({I: 8, J: 6}), make(np.zeros((8, 6)), domain({I: 8, J: 6}))
+
+    compiled(u, one)
+    compiled(rows, other)
+
+    np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+    assert len(seen.ran("codegen")) == 2
+    assert "unit stride of u: J" in compiled.variants
+
+
+@pytest.mark.needs_compiler
+def test_layout_without_unit_stride_runs(u):
+    wide = make(np.zeros((16, 12))[::2, ::2], domain({I: 8, J: 6}))
+
+    smooth.with_backend(cpu)(u, wide)
+
+    np.testing.assert_allclose(wide.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
+
+
+@pytest.mark.needs_compiler
+def test_one_program_may_be_called_by_many_threads(u, seen):
+    compiled = smooth.with_backend(cpu)
+    start = threading.Barrier(8)
+
+    def call(_):
+        out = zeros({I: 8, J: 6})
+        start.wait()
+        compiled(u, out)
+        return out.asnumpy()[1:-1, 1:-1]
+
+    with ThreadPoolExecutor(8) as pool:
+        for result in pool.map(call, range(8)):
+            np.testing.assert_allclose(result, by_hand(u), rtol=1e-14)
+
+    assert len(seen.ran("compile")) == 1
+
+
+@pytest.mark.needs_compiler
+def test_wrong_arguments_are_refused_by_name(u):
+    compiled = smooth.with_backend(cpu)
+
+    with pytest.raises(ArgumentError, match="'u'"):
+        compiled(3.0, zeros({I: 8, J: 6}))
+    with pytest.raises(ArgumentError, match="'outt'"):
+        compiled(u, outt=zeros({I: 8, J: 6}))
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("where", ["option", "call"])
+def test_call_that_may_not_compile_says_what_is_missing(where, u):
+    compiled = smooth.with_backend(cpu)
+    if where == "option":
+        compiled = compiled.with_compilation_options(enable_jit=False)
+    call = {"enable_jit": False} if where == "call" else {}
+
+    with pytest.raises(NotCompiledError, match=r"No program compiled .* of 'smooth'"):
+        compiled(u, zeros({I: 8, J: 6}), **call)
+
+    compiled.compile()(u, zeros({I: 8, J: 6}), **call)
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_global_that_is_rebound_is_noticed_at_the_next_build(backend, monkeypatch):
+    @field_operator(backend=None)
+    def scaled(u: Field[[I], float64]) -> Field[[I], float64]:
+        return u * FACTOR
+
+    @field_operator(backend=None)
+    def twice(u: Field[[I], float64]) -> Field[[I], float64]:
+        return scaled(u) + scaled(u)
+
+    ones, out = full({I: 3}, 1.0), zeros({I: 3})
+    twice.with_backend(backend)(ones, out=out)
+    assert out.asnumpy().tolist() == [4.0] * 3
+
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    twice.with_backend(backend)(ones, out=out)
+
+    assert out.asnumpy().tolist() == [10.0] * 3
+
+
+@pytest.mark.filterwarnings("ignore:Program 'smooth' runs embedded")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bound_arguments_are_fixed(backend, u):
+    bound = smooth.with_backend(backend).with_bound_args(u=u)
+    out = zeros({I: 8, J: 6})
+
+    bound(out=out)
+
+    np.testing.assert_allclose(out.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
+    with pytest.raises(TypeError, match="'u' already set as a bound argument"):
+        bound(u=u, out=out)
+    with pytest.raises(TypeError, match="'v' is not a valid program parameter"):
+        smooth.with_bound_args(v=1)
+
+
+@pytest.mark.needs_compiler
+def test_trace_shows_every_stage(own_engine):
+    trace = smooth.with_backend(cpu).trace()
+
+    assert list(trace) == ["parse", "lower", "codegen", "compile", "bind", "decorate"]
+    assert trace["lower"].text.startswith("program smooth(u, out)")
+    assert "fieldforge_entry_v1" in trace["codegen"].text
+    assert trace["codegen"].loops.startswith("kernel smooth")
+
+
+def test_trace_stops_where_it_is_told(u):
+    assert list(smooth.with_backend(cpu).trace(u, u, until="lower")) == ["parse", "lower"]
+
+
+def test_trace_of_an_embedded_program_is_that_of_the_reference():
+    assert list(smooth.trace()) == ["parse", "lower", "interpret"]
+
+
+def test_own_pass_is_run_keyed_and_shown(u, seen):
+    changed = reference.with_workflow(reference.workflow.insert_after("lower", keep))
+    own = smooth.with_backend(changed)
+    out = zeros({I: 8, J: 6})
+
+    own(u, out)
+
+    np.testing.assert_allclose(out.asnumpy()[1:-1, 1:-1], by_hand(u), rtol=1e-14)
+    assert seen.ran("keep") == ("keep",)
+    assert own.trace()["keep"].text == own.trace()["lower"].text
+    assert own.trace()["keep"].outcome == "memory"
+
+
+def keep(program):
+    return program
+
+
+def test_compile_of_an_embedded_program_is_refused():
+    with pytest.raises(OptionError, match="runs embedded; there is nothing to compile"):
+        smooth.compile()

@@ -1,0 +1,1 @@
+"""Backends: a workflow with a name, a target and an allocator."""

@@ -1,0 +1,86 @@
+"""`Backend`: a workflow with a name, a target and an allocator; options change it into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Self
+
+import attrs
+
+from ...runtime.process.errors import OptionError
+from ..graph.graph import Workflow
+from ..graph.options import options_of, with_option
+
+Recipe = Callable[[], Workflow]
+
+
+@attrs.frozen(slots=False, eq=False)
+class Backend:
+    """How programs are built, and where their fields live.
+
+    The workflow may be given as a function that makes it, so that a ready-made backend asks nothing
+    of the machine before it is used.
+    """
+
+    name: str
+    _made: Workflow | Recipe = attrs.field(repr=False)
+    allocator: Any = attrs.field(default=None, repr=False)
+
+    @cached_property
+    def workflow(self) -> Workflow:
+        """The stages that programs go through."""
+        return self._made if isinstance(self._made, Workflow) else self._made()
+
+    @property
+    def target(self) -> Any:
+        """The machine that programs are built for, None where that does not matter."""
+        targets = (getattr(stage, "target", None) for _, stage in self.workflow.nodes)
+        return next((target for target in targets if target is not None), None)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every option of every stage, as 'stage.option'."""
+        return {
+            f"{name}.{option}": getattr(stage, option)
+            for name, stage in self.workflow.nodes
+            for option in options_of(stage)
+        }
+
+    @property
+    def __gt_allocator__(self) -> Any:
+        """What allocates fields for this backend."""
+        return self.allocator
+
+    def with_options(self, **options: Any) -> Self:
+        """Set options by name on every stage that has them; an unknown one is an error.
+
+        `with_options(parallel_from=0)` sets it wherever it exists,
+        `with_options(**{"lower.fold": False})` on one stage.
+        """
+        stages = dict(self.workflow.nodes)
+        for option, value in options.items():
+            owners = self._owners(option)
+            for name in owners:
+                stages[name] = with_option(stages[name], option.rpartition(".")[2], value)
+        before = dict(self.workflow.nodes)
+        # By identity: options such as the path of the compiler do not count for equality.
+        changed = {name: stage for name, stage in stages.items() if stage is not before[name]}
+        return self.with_workflow(self.workflow.replace(**changed))
+
+    def with_workflow(self, workflow: Workflow) -> Self:
+        """Use another workflow, such as `backend.workflow.insert_after("lower", my_pass)`."""
+        return attrs.evolve(self, made=workflow)
+
+    def _owners(self, option: str) -> list[str]:
+        known = list(self.options)
+        owners = [
+            own.rpartition(".")[0] for own in known if option in (own, own.rpartition(".")[2])
+        ]
+        if not owners:
+            raise OptionError(
+                f"Backend '{self.name}' has no option '{option}'.",
+                name=option,
+                known=dict.fromkeys(own.rpartition(".")[2] for own in known),
+            )
+        return owners

@@ -1,0 +1,89 @@
+"""The stages of the recipes in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...cache.root import PINS, VERSION
+from ...runtime.process.errors import CompilerNotFoundError
+from ...runtime.process.settings import current
+from ...stages.base import Stage
+from ...stages.bind.stage import Bind
+from ...stages.codegen.cpp.stage import Codegen
+from ...stages.compile.stage import Compile
+from ...stages.decorate.stage import Load
+from ...stages.lower.stage import Lower
+from ...stages.parse.stage import Parse
+from ...stages.target import Target
+from ..graph.graph import Workflow
+
+
+def cpu() -> Workflow:
+    """Write C++, compile it, and load the library into the native call path."""
+    return Workflow.chain(Parse(), Lower(), Codegen(_target()), _compiler(), Bind(), Load())
+
+
+def dace() -> Workflow:
+    """Write the C++ with DaCe's code generator; everything else is as for `cpu`."""
+    from ...stages.codegen.dace.stage import CodegenDace
+
+    return cpu().replace(codegen=CodegenDace(_target()))
+
+
+def reference() -> Workflow:
+    """Interpret the dataflow IR."""
+    from ...stages.interpret.stage import Interpret
+
+    return Workflow.chain(Parse(), Lower(), Interpret())
+
+
+def stages() -> Mapping[str, type[Stage]]:
+    """Return every stage of ours by name."""
+    from ...stages.codegen.dace.stage import CodegenDace
+    from ...stages.interpret.stage import Interpret
+
+    known: tuple[type[Stage], ...] = (
+        *(Parse, Lower, Codegen, Compile, Bind, Load),
+        *(CodegenDace, Interpret),
+    )
+    return {stage.name: stage for stage in known}
+
+
+def registry() -> dict[str, Any]:
+    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    return {**stages(), "compile": _compiler(), "Target": Target}
+
+
+def _compiler() -> Compile:
+    settings = current()
+    return Compile(
+        cxx=settings.cxx,
+        variables=settings.compiler_variables,
+        directory=settings.cache_dir / VERSION,
+        pins=_places(),
+    )
+
+
+def _target() -> Target:
+    """Return this machine; one without a compiler takes what its packs were built for."""
+    if not any(place.is_file() or (place / VERSION / PINS).is_file() for place in _places()):
+        return Target.host()
+    from ...stages.compile.pins import find_pin
+
+    pin = find_pin(_places())
+    return Target.host() if pin is None or _has_compiler() else pin.target
+
+
+def _has_compiler() -> bool:
+    try:
+        _compiler().compiler()
+    except CompilerNotFoundError:
+        return False
+    return True
+
+
+def _places() -> tuple[Path, ...]:
+    settings = current()
+    return (*settings.cache_layers, settings.cache_dir)

@@ -1,0 +1,1 @@
+"""Many builds at once: orders, precompilation, lock files, MPI jobs, audits."""

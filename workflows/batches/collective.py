@@ -1,0 +1,262 @@
+"""Build programs once among the ranks of an MPI job; all get the results, or the errors."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+import attrs
+
+from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.settings import current
+from ...stages.parse.free_names import callees_of
+from ..engine.request import pack, portable, unpack
+from .orders import Order, orders_of
+from .precompile import Precompilation, named
+from .progress import Progress, shown
+
+FIRST_PAUSE: Final = 0.0005  # seconds
+LONGEST_PAUSE: Final = 0.02
+
+
+class RankError(FieldforgeError, RuntimeError):
+    """Another rank could not take part."""
+
+
+@attrs.frozen
+class Want:
+    """What a rank says of one of its orders: the key of the build, and how large it may be."""
+
+    key: str
+    program: str
+    size: int
+    is_stored: bool
+
+
+@attrs.frozen
+class Failure:
+    """What failed on a rank; all ranks are told. Without a program, the rank itself is lost."""
+
+    key: str
+    program: str
+    error: Exception
+
+
+def deal(wants: Sequence[Sequence[Want]]) -> dict[str, int]:
+    """Say which rank sees to which key, given the wants of all ranks in order.
+
+    Who has a result hands it on; what nobody has goes, the longest first, to the rank with the
+    least to do among those that want it. Every rank comes to the same answer.
+
+    >>> a, b, c = (Want(key, key, size, False) for key, size in (("a", 5), ("b", 3), ("c", 1)))
+    >>> deal([[a, b, c], [a, b, c]])
+    {'a': 0, 'b': 1, 'c': 1}
+    """
+    askers: dict[str, list[int]] = {}
+    holders: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    for rank, own in enumerate(wants):
+        for want in own:
+            askers.setdefault(want.key, []).append(rank)
+            sizes[want.key] = max(want.size, sizes.get(want.key, 0))
+            if want.is_stored:
+                holders.setdefault(want.key, rank)
+    dealt = dict(holders)
+    load = [0] * len(wants)
+    for key in sorted(askers.keys() - holders.keys(), key=lambda key: (-sizes[key], key)):
+        rank = min(askers[key], key=lambda rank: (load[rank], rank))
+        load[rank] += sizes[key]
+        dealt[key] = rank
+    return dealt
+
+
+@attrs.define(eq=False)
+class Collective:
+    """Programs that the ranks of a communicator want; leaving the `with` block builds them.
+
+    Every rank enters and leaves it, whatever it adds: equal builds are recognised by their keys. An
+    error inside the block is told to the other ranks.
+    """
+
+    comm: Any
+    jobs: int | None = None
+    progress: Progress = None
+    _orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
+    _keyed: list[tuple[str | None, Order]] = attrs.field(factory=list, init=False, repr=False)
+
+    def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
+        """Want a program, with the arguments of its `compile`."""
+        for order in orders_of(program, offset_provider, **static):
+            self.add_order(order)
+
+    def add_order(self, order: Order) -> None:
+        """Want one variant of a program."""
+        self._orders.append(order)
+
+    def wait(self) -> None:
+        """Build what nobody has, share it, and raise on every rank what failed on any."""
+        failures = self._meet([])
+        if failures:
+            errors = [
+                named(failure.error, failure.program) if failure.program else failure.error
+                for failure in failures
+            ]
+            raise ExceptionGroup(f"{len(errors)} builds failed in this job", errors)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.wait()
+        elif isinstance(error, Exception):
+            rank = self.comm.Get_rank()
+            self._orders.clear()
+            self._meet([Failure("", "", RankError(f"Rank {rank} has failed before: {error!r}"))])
+
+    def _meet(self, failures: list[Failure]) -> list[Failure]:
+        """Go through all steps, each of which every rank takes; return the failures of all."""
+        wanted = self._look_up(failures)
+        wants = self._gather([want for want, _ in wanted.values()])
+        told = self._tell(failures)
+        if any(not failure.program for failure in told):
+            return told
+        dealt, rank = deal(wants), self.comm.Get_rank()
+        mine = [(key, order) for key, (want, order) in wanted.items()
+                if dealt[key] == rank and not want.is_stored]  # fmt: skip
+        told += self._tell(self._build(mine))
+        failed = {failure.key for failure in told}
+        self._share({key: rank for key, rank in dealt.items() if key not in failed}, wanted)
+        here = [(key, order) for key, order in self._keyed if key not in failed]
+        return told + self._tell(_load(here))
+
+    def _look_up(self, failures: list[Failure]) -> dict[str, tuple[Want, Order]]:
+        """Look everything up; rank 0 does so first, and leaves what it learns of the compiler."""
+        rank = self.comm.Get_rank()
+        if rank != 0:
+            self._gather(None)
+        wanted: dict[str, tuple[Want, Order]] = {}
+        self._keyed = []
+        for order in self._orders:
+            try:
+                found = order.look()
+                # What has no key but in this process is nobody else's: '_load' builds it.
+                self._keyed.append((found.key if found else None, order))
+                if found is not None:
+                    want = Want(found.key, order.name, _size(order), bool(found.results))
+                    wanted.setdefault(found.key, (want, order))
+            except Exception as error:
+                failures.append(Failure("", order.name, error))
+        if rank == 0:
+            self._gather(None)
+        return wanted
+
+    def _tell(self, failures: list[Failure]) -> list[Failure]:
+        """Tell all ranks what failed here, and return what failed anywhere, once each."""
+        told = self._gather([portable(failure) for failure in failures])
+        once: dict[tuple[str, str, str], Failure] = {}
+        for failure in (failure for each in told for failure in each):
+            once.setdefault((failure.key, failure.program, repr(failure.error)), failure)
+        return list(once.values())
+
+    def _build(self, mine: Sequence[tuple[str, Order]]) -> list[Failure]:
+        hosts = self._gather(os.uname().nodename)
+        share = max(current().jobs // hosts.count(os.uname().nodename), 1)
+        with shown(self.progress if self.comm.Get_rank() == 0 else None, len(mine)) as progress:
+            builds = Precompilation(self.jobs or share, progress, expected=len(mine))
+            for _, order in mine:
+                builds.add_order(order)
+            errors = builds.settle()
+        return [
+            Failure(key, order.name, error)
+            for (key, order), error in zip(mine, errors, strict=True)
+            if isinstance(error, Exception)
+        ]
+
+    def _share(self, dealt: Mapping[str, int], wanted: Mapping[str, tuple[Want, Order]]) -> None:
+        """Send what some rank does not find in its own store; a shared store needs none of it."""
+        stores = {key: order.engine.store for key, (_, order) in wanted.items()}
+        lacking = [key for key in dealt if key in stores and stores[key].find(key) is None]
+        missed = {key for each in self._gather(lacking) for key in each}
+        for key in sorted(missed):
+            root, store = dealt[key], stores.get(key)
+            is_root = root == self.comm.Get_rank()
+            content = pack(store, key) if is_root and store else None
+            content = self.comm.bcast(content, root=root)
+            if content is not None and store is not None and not is_root:
+                unpack(store, content)
+
+    def _gather(self, value: Any) -> list[Any]:
+        """Exchange values; who waits for slower ranks sleeps, as spinning takes their processor."""
+        begin = getattr(self.comm, "Ibarrier", None)
+        request = begin() if begin is not None else None
+        pause = FIRST_PAUSE
+        while request is not None and not request.Test():
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        found: list[Any] = self.comm.allgather(value)
+        return found
+
+
+def collective(
+    comm: Any,
+    programs: Iterable[Any] = (),
+    *,
+    jobs: int | None = None,
+    progress: Progress = "auto",
+) -> Collective:
+    """Build programs once in an MPI job; every rank calls this.
+
+    Misses are dealt over the ranks, the longest first, results reach the others through the store
+    if they share one, else by broadcast, and an error on any rank is raised on all of them.
+
+        collective(MPI.COMM_WORLD, [diffusion, advection])
+        with collective(MPI.COMM_WORLD) as builds:
+            builds.add(diffusion)
+
+    Args:
+        comm: a communicator of mpi4py, or anything with its lower-case methods.
+        programs: as for `precompile`; each rank may have its own.
+        jobs: builds at once on this rank; by default the ranks of a host divide its processors.
+        progress: as for `precompile`, on rank 0 only.
+
+    """
+    made = Collective(comm, jobs, progress)
+    given = tuple(programs)
+    if given:
+        with made:
+            for item in given:
+                program, arguments = item if isinstance(item, tuple) else (item, {})
+                made.add(program, **arguments)
+    return made
+
+
+def _load(orders: Sequence[tuple[str | None, Order]]) -> list[Failure]:
+    """Take everything from the store; what got lost on the way is built."""
+    failures = []
+    for key, order in orders:
+        try:
+            order.build()
+        except Exception as error:
+            failures.append(Failure(key or "", order.name, error))
+    return failures
+
+
+def _size(order: Order) -> int:
+    """Guess how long a build takes: by the text of all that the program calls."""
+    reached = {id(order.definition): order.definition}
+    waiting = [order.definition]
+    for each in waiting:  # grows while it is walked
+        for callee in callees_of(each):
+            if id(callee) not in reached:
+                reached[id(callee)] = callee
+                waiting.append(callee)
+    return sum(len(each.source.text) for each in waiting)

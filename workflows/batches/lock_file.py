@@ -1,0 +1,145 @@
+"""A file with every variant that a model builds, for any machine to build, check and compare."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.process.errors import FieldforgeError
+from ...stages.artifacts import Variant
+from ..backends.backend import Backend
+from ..backends.ready_made import BACKENDS
+from ..backends.recipes import registry
+from ..commands.addresses import address_of, find
+from ..engine.session import engine
+from ..entries.dry_run import Asked, recording
+from ..entries.entry_point import EntryPoint
+from ..graph import text as graph_text
+from ..graph.function_stage import FunctionStage
+from ..graph.graph import Workflow
+from .orders import Order
+
+FORMAT: Final = 1
+
+
+class LockFileError(FieldforgeError, ValueError):
+    """A lock file cannot be read, or names what is not there."""
+
+
+@attrs.frozen
+class Locked:
+    """One variant: the program's address, backend and workflow as text, and the key it had.
+
+    `grid_type` is the kind of grid that the program was told, by its decorator or
+    `with_grid_type`; None leaves it to be deduced.
+    """
+
+    program: str
+    backend: str
+    workflow: str
+    passes: Mapping[str, str]
+    variant: Variant
+    key: str | None = None
+    seconds: float | None = None
+    grid_type: str | None = None
+
+    @property
+    def label(self) -> tuple[str, str, str, str]:
+        """What it is, apart from how it is built."""
+        return self.program, self.backend, self.variant.text, self.grid_type or ""
+
+    def order(self, folder: str = ".") -> Order:
+        """Find the program and return what it takes to build this variant."""
+        entry = find(self.program, folder)
+        if not isinstance(entry, EntryPoint):
+            raise LockFileError(f"'{self.program}' is no program or operator.")
+        known = {name: find(address, folder) for name, address in self.passes.items()}
+        flow = Workflow.parse(self.workflow, {**registry(), **known})
+        made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
+        program = entry.with_backend(made)
+        if self.grid_type is not None:
+            program = program.with_grid_type(self.grid_type)
+        return Order(program.__definition__, made, self.variant, engine(),
+                     lambda: program.provide(self.variant))  # fmt: skip
+
+
+@contextmanager
+def locking(path: str | os.PathLike[str], *, dry: bool = True) -> Iterator[None]:
+    """Write a lock file of every build that is asked for inside the block.
+
+        with locking("programs.lock"):
+            model.set_up()          # 'compile' builds nothing in here
+
+    Args:
+        path: the file; what it said before is replaced.
+        dry: build only what is called.
+
+    """
+    with recording(dry=dry) as recorder:
+        yield
+    write(path, [_locked(each, os.path.dirname(os.fspath(path)) or ".") for each in recorder.asked])
+
+
+def write(path: str | os.PathLike[str], rows: list[Locked]) -> None:
+    """Write rows sorted and each once, so that two files can be compared line by line."""
+    once = {(row.label, row.workflow): row for row in rows}
+    body = {"format": FORMAT, "programs": [_as_json(once[key]) for key in sorted(once)]}
+    beside = Path(f"{os.fspath(path)}.{os.getpid()}.part")
+    beside.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n")
+    beside.replace(path)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Locked, ...]:
+    """Read a lock file."""
+    try:
+        body = json.loads(Path(path).read_text())
+        if body["format"] != FORMAT:
+            raise LockFileError(f"'{path}' has format {body['format']}, expected {FORMAT}.")
+        return tuple(map(_from_json, body["programs"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, LockFileError):
+            raise
+        raise LockFileError(
+            f"'{os.fspath(path)}' cannot be read as a lock file: {error}",
+            hints=["Write one with 'with fieldforge.locking(\"programs.lock\"): ...'."],
+        ) from error
+
+
+def _locked(asked: Asked, folder: str) -> Locked:
+    flow = asked.backend.workflow
+    stages: list[Any] = [stage for _, stage in flow.nodes]
+    passes = {
+        stage.name: address_of(
+            type(stage).function if isinstance(stage, FunctionStage) else stage.function, folder
+        )
+        for stage in stages
+        if isinstance(stage, FunctionStage) or graph_text.is_pass(stage)
+    }
+    order = Order(asked.definition, asked.backend, asked.variant, engine(), lambda: None)
+    look = order.look()
+    found = engine().store.find(look.key) if look is not None else None
+    return Locked(
+        address_of(asked.definition.function, folder), asked.backend.name,
+        graph_text.show(flow.nodes, flow.edges, whole=True), passes, asked.variant,
+        look.key if look else None, found.seconds if found else None, asked.definition.grid_type,
+    )  # fmt: skip
+
+
+def _as_json(row: Locked) -> dict[str, Any]:
+    body = attrs.asdict(row)
+    return {name: value for name, value in body.items() if value not in (None, {})}
+
+
+def _from_json(body: dict[str, Any]) -> Locked:
+    variant = Variant(**{name: _frozen(value) for name, value in body["variant"].items()})
+    return Locked(**{"passes": {}, **body, "variant": variant})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,0 +1,69 @@
+"""Find out before the first time step what would have to be built in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from ...cache.explain import Difference
+from ..engine.deep import STAGE
+from ..engine.policy import NotStoredError
+from ..engine.reasons import Reason, reason
+from .orders import Order, orders
+
+
+@attrs.frozen
+class Missing:
+    """A variant of a program that is not in the store, the first stage to run, and why."""
+
+    program: str
+    variant: str
+    stage: str
+    why: Reason
+
+    @property
+    def changed(self) -> tuple[Difference, ...]:
+        """The parts of the key that differ from the nearest build."""
+        return self.why.changed
+
+    def __str__(self) -> str:
+        of = f" ({self.variant})" if self.variant else ""
+        return f"{self.program}{of}: stage '{self.stage}' would run. {self.why}"
+
+
+def check(programs: Iterable[Any]) -> tuple[Missing, ...]:
+    r"""Return every variant of these programs that is not in the store, with the reason.
+
+    Nothing is compiled or loaded. Programs come as for `precompile`.
+
+        missing = check([diffusion, advection])
+        if missing:
+            raise SystemExit("\n".join(map(str, missing)))
+    """
+    found = (_missing(order) for order in orders(programs))
+    return tuple(each for each in found if each is not None)
+
+
+def _missing(order: Order) -> Missing | None:
+    refused = order.missing()
+    if refused is None:
+        return None
+    return Missing(order.name, order.about, refused.stage, why(order, refused))
+
+
+def why(order: Order, refused: NotStoredError) -> Reason:
+    """Compare an order with the nearest whole build, which has all parts, or else by its stage."""
+    whole = changes(order)
+    if whole is not None and whole.record is not None:
+        return whole
+    return reason(order.engine.store, refused.kind, order.name, refused.components)
+
+
+def changes(order: Order) -> Reason | None:
+    """Compare an order with the nearest whole build, running nothing; None if it is stored."""
+    look = order.look()
+    if look is None or look.results:
+        return None
+    return reason(order.engine.store, STAGE, order.name, look.components)

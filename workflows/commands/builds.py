@@ -1,0 +1,195 @@
+"""The commands that build, check and compare: `build`, `check`, `diff`, `audit`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+
+from ..batches.lock_file import Locked, read
+from ..batches.missing_builds import why
+from ..batches.orders import Order, orders_of
+from ..batches.precompile import Precompilation
+from ..batches.progress import shown
+from ..engine.policy import policy
+from ..entries.entry_point import EntryPoint
+from .addresses import find
+from .cli import told
+
+LOCK = ".lock"
+what_argument = click.argument(
+    "what", nargs=-1, required=True, metavar="LOCKFILE|MODULE:PROGRAM..."
+)
+
+
+@click.command(epilog="Example: fieldforge build programs.lock --jobs 8 --trace build.json")
+@what_argument
+@click.option("--jobs", type=click.IntRange(1), help="Builds at once, compilers included.")
+@click.option("--trace", type=click.Path(dir_okay=False), help="Write a Chrome trace to this file.")
+@click.option("--mpi", is_flag=True, help="Deal the builds over the ranks of an MPI job.")
+@click.option("--dask", metavar="ADDRESS", help="Build on the workers of this dask scheduler.")
+@click.option("--load", is_flag=True, help="Load what was built, to see that it can be.")
+@told
+def build(
+    what: tuple[str, ...],
+    jobs: int | None,
+    trace: str | None,
+    mpi: bool,
+    dask: str | None,
+    load: bool,
+) -> None:
+    """Build the programs of lock files, or programs by name, into the store.
+
+    Nothing is loaded or run, so the machine need not be the one that runs them.
+    """
+    from ...runtime.process.settings import current
+    from ..engine.trace_file import tracing
+
+    with ExitStack() as stack:
+        if trace:
+            stack.enter_context(tracing(trace))
+        wanted = list(_orders(what))
+        if not load:
+            stack.enter_context(policy("build_only"))
+        if mpi:
+            _build_together(wanted, jobs)
+            return
+        executor = stack.enter_context(_dask_executor(dask)) if dask else None
+        progress = stack.enter_context(shown("auto", len(wanted)))
+        with (
+            _told_together(),
+            Precompilation(jobs or current().jobs, progress, executor, len(wanted)) as builds,
+        ):
+            for order in wanted:
+                builds.add_order(order)
+
+
+@click.command(epilog="Example: fieldforge check programs.lock")
+@what_argument
+@told
+def check(what: tuple[str, ...]) -> None:
+    """List what is not in the store, and why; the exit code is 1 if anything is missing."""
+    total, missing = 0, 0
+    for order in _orders(what):
+        total += 1
+        refused = order.missing()
+        if refused is not None:
+            missing += 1
+            click.echo(f"{order.name}: stage '{refused.stage}' would run. {why(order, refused)}")
+    click.echo(f"{total - missing} of {total} builds are in the store.")
+    if missing:
+        sys.exit(1)
+
+
+@click.command(epilog="Example: fieldforge diff programs.lock new.lock")
+@click.argument("old", type=click.Path(exists=True, dir_okay=False))
+@click.argument("new", type=click.Path(exists=True, dir_okay=False), required=False)
+@told
+def diff(old: str, new: str | None) -> None:
+    """Say what differs between two lock files, or between one and the programs as they are now."""
+    if new is not None:
+        _compare(read(old), read(new))
+        return
+    rows = read(old)
+    changed = [(row, order) for row, order in _located(old, rows) if _key(order) != row.key]
+    for row, order in changed:
+        refused = order.missing()
+        said = f"would be built anew. {why(order, refused)}" if refused else "has been built anew."
+        click.echo(f"{row.program}: {said}")
+    seconds = sum(row.seconds or 0.0 for row, _ in changed)
+    known = f", about {seconds:.1f} s of work" if seconds else ""
+    click.echo(f"{len(changed)} of {len(rows)} builds have changed{known}.")
+
+
+@click.command(epilog="Example: fieldforge audit examples/terrain.py:smooth --runs 3")
+@click.argument("programs", nargs=-1, required=True, metavar="MODULE:PROGRAM...")
+@click.option("--runs", type=click.IntRange(2), default=2, help="How many processes to compare.")
+@click.option("--compile", "libraries", is_flag=True, help="Compare the compiled libraries too.")
+@told
+def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
+    """Lower programs in several processes that have different hash seeds, imports and paths.
+
+    The first stage that differs is shown with its diff; then the exit code is 1.
+    """
+    from ..batches.audit import audit as compare
+
+    found = compare(programs, runs=runs, libraries=libraries)
+    for each in found:
+        click.echo(str(each))
+    if found:
+        sys.exit(1)
+    click.echo(f"{len(programs)} programs gave the same bytes in {runs} processes.")
+
+
+COMMANDS = {each.name: each for each in (build, check, diff, audit)}
+
+
+def _orders(what: Sequence[str]) -> Iterator[Order]:
+    for each in what:
+        if each.endswith(LOCK):
+            yield from (order for _, order in _located(each, read(each)))
+        else:
+            program = find(each)
+            if not isinstance(program, EntryPoint):
+                raise click.BadParameter(f"'{each}' is no program or operator.")
+            yield from orders_of(program if program.backend else program.with_backend("cpu"))
+
+
+def _located(path: str, rows: Sequence[Locked]) -> Iterator[tuple[Locked, Order]]:
+    for row in rows:
+        yield row, row.order(os.path.dirname(path) or ".")
+
+
+def _key(order: Order) -> str | None:
+    look = order.look()
+    return look.key if look else None
+
+
+def _compare(old: Sequence[Locked], new: Sequence[Locked]) -> None:
+    before, after = ({(row.label, row.workflow): row for row in rows} for rows in (old, new))
+    for mark, rows in (("-", before.keys() - after.keys()), ("+", after.keys() - before.keys())):
+        for (program, backend, variant, grid), workflow in sorted(rows):
+            words = [*variant.splitlines(), *([f"{grid} grid"] if grid else [])]
+            facts = "; ".join(words) or "any arguments"
+            click.echo(f"{mark} {program} ({backend}; {facts})\n    {workflow}")
+    both = before.keys() & after.keys()
+    changed = sorted(label for label in both if before[label].key != after[label].key)
+    for (program, *_), _ in changed:
+        click.echo(f"! {program}: its source, options or tools have changed")
+    click.echo(f"{len(both) - len(changed)} builds are the same in both.")
+
+
+def _build_together(wanted: Sequence[Order], jobs: int | None) -> None:
+    from mpi4py import MPI
+
+    from ..batches.collective import Collective
+
+    together = Collective(MPI.COMM_WORLD, jobs, "auto")
+    for order in wanted:
+        together.add_order(order)
+    with _told_together():
+        together.wait()
+
+
+@contextmanager
+def _dask_executor(address: str) -> Iterator[Any]:
+    from distributed import Client
+
+    with Client(address) as client:  # type: ignore[no-untyped-call]
+        yield client.get_executor()
+
+
+@contextmanager
+def _told_together() -> Iterator[None]:
+    """End a command with the words of all errors."""
+    try:
+        yield
+    except ExceptionGroup as group:
+        lines = [group.message]
+        for error in group.exceptions:
+            lines += [str(error), *getattr(error, "__notes__", ())]
+        raise click.ClickException("\n".join(lines)) from group

@@ -1,0 +1,243 @@
+"""The commands `fieldforge cache ...`: look at the store, check it, prune it, pack it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from ...cache.disk import Disk
+from ...cache.opening import SUFFIX, read_secret
+from ...cache.record import Record
+from ...cache.store import Store
+from ...runtime.process.errors import StoreError
+from ...runtime.process.settings import current, read_size
+from ...stages.compile.pins import Pin, add_pins, parse_pins
+from ...stages.compile.stage import Compile
+from ..backends.backend import Backend
+from ..backends.ready_made import BACKENDS
+from ..engine.engine import Engine
+from ..engine.session import engine, using
+from .cli import _backend_of, _find, told
+
+_SHORT = 12  # digits of a key in a table
+
+
+@click.group()
+def cache() -> None:
+    """Look at the store of stage results, check it, prune it, pack it."""
+
+
+@cache.command(epilog="Example: ls $(fieldforge cache path)")
+@told
+def path() -> None:
+    """Print the folder of the store; FIELDFORGE_CACHE_DIR names another one."""
+    click.echo(str(engine().store.path))
+
+
+@cache.command(epilog="Example: fieldforge cache stats")
+@told
+def stats() -> None:
+    """Count what lies in the store, and in the layers below it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    used = engine().store
+    table = Table("store", "results", "files of their own", "size")
+    for place, store in _stores(used):
+        found = store.stats()
+        size = f"{found.size / 1e6:.1f} MB"
+        table.add_row(place, f"{found.records}", f"{found.blobs}", size)
+    Console().print(table)
+
+
+@cache.command("ls", epilog="Example: fieldforge cache ls --program smooth --stage compile")
+@click.option("--program", help="Only results of this program.")
+@click.option("--stage", help="Only results of this stage.")
+@told
+def list_records(program: str | None, stage: str | None) -> None:
+    """List results: key, stage, program, size, when they were made and how long that took."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("key", "stage", "program", "size", "made", "seconds")
+    for record in engine().store.records(stage, program):
+        table.add_row(
+            record.key[:_SHORT], record.stage, record.program, f"{_size(record)}",
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created)),
+            f"{record.seconds:.3f}",
+        )  # fmt: skip
+    Console().print(table)
+
+
+@cache.command(epilog="Example: fieldforge cache show 3fa9c2d1e0b7 --file log.txt")
+@click.argument("key")
+@click.option("--file", "name", help="Print this file of the result as text.")
+@told
+def show(key: str, name: str | None) -> None:
+    """Print what a result was made of and what is in it; the first digits of its key will do."""
+    record = _record(key)
+    if name is not None:
+        click.echo(_file(record, name).decode(errors="replace"), nl=False)
+        return
+    click.echo(f"{record.stage} of {record.program}, {record.seconds:.3f} s\nkey  {record.key}")
+    for title, pairs in (("made of", record.components), ("about", record.meta)):
+        click.echo(f"\n{title}")
+        for label, value in pairs:
+            click.echo(f"  {label}: {value}")
+    click.echo("\nfiles")
+    for output in record.outputs:
+        for file in output.files:
+            click.echo(f"  {output.port}/{file.name}  {file.size}  {file.sha256[:_SHORT]}")
+
+
+@cache.command(epilog="Example: fieldforge cache verify")
+@told
+def verify() -> None:
+    """Read everything, set aside what is damaged, and exit with 1 if there was any."""
+    from ...cache.checking import verify as check
+
+    found = check(_own_disk())
+    click.echo(f"{found.records} results, {found.blobs} files, {found.unused} of them unused")
+    for key in found.incomplete:
+        click.echo(f"incomplete: {key} names a file that is missing or damaged")
+    if not found.is_sound:
+        raise click.ClickException(
+            f"{found.damaged} damaged, {len(found.incomplete)} incomplete; they are built again."
+        )
+    click.echo("Everything is whole.")
+
+
+@cache.command(epilog="Example: fieldforge cache gc --size 2G --dry-run")
+@click.option("--size", help="Bytes to keep, such as 500M or 2G [FIELDFORGE_CACHE_SIZE].")
+@click.option("--files", type=int, help="How many files to keep.")
+@click.option("--days", type=float, help="Drop what was not used for so many days.")
+@click.option("--all", "everything", is_flag=True, help="Drop what was used just now, too.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@told
+def gc(
+    size: str | None, files: int | None, days: float | None, everything: bool, dry_run: bool
+) -> None:
+    """Drop what was used least recently, never what was used within four hours."""
+    import attrs
+
+    from ...cache.eviction import DAY, Budget
+
+    budget = Budget(size=read_size("--size", size) if size else current().cache_size)
+    if files is not None:
+        budget = attrs.evolve(budget, files=files)
+    if days is not None:
+        budget = attrs.evolve(budget, age=days * DAY)
+    if everything:
+        budget = attrs.evolve(budget, spare=0.0)
+    try:
+        found = _own_disk().prune(budget, dry=dry_run)
+    except OSError as error:
+        raise StoreError(f"The store cannot be pruned: {error.strerror}.") from error
+    click.echo(
+        f"{'Would drop' if dry_run else 'Dropped'} {found.records} results and {found.blobs} "
+        f"files, {found.freed / 1e6:.1f} MB; {found.size / 1e6:.1f} MB are left."
+    )
+
+
+@cache.command(epilog="Example: fieldforge cache pack model.dynamics:step -o model.ffpack")
+@click.argument("programs", metavar="MODULE:PROGRAM...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, help=f"The file to write, such as model{SUFFIX}.")
+@click.option("--backend", type=click.Choice(sorted(BACKENDS)), help="Build by this backend.")
+@told
+def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
+    """Write all that programs need to start to one file; build what is missing.
+
+    Where the file is named in FIELDFORGE_CACHE_LAYERS, or unpacked, they start without a
+    compiler. With FIELDFORGE_CACHE_KEY the pack is signed.
+    """
+    from ...cache.pack import Recorder, write_pack
+
+    recorder = Recorder(engine().store)
+    pins: list[Pin] = []
+    for name in programs:
+        entry = _find(name, backend, recorder)
+        with using(Engine(recorder)):
+            entry.trace()
+            entry.build()
+        pins += _pins(_backend_of(entry))
+    head = {"programs": list(programs), "pins": [pin.row() for pin in dict.fromkeys(pins)]}
+    records = [recorder.seen[key] for key in sorted(recorder.seen)]
+    count = write_pack(output, recorder, records, head, read_secret(current().cache_key))
+    size = os.path.getsize(os.path.expanduser(output)) / 1e6
+    click.echo(f"{output}: {count} results of {len(programs)} programs, {size:.1f} MB")
+
+
+@cache.command(epilog="Example: fieldforge cache unpack model.ffpack")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--trust", is_flag=True, help="Take what is not signed by FIELDFORGE_CACHE_KEY.")
+@told
+def unpack(file: Path, trust: bool) -> None:
+    """Copy the results in a pack to the store; what is damaged or not signed is left out."""
+    from ...cache.pack import Pack
+    from ...cache.pack import unpack as copy
+
+    secret = read_secret(current().cache_key)
+    if secret is None and not trust:
+        raise StoreError(
+            f"Nobody vouches for '{file}', and what is in a pack is run as code.",
+            hints=("Give --trust if it is yours, or name its key in FIELDFORGE_CACHE_KEY.",),
+        )
+    owners = (file.stat().st_uid,) if trust else ()
+    found = Pack(file, secret=secret, signed=not trust, owners=owners)
+    disk = _own_disk()
+    count = copy(found, disk)
+    if not count:
+        raise StoreError(f"'{file}' holds no result that is whole and signed by the key.")
+    if disk.stats().failed_writes:
+        raise StoreError(f"Not all results of '{file}' could be written to {disk.path}.")
+    add_pins(disk.path, parse_pins(found.head().get("pins", ())))
+    click.echo(f"{count} results are in {disk.path}")
+
+
+def _pins(backend: Backend) -> Iterable[Pin]:
+    target = backend.target
+    for _, stage in backend.workflow.nodes:
+        if isinstance(stage, Compile) and target is not None:
+            yield Pin(tuple(sorted(stage.environment().items())), target)
+
+
+def _own_disk() -> Disk:
+    for _, store in _stores(engine().store):
+        if isinstance(store, Disk) and store.writable:
+            return store
+    raise StoreError("There is no store on disk to work on.")
+
+
+def _stores(used: Store) -> list[tuple[str, Store]]:
+    """Return the store and the layers below it, by place."""
+    layers = getattr(used, "layers", (used,))
+    places = [used.path, *current().cache_layers] if len(layers) > 1 else [used.path]
+    disks = layers[1:] if len(layers) > 1 else layers
+    return [(str(place), store) for place, store in zip(places, disks, strict=False)]
+
+
+def _record(key: str) -> Record:
+    found = [record for record in engine().store.records() if record.key.startswith(key)]
+    if len(found) != 1:
+        raise StoreError(
+            f"{len(found) or 'No'} results have a key that begins with '{key}', expected one.",
+            hints=("'fieldforge cache ls' lists them.",),
+        )
+    return found[0]
+
+
+def _file(record: Record, name: str) -> bytes:
+    for output in record.outputs:
+        files = engine().store.read(record, output.port) or {}
+        if name in files:
+            return files[name]
+    known = ", ".join(file.name for output in record.outputs for file in output.files)
+    raise StoreError(f"The result has no file '{name}' that is whole; it names {known or 'none'}.")
+
+
+def _size(record: Record) -> int:
+    return sum(file.size for output in record.outputs for file in output.files)

@@ -1,0 +1,188 @@
+"""How far neighbours lie apart in the order of a mesh, and how near another would bring them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from zipfile import BadZipFile
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from ...runtime.process.errors import InputDataError, OptionError
+
+Tables: TypeAlias = Mapping[str, NDArray[Any]]  # by name, (rows, neighbours); negative: none
+Indices: TypeAlias = NDArray[np.int64]
+
+EXAMPLE = (
+    f"{__name__.partition('.')[0]}.examples.icosahedral"  # by name: it stands above all floors
+)
+WORTH_IT = 2.0  # times nearer; orders closer than that were measured to win some programs each
+
+
+@attrs.frozen(kw_only=True)
+class Nearness:
+    """Mean distance of the entries of a table from their row, in elements of the entries' kind."""
+
+    table: str
+    rows: int
+    width: int
+    now: float
+    reordered: float | None
+
+
+def read_mesh(where: str) -> dict[str, NDArray[Any]]:
+    """Return the tables in a .npz file, or those of the icosahedral mesh R<n>B<k>."""
+    if level := re.fullmatch(r"R(\d+)B(\d+)", where):
+        root, bisections = (int(digits) for digits in level.groups())
+        if importlib.util.find_spec(EXAMPLE) is None:
+            raise OptionError("This installation is without the examples, which make meshes.")
+        made = importlib.import_module(EXAMPLE).icosahedral(root, bisections)
+        return dict(made.tables)
+    if not Path(where).is_file():
+        raise InputDataError(
+            f"There is no file '{where}', and it is no level such as 'R2B4'.",
+        )
+    try:
+        with np.load(where) as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, BadZipFile, AttributeError, TypeError) as error:
+        raise InputDataError(f"'{where}' is not a .npz file of integer arrays: {error}.") from error
+
+
+def nearness(tables: Tables) -> list[Nearness]:
+    """Measure all tables as they are and, where scipy is there, in reverse Cuthill-McKee order.
+
+    The rows of a table may be of another kind than its entries and more or less of them; a row's
+    own place is then the one as far along among the others.
+
+    >>> ring = np.stack([np.arange(-1, 9) % 10, np.arange(1, 11) % 10], axis=1)
+    >>> nearness({"V2V": ring})[0].now
+    1.8
+    """
+    kinds = {name: _kinds(name, tables) for name in tables}
+    counts = _counts(tables, kinds)
+    places = reverse_cuthill_mckee(tables, kinds, counts) if has_scipy() else None
+    return [
+        Nearness(
+            table=name,
+            rows=table.shape[0],
+            width=table.shape[1],
+            now=_distance(table, np.arange(len(table)), None, counts[kinds[name][1]]),
+            reordered=None
+            if places is None
+            else _distance(
+                table, places[kinds[name][0]], places[kinds[name][1]], counts[kinds[name][1]]
+            ),
+        )
+        for name, table in tables.items()
+    ]
+
+
+def advice(found: list[Nearness]) -> str:
+    """Say in a sentence or two whether to renumber the mesh.
+
+    >>> far = Nearness(table="E2V", rows=9, width=2, now=600.0, reordered=100.0)
+    >>> print(advice([far]))
+    Distances are in elements. A reverse Cuthill-McKee order would bring them 6.0 times nearer.
+    """
+    words = "Distances are in elements. "
+    if any(each.reordered is None for each in found):
+        return words + "Install 'scipy' to see what a reverse Cuthill-McKee order would give."
+    now, then = (sum(getattr(each, name) for each in found) for name in ("now", "reordered"))
+    if then * WORTH_IT > now:
+        return words + "A reverse Cuthill-McKee order would gain little: the order is good."
+    return words + (
+        f"A reverse Cuthill-McKee order would bring them {now / max(then, 1e-9):.1f} times nearer."
+    )
+
+
+def has_scipy() -> bool:
+    """Say whether the package that knows Cuthill-McKee can be imported."""
+    return importlib.util.find_spec("scipy") is not None
+
+
+def reverse_cuthill_mckee(
+    tables: Tables, kinds: Mapping[str, tuple[str, str]], counts: Mapping[str, int]
+) -> dict[str, Indices]:
+    """Return the new place of each element, by kind, from one order in which all tables link."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee as order_of
+
+    first, total = {}, 0
+    for kind, count in counts.items():
+        first[kind] = total
+        total += count
+    rows, entries = [], []
+    for name, table in tables.items():
+        row, column = np.nonzero(table >= 0)
+        rows.append(row + first[kinds[name][0]])
+        entries.append(table[row, column].astype(np.int64) + first[kinds[name][1]])
+    row, entry = np.concatenate(rows), np.concatenate(entries)
+    links = coo_array((np.ones(2 * len(row), np.int8), (np.r_[row, entry], np.r_[entry, row])))
+    links.resize((total, total))
+    order = np.asarray(order_of(links.tocsr(), symmetric_mode=True), np.int64)
+    return {kind: _places(order, first[kind], count) for kind, count in counts.items()}
+
+
+def _places(order: Indices, first: int, count: int) -> Indices:
+    """Return the places of those of one kind, as they come in the order of all."""
+    own = order[(order >= first) & (order < first + count)] - first
+    places = np.empty(count, np.int64)
+    places[own] = np.arange(count)
+    return places
+
+
+def _distance(table: NDArray[Any], at: Indices, places: Indices | None, count: int) -> float:
+    there = table >= 0
+    entries = table if places is None else places[np.where(there, table, 0)]
+    own = at * (count / max(len(table), 1))
+    apart = np.abs(entries - own[:, None])[there]
+    return float(apart.mean()) if apart.size else 0.0
+
+
+def _kinds(name: str, tables: Tables) -> tuple[str, str]:
+    """Read a name: 'E2C2V' has a row for each E and entries in V; a last 'O': and itself."""
+    parts = name.split("2")
+    if len(parts) == 1 or not all(parts):
+        raise InputDataError(
+            f"Table '{name}' does not say whose neighbours it holds, expected a name such as 'C2E'."
+        )
+    row, entry = parts[0], parts[-1]
+    known = {other.partition("2")[0] for other in tables}
+    return row, entry[:-1] if entry not in known and entry[:-1] in known else entry
+
+
+def _counts(tables: Tables, kinds: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+    """How many elements of each kind there are: as many as rows, else up to the largest entry."""
+    counts: dict[str, int] = {}
+    for name, table in tables.items():
+        if table.ndim != 2 or table.dtype.kind not in "iu":
+            raise InputDataError(
+                f"Expected integers in rows and columns in table '{name}', got {table.dtype} of "
+                f"shape {table.shape}."
+            )
+        rows = counts.setdefault(kinds[name][0], len(table))
+        if rows != len(table):
+            raise InputDataError(
+                f"Table '{name}' has {len(table)} rows, another of '{kinds[name][0]}' has {rows}."
+            )
+    for name, table in tables.items():
+        largest = int(table.max()) if table.size else -1
+        entry = kinds[name][1]
+        if entry not in counts:
+            counts[entry] = max(
+                int(tables[other].max(initial=-1)) + 1
+                for other in tables
+                if kinds[other][1] == entry
+            )
+        elif largest >= counts[entry]:
+            raise InputDataError(
+                f"Table '{name}' names element {largest} of '{entry}', which has {counts[entry]}."
+            )
+    return counts

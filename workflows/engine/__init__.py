@@ -1,0 +1,1 @@
+"""Run workflows: keys, jobs, events, executors, and what a build may do."""

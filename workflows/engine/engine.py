@@ -1,0 +1,203 @@
+"""`Engine`: runs a workflow; looks every result up by the content of what it is made of."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from ...cache.memory import Memory, SingleFlight
+from ...cache.root import VERSION
+from ...cache.store import Store
+from ...runtime.process.errors import WorkflowError
+from ...stages.base import Stage
+from ..graph.graph import Workflow
+from ..graph.plan import Step
+from .deep import Shortcut, find_shortcut, keep_shortcut
+from .dump import Dump
+from .events import Event, Hit, Observer
+from .handle import Handle, Result, given
+from .job import Desk, Job
+from .policy import Policy, current_policy
+from .prerequisites import in_order
+
+if TYPE_CHECKING:  # most engines have no executor, and futures bring `logging` along
+    from concurrent.futures import Executor
+
+
+def _as_tuple(observers: Iterable[Observer]) -> tuple[Observer, ...]:
+    return tuple(observers)
+
+
+@attrs.frozen(eq=False)
+class Engine:
+    """Runs workflows over one store; threads may share it.
+
+    A result is looked up among the live ones of this process, then in the store; only then
+    does its stage run. `executor` takes the independent stages of one run; without one they
+    run in turn, in the caller.
+    """
+
+    store: Store = attrs.field(factory=Memory)
+    executor: Executor | None = None
+    observers: tuple[Observer, ...] = attrs.field(default=(), converter=_as_tuple)
+    dump: Dump | None = None
+    _desk: Desk = attrs.field(init=False, repr=False)
+    _known: WeakKeyDictionary[Any, tuple[Stage, Result]] = attrs.field(
+        factory=WeakKeyDictionary, init=False, repr=False
+    )
+
+    @_desk.default
+    def _set_up(self) -> Desk:
+        path = self.store.path
+        memo = os.path.join(path, VERSION, "sources") if path is not None else None
+        return Desk(self.store, SingleFlight(), self.tell, memo, bool(self.observers))
+
+    def run(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any],
+        *,
+        until: Sequence[str] = (),
+        program: str = "workflow",
+        deep: bool = True,
+        trust: bool = False,
+        load: bool = True,
+        policy: Policy | None = None,
+    ) -> Mapping[str, Result]:
+        """Run the stages that `until` depends on (all, by default) and return results by stage.
+
+        Args:
+            workflow: the stages.
+            inputs: what the workflow needs from outside.
+            until: the last stages to run.
+            program: for whom; goes into records, events and errors.
+            deep: pass over stages whose end results the store has under one common record; they
+                are missing from what is returned.
+            trust: believe what this engine knows of prerequisites that are the same objects.
+            load: run the stages too whose results are never stored.
+            policy: what may run; that of the innermost `policy` block if not given.
+
+        """
+        flow = workflow.upto(*until) if until else workflow
+        _require(flow, inputs)
+        outside = {need: given(inputs[need]) for need in flow.inputs}
+        shortcut = self._shortcut(flow, outside, program) if deep and not self.dump else None
+        results: dict[str, Result] = dict(shortcut.results) if shortcut else {}
+        remaining = shortcut.remaining if shortcut else flow.names
+        may = policy or current_policy()
+        plan = [
+            step
+            for step in flow.plan
+            if step.name in remaining and (load or step.stage.cache != "never")
+        ]
+
+        def work(step: Step) -> None:
+            feeds = {
+                feed.need: results[feed.source].outputs[feed.port]
+                if feed.source
+                else outside[feed.need]
+                for feed in step.feeds
+            }
+            results[step.name] = self._step(step, feeds, program, trust, may)
+
+        self._work_through(plan, work)
+        if shortcut is not None and not shortcut.results:
+            keep_shortcut(self.store, shortcut, results, program)
+        return results
+
+    def look(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any],
+        *,
+        until: Sequence[str] = (),
+        program: str = "workflow",
+    ) -> Shortcut | None:
+        """Look a whole build up without running anything; None where there is no deep record."""
+        flow = workflow.upto(*until) if until else workflow
+        _require(flow, inputs)
+        outside = {need: given(inputs[need]) for need in flow.inputs}
+        return find_shortcut(self.store, flow, outside, program, self._desk.memo)
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to all observers."""
+        for observer in self.observers:
+            observer(event)
+
+    def _work_through(self, plan: Sequence[Step], work: Callable[[Step], None]) -> None:
+        if self.executor is None:
+            for step in plan:
+                work(step)
+        else:
+            from .schedule import drive
+
+            drive(plan, work, self.executor)
+
+    def _shortcut(
+        self, flow: Workflow, outside: Mapping[str, Handle], program: str
+    ) -> Shortcut | None:
+        began = time.perf_counter()
+        shortcut = find_shortcut(self.store, flow, outside, program, self._desk.memo)
+        for result in shortcut.results.values() if shortcut else ():
+            seconds = time.perf_counter() - began
+            self.tell(Hit(program, result.name, result.key, "deep", seconds))
+        return shortcut
+
+    def _step(
+        self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool, may: Policy
+    ) -> Result:
+        job = Job(self._desk, step.name, step.stage, feeds, program, may)
+        result = job.result(lambda: self._earlier(step, feeds, program, trust))
+        if type(step.stage).prerequisites is not Stage.prerequisites:
+            self._remember(step.stage, feeds, result)
+        for event in self.dump.write(result) if self.dump else ():
+            self.tell(event)
+        return result
+
+    def _earlier(
+        self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool
+    ) -> tuple[Result, ...]:
+        """Run the same stage for everything that it needs first, each once and in order."""
+        done: dict[int, Result] = {}
+
+        def is_known(inputs: Mapping[str, Handle]) -> bool:
+            return trust and self._recall(step.stage, inputs) is not None
+
+        for node in in_order(step.stage, feeds, program, is_known):
+            earlier = tuple(done[id(child)] for child in node.children)
+            if node.feeds is feeds:
+                return earlier
+            known = self._recall(step.stage, node.feeds) if trust else None
+            job = Job(self._desk, step.name, step.stage, node.feeds, node.program)
+            done[id(node)] = known or job.result(lambda earlier=earlier: earlier)  # type: ignore[misc]  # mypy cannot type a lambda's default
+        return ()
+
+    def _remember(self, stage: Stage, feeds: Mapping[str, Handle], result: Result) -> None:
+        """Keep the result beside its one input; nobody sees it when the input is gone."""
+        if len(feeds) == 1 and hasattr(type(value := _only(feeds)), "__weakref__"):
+            self._known[value] = stage, result
+
+    def _recall(self, stage: Stage, feeds: Mapping[str, Handle]) -> Result | None:
+        if len(feeds) != 1 or not hasattr(type(value := _only(feeds)), "__weakref__"):
+            return None
+        known = self._known.get(value)
+        return known[1] if known is not None and known[0] == stage else None
+
+
+def _only(feeds: Mapping[str, Handle]) -> Any:
+    return next(iter(feeds.values())).get()
+
+
+def _require(flow: Workflow, inputs: Mapping[str, Any]) -> None:
+    missing = [need for need in flow.inputs if need not in inputs]
+    if missing:
+        names = ", ".join(f"'{need}'" for need in missing)
+        raise WorkflowError(
+            f"The workflow needs the input {names}, got {', '.join(sorted(inputs)) or 'none'}.",
+            hints=["Give it to 'run', or add a stage that provides it."],
+        )

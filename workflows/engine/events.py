@@ -1,0 +1,136 @@
+"""What happens while a workflow runs, as values, and the observers that are told."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import attrs
+
+from ...runtime.process.log import get_logger
+
+Outcome: TypeAlias = Literal["ran", "memory", "disk", "deep"]
+
+
+def _here() -> tuple[int, int]:
+    return os.getpid(), threading.get_native_id()
+
+
+@attrs.frozen(kw_only=True)
+class Moment:
+    """When an event was told, in seconds since 1970, and by which process and thread.
+
+    It comes along when events of a worker process are handed on; equality does not ask for it.
+    """
+
+    at: float = attrs.field(factory=time.time, eq=False, repr=False)
+    place: tuple[int, int] = attrs.field(factory=_here, eq=False, repr=False)
+
+
+@attrs.frozen
+class Started(Moment):
+    """A stage begins to run."""
+
+    program: str
+    stage: str
+    key: str
+
+
+@attrs.frozen
+class Hit(Moment):
+    """The result of a stage was found, and where."""
+
+    program: str
+    stage: str
+    key: str
+    outcome: Outcome
+    seconds: float
+
+
+@attrs.frozen
+class Finished(Moment):
+    """A stage has run."""
+
+    program: str
+    stage: str
+    key: str
+    seconds: float
+
+
+@attrs.frozen
+class Failed(Moment):
+    """A stage has raised an error."""
+
+    program: str
+    stage: str
+    key: str
+    error: BaseException
+    seconds: float
+
+
+@attrs.frozen
+class Warned(Moment):
+    """Something that is no error but costs time or misses the cache."""
+
+    program: str
+    stage: str
+    message: str
+
+
+@attrs.frozen
+class Dumped(Moment):
+    """The text of an artifact was written to a file."""
+
+    program: str
+    stage: str
+    path: str
+
+
+Event: TypeAlias = Started | Hit | Finished | Failed | Warned | Dumped
+Observer: TypeAlias = Callable[[Event], None]
+
+NAMES = {
+    Started: "stage.started",
+    Hit: "stage.hit",
+    Finished: "stage.finished",
+    Failed: "stage.failed",
+    Warned: "stage.warned",
+    Dumped: "stage.dumped",
+}
+LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
+
+
+def log_event(event: Event) -> None:
+    """Write an event to the log: failures as errors, stages at debug level."""
+    level, logger = LEVELS.get(type(event), "debug"), get_logger()
+    if logger.listens(level):
+        facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
+        getattr(logger, level)(NAMES[type(event)], **facts)
+
+
+@attrs.define
+class Collector:
+    """Keep every event; threads may share one.
+
+    >>> seen = Collector()
+    >>> seen(Started("p", "lower", "3fa9"))
+    >>> [type(event).__name__ for event in seen.events]
+    ['Started']
+    """
+
+    events: list[Event] = attrs.field(factory=list)
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event."""
+        self.events.append(event)
+
+    def ran(self, stage: str | None = None) -> tuple[str, ...]:
+        """Return the stages that ran, in order, or the runs of one."""
+        return tuple(
+            event.stage
+            for event in self.events
+            if isinstance(event, Finished) and stage in (None, event.stage)
+        )

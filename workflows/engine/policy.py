@@ -1,0 +1,61 @@
+"""What builds may do: look things up only, build what is missing, or build without loading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal, TypeAlias, get_args
+
+from ...runtime.process.errors import FieldforgeError, OptionError
+
+Policy: TypeAlias = Literal["must_hit", "may_build", "build_only"]
+
+_chosen: list[tuple[Policy, object]] = []  # the object tells blocks with equal policies apart
+
+
+class NotStoredError(FieldforgeError, RuntimeError):
+    """A stage would have to run, where everything must be in the store."""
+
+    def __init__(self, program: str, stage: str, kind: str, components: Mapping[str, str]) -> None:
+        super().__init__(
+            f"'{program}' is not in the store: stage '{stage}' would have to run.",
+            hints=[
+                "Build it before: 'precompile([...])', or 'fieldforge build' with a lock file; "
+                "'check([...])' lists everything that is missing."
+            ],
+        )
+        self.program, self.stage, self.kind = program, stage, kind
+        self.components = dict(components)
+
+
+class NotLoadedError(FieldforgeError, RuntimeError):
+    """A program is called where programs are only built."""
+
+
+@contextmanager
+def policy(chosen: Policy) -> Iterator[None]:
+    """Say what builds may do inside the block, in all threads.
+
+    `must_hit`: what is not in the store is a `NotStoredError`, so that nothing compiles inside a
+    time loop. `may_build`, the default: what is missing is built. `build_only`: results go to
+    the store and nothing is loaded or called, as for another machine.
+
+    >>> with policy("must_hit"):
+    ...     current_policy()
+    'must_hit'
+    """
+    if chosen not in get_args(Policy):
+        raise OptionError(
+            f"There is no policy '{chosen}'.", name=str(chosen), known=get_args(Policy)
+        )
+    block = (chosen, object())
+    _chosen.append(block)
+    try:
+        yield
+    finally:
+        _chosen.remove(block)
+
+
+def current_policy() -> Policy:
+    """Return the policy of the innermost block."""
+    return _chosen[-1][0] if _chosen else "may_build"

@@ -1,0 +1,83 @@
+"""Say what differs between a build that is wanted and the nearest one that the store has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from ...cache.explain import Difference, differences, nearest
+from ...cache.record import Record
+from ...cache.store import Store
+
+_DIGEST: Final = 64
+_KINDS: Final = ("stage", "version", "code", "option", "environment", "input", "feeds")
+_MOST_LINES: Final = 12
+
+
+@attrs.frozen
+class Reason:
+    """Why a result is not there: nothing like it, or a record that differs in these parts."""
+
+    stage: str
+    program: str
+    record: Record | None
+    changed: tuple[Difference, ...] = ()
+
+    def __str__(self) -> str:
+        if self.record is None:
+            return f"'{self.program}' was never built into this store."
+        if not self.changed:
+            return "Its record is there, but not all of its files."
+        host = dict(self.record.meta).get("host", "an unknown host")
+        head = f"The nearest build, made on {host}, differs in {len(self.changed)} of its parts:"
+        return "\n".join([head, *(f"  {said(part)}" for part in self.changed)])
+
+
+def reason(store: Store, stage: str, program: str, components: Mapping[str, str]) -> Reason:
+    """Compare what is wanted with the nearest record of this stage and program."""
+    record = nearest(store, stage, program, components)
+    found = differences(record.components, components) if record else ()
+    return Reason(stage, program, record, _roots(found))
+
+
+def said(part: Difference) -> str:
+    """Say in a line, or with a diff below it, what a part was and is.
+
+    >>> said(Difference("option.fold", "True", "False"))
+    "option 'fold' changed from True to False"
+    >>> said(Difference("parse.input.closure.constants.g", "float64 9.8", "float64 9.81"))
+    "input 'closure.constants.g' of stage 'parse' changed from float64 9.8 to float64 9.81"
+    """
+    words = part.label.split(".")
+    at = next((place for place, word in enumerate(words) if word in _KINDS), 0)
+    stage, kind, name = ".".join(words[:at]), words[at], ".".join(words[at + 1 :])
+    what = (f"{kind} '{name}'" if name else f"'{kind}'") + (f" of stage '{stage}'" if stage else "")
+    if "\n" in f"{part.old}{part.new}":
+        rows = _diff((part.old or "").splitlines(), (part.new or "").splitlines())
+        return "\n".join([f"{what} changed:", *(f"    {row}" for row in rows)])
+    return f"{what} changed from {_short(part.old)} to {_short(part.new)}"
+
+
+def _roots(found: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    """Leave out digests of what other parts say in full, where there are such parts."""
+    plain = tuple(part for part in found if not _is_digest(part.old) or not _is_digest(part.new))
+    return (*plain, *(part for part in found if part not in plain))
+
+
+def _diff(old: list[str], new: list[str]) -> Iterable[str]:
+    rows = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
+    rows = [row for row in rows if not row.startswith("@@")]
+    return [*rows[:_MOST_LINES], "..."] if len(rows) > _MOST_LINES else rows
+
+
+def _is_digest(value: str | None) -> bool:
+    return value is not None and len(value) == _DIGEST and set(value) <= set("0123456789abcdef")
+
+
+def _short(value: str | None) -> str:
+    if value is None:
+        return "nothing"
+    return value[:8] if _is_digest(value) else value

@@ -1,0 +1,55 @@
+"""Run the steps of a plan on an executor, each as soon as what feeds it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+
+from ..graph.plan import Step
+
+
+def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor) -> None:
+    """Do `work` on every step; the first error cancels what has not begun, and is raised.
+
+    What runs already is waited for, so that nothing is left behind when this returns.
+    """
+    place = {step.name: index for index, step in enumerate(plan)}
+    waiting, consumers = _dependencies(plan)
+    ready = [step for step in plan if waiting[step.name] == 0]
+    running: dict[Future[None], Step] = {}
+    failure: BaseException | None = None
+    while running or (ready and failure is None):
+        for step in ready:
+            future = executor.submit(work, step)
+            running[future] = step
+            if future.done() and future.exception() is not None:
+                break  # a serial executor has failed already; the others need not begin
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        ready = []
+        for future in sorted(done, key=lambda future: place[running[future].name]):
+            step = running.pop(future)
+            if future.cancelled():
+                continue
+            failure = failure or future.exception()
+            for consumer in consumers[step.name]:
+                waiting[consumer.name] -= 1
+                if waiting[consumer.name] == 0:
+                    ready.append(consumer)
+        if failure is not None:
+            ready = []
+            for future in running:
+                future.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _dependencies(plan: Sequence[Step]) -> tuple[dict[str, int], dict[str, list[Step]]]:
+    """Count the sources of each step, and list who waits for it; sources outside are there."""
+    consumers: dict[str, list[Step]] = {step.name: [] for step in plan}
+    waiting = {}
+    for step in plan:
+        sources = sorted({str(feed.source) for feed in step.feeds if feed.source in consumers})
+        waiting[step.name] = len(sources)
+        for source in sources:
+            consumers[source].append(step)
+    return waiting, consumers

@@ -1,0 +1,46 @@
+"""The engine that decorated functions use: one for the process, or the one of a `with` block."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...cache.opening import open_store
+from ...runtime.process.log import get_logger
+from ...runtime.process.settings import Settings, current
+from .dump import Dump
+from .engine import Engine
+from .events import log_event
+
+ROUTINE = ("store.kept", "store.swept", "store.pruned")
+
+_chosen: list[Engine] = []
+
+
+def engine() -> Engine:
+    """Return the engine of this process; its store is opened at first use."""
+    return _chosen[-1] if _chosen else _engine_for(current())
+
+
+@contextmanager
+def using(chosen: Engine) -> Iterator[Engine]:
+    """Let every build inside the block go through `chosen`, in all threads."""
+    _chosen.append(chosen)
+    try:
+        yield chosen
+    finally:
+        _chosen.remove(chosen)
+
+
+@functools.lru_cache(maxsize=8)
+def _engine_for(settings: Settings) -> Engine:
+    store = open_store(settings, _log_store)
+    dump = Dump(settings.cache_dir / "dump", frozenset(settings.dump)) if settings.dump else None
+    return Engine(store, observers=[log_event], dump=dump)
+
+
+def _log_store(name: str, **facts: Any) -> None:
+    logger = get_logger("fieldforge.store")
+    (logger.debug if name in ROUTINE else logger.warning)(name, **facts)

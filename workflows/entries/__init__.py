@@ -1,0 +1,1 @@
+"""What users call: decorated programs and operators, and their compiled variants."""

@@ -1,0 +1,67 @@
+"""Which outputs of a statement, or of an operator that is called directly, have the same ranges.
+
+One walk writes all those; outputs that may differ are computed each on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.structure import leaves_of
+from ...runtime.language.types import Type, leaves
+from .variants import leaf_name
+
+Groups: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+def all_alike(name: str, type_: Type) -> Groups:
+    """Return one group of all the leaves of an output, none where there is one leaf only."""
+    names = tuple(leaf_name(name, path) for path, _ in leaves(type_))
+    return (names,) if len(names) > 1 else ()
+
+
+def alike_outputs(outputs: Groups, given: Mapping[str, Any]) -> Groups:
+    """Group the outputs of each statement of a program by the ranges of the fields given."""
+    found: list[tuple[str, ...]] = []
+    for names in outputs:
+        domains = {name: _domain_of(name, given) for name in names}
+        groups = _groups({name: dict(domain) for name, domain in domains.items()})
+        found += (names,) if groups is None else groups
+    return tuple(dict.fromkeys(found))
+
+
+def _domain_of(name: str, given: Mapping[str, Any]) -> Any:
+    parameter, *path = name.split(".")
+    leaf = dict(leaves_of(given.get(parameter))).get(tuple(map(int, path)))
+    return getattr(leaf, "domain", ())
+
+
+def alike_on(name: str, out: Any, bounds: Mapping[str, int]) -> Groups | None:
+    """Group outputs whose `domain=` has these bounds, by their scalars; None if all are alike."""
+    ranges = {}
+    for path, leaf in leaves_of(out):
+        known = leaf_name(name, path)
+        ends = [f"domain.{known}.{dim.value}" for dim in leaf.dims]
+        ranges[known] = {
+            dim: (bounds[f"{end}.start"], bounds[f"{end}.stop"])
+            for dim, end in zip(leaf.dims, ends, strict=True)
+        }
+    return _groups(ranges)
+
+
+def _groups(ranges: Mapping[str, Mapping[Dimension, Any]]) -> Groups | None:
+    """Group leaves by their ranges, as far as they have the same dimensions."""
+    groups: list[tuple[list[str], dict[Dimension, Any]]] = []
+    for name, own in ranges.items():
+        for names, known in groups:
+            if all(known.get(dim, range_) == range_ for dim, range_ in own.items()):
+                names.append(name)
+                known.update(own)
+                break
+        else:
+            groups.append(([name], dict(own)))
+    if len(groups) == 1:
+        return None
+    return tuple(tuple(names) for names, _ in groups if len(names) > 1)

@@ -1,0 +1,55 @@
+"""`BoundProgram`: a program some or all of whose arguments are fixed, called with what is left."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from ...runtime import _core
+from ...runtime.calls.refusals import reject
+
+
+class BoundProgram(_core.BoundCall):
+    """A program with arguments fixed; made by `program.bind`.
+
+    What is left is given at the call, in order or by name. With nothing left the arguments are
+    checked at the first call only, and `call()` costs what the compiled code costs and little more.
+    """
+
+    __name__: str
+    _whole: inspect.Signature
+
+    def __new__(
+        cls,
+        program: Any,
+        call: Callable[..., Any],
+        native: _core.Program | None,
+        signature: inspect.Signature,
+        values: Mapping[str, Any],
+        offset_provider: Mapping[str, Any] | None,
+    ) -> Self:
+        """Bind `values`; `native` is what the core may call instead of `call`."""
+        self = super().__new__(
+            cls,
+            program.__name__,
+            call,
+            native,
+            tuple(signature.parameters),
+            dict(values),
+            offset_provider,
+            reject,
+        )
+        self.__name__ = program.__name__
+        self.__doc__ = program.__doc__
+        self._whole = signature
+        return self
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What is left to give."""
+        left = [self._whole.parameters[name] for name in self.parameters]
+        return self._whole.replace(parameters=left)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}{self.__signature__}>"

@@ -1,0 +1,154 @@
+"""Checked calls: run the program with its checks compiled in; where they fail nothing is written.
+
+What the outputs hold is kept before the call, and put back if it fails. Then the call is made once
+more, embedded, where every operation is remembered: that finds the operator, the line and the
+operands. So checks cost little as long as they pass.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+
+from ...runtime.calls.refusals import NotFiniteError
+from ...runtime.embedded import invalid_values as checking
+from ...runtime.fields import context
+from ...runtime.fields.field import Field
+from ...runtime.language.definition import Definition
+from ...runtime.language.structure import leaves_of
+from ...runtime.process.errors import CheckError, CompilerNotFoundError
+from ...stages.ir import syntax
+from ..backends.backend import Backend
+from ..engine.building import OUT, parsed
+from .calls import is_native
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Written: TypeAlias = tuple[str, tuple[int, ...]]  # a parameter, and a path inside
+OPTION: Final = "codegen.checked"
+
+
+def with_checks(backend: Backend | None) -> Backend | None:
+    """Return the backend that compiles checks in, None if it has none."""
+    if backend is None or not is_native(backend) or OPTION not in backend.options:
+        return None
+    return backend.with_options(checked=True)
+
+
+def written_by(definition: Definition) -> tuple[Written, ...]:
+    """Return what a call writes: the output of an operator, the leaves that a program names."""
+    root = parsed(definition).root
+    if not isinstance(root, syntax.Program):
+        return ((OUT, ()),)
+    outputs = (output for call in root.body for output in call.outputs)
+    return tuple(dict.fromkeys((each.parameter, each.path) for each in outputs))
+
+
+@attrs.frozen(eq=False)
+class Kept:
+    """A field that is written, and what it held before the call."""
+
+    field: Field
+    before: Array
+
+    def put_back(self) -> None:
+        """Let it hold that again."""
+        self.field.ndarray[...] = self.before
+
+
+@attrs.frozen(eq=False)
+class Checks:
+    """What makes checked calls: `compiled` with checks if there is such a thing, and `embedded`.
+
+    Memory that outputs were kept in is `spare` for the next call.
+    """
+
+    compiled: Callable[..., Any] | None
+    embedded: Callable[..., Any]
+    written: tuple[Written, ...]
+    spare: dict[Any, list[Array]] = attrs.field(factory=dict, init=False)
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        """Make a call with `args` and `kwargs`; `given` are all arguments by name."""
+        refused = None
+        with self._kept(given) as kept:
+            if self.compiled is not None and not context.active():
+                try:
+                    self.compiled(*args, **{**kwargs, "enable_jit": None})
+                    return
+                except NotFiniteError as error:
+                    refused = _refused(error, given, kept)
+                except CompilerNotFoundError:
+                    pass  # embedded execution needs none
+                for each in kept:
+                    each.put_back()
+            self._run_embedded(args, kwargs, given)
+            if refused is not None:  # compiled and embedded numbers may differ by a rounding
+                raise refused
+
+    def _run_embedded(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> None:
+        leaves = {
+            name + "".join(f"[{step}]" for step in path): leaf
+            for name, value in given.items()
+            for path, leaf in leaves_of(value)
+        }
+        with checking.checked(leaves), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Program .* runs embedded")
+            self.embedded(*args, **kwargs)
+
+    @contextmanager
+    def _kept(self, given: Mapping[str, Any]) -> Iterator[list[Kept]]:
+        """Keep what the outputs hold, and put it back if the block fails."""
+        kept = [Kept(field, self._copy(field.ndarray)) for field in self._outputs(given)]
+        try:
+            yield kept
+        except BaseException:
+            for each in kept:
+                each.put_back()
+            raise
+        finally:
+            for each in kept:
+                self.spare[_layout(each.before)].append(each.before)
+
+    def _outputs(self, given: Mapping[str, Any]) -> list[Field]:
+        """Return the fields that a call writes, each once; the call refuses what is none."""
+        found = {}
+        for name, start in self.written:
+            for path, leaf in leaves_of(given.get(name)):
+                if path[: len(start)] == start and _is_writable(leaf):
+                    found[id(leaf)] = leaf
+        return list(found.values())
+
+    def _copy(self, array: Array) -> Array:
+        """Copy to spare memory if there is some of this shape and order."""
+        model = np.empty_like(array, order="K")
+        with suppress(IndexError):  # all is in use, maybe by other threads
+            model = self.spare.setdefault(_layout(model), []).pop()
+        np.copyto(model, array)
+        return model
+
+
+def _layout(array: Array) -> Hashable:
+    return array.dtype, array.shape, array.strides
+
+
+def _is_writable(leaf: Any) -> bool:
+    """Tell whether a leaf is a field on the CPU that may be written."""
+    array = leaf.ndarray if isinstance(leaf, Field) else None
+    return isinstance(array, np.ndarray) and array.flags.writeable
+
+
+def _refused(error: NotFiniteError, given: Mapping[str, Any], kept: Iterable[Kept]) -> CheckError:
+    """Return what compiled code knows: the output, and the first index where it has changed."""
+    name, *steps = error.output.split(".")
+    field = dict(leaves_of(given.get(name))).get(tuple(map(int, steps)))
+    before = next((each.before for each in kept if each.field is field), None)
+    return checking.refused(error.program, error.output, field, before)

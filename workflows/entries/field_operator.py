@@ -1,0 +1,148 @@
+"""`FieldOperator`: a decorated operator, called with `out=` or inside other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from ...runtime.calls import observation
+from ...runtime.fields import context
+from ...runtime.fields.bare_array import with_fields
+from ...runtime.language.types import FieldType, leaves
+from ...runtime.process.errors import MissingArgumentError
+from ..engine.building import OUT
+from .alike import Groups, alike_on
+from .calls import Calls, domain_scalars, is_native
+from .entry_point import Made, parameter_names
+from .native_entry import NativeEntry
+from .recording import note
+from .variants import leaf_name
+
+
+class FieldOperator(NativeEntry):
+    """An operator on fields; as a call from Python it is a program of one statement.
+
+    An instance of this very class is called through the native core where its output is written
+    whole; where a call takes more than that it is a `PythonFieldOperator`.
+    """
+
+    def __new__(cls, made: Made) -> Self:
+        """Make the operator."""
+        self = cls._entry(made, (*parameter_names(made.definition.function), OUT))
+        self._on_part = {}
+        return self
+
+    _on_part: dict[Groups | None, Calls]
+
+    @classmethod
+    def _of(cls, made: Made) -> Any:
+        return FieldOperator(made)
+
+    def _otherwise(
+        self,
+        *args: Any,
+        out: Any = None,
+        domain: Any = None,
+        offset_provider: Mapping[str, Any] | None = None,
+        enable_jit: bool | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Write the result to `out`, whole or on `domain`; inside embedded operators return it."""
+        if out is None:
+            if context.active():
+                from ...runtime.embedded import embedded  # what is compiled never needs it
+
+                return embedded.call_operator(self.__definition__, args, kwargs)
+            raise MissingArgumentError(
+                None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
+            )
+        self._renew()
+        if self._is_checked:
+            more = {"domain": domain, "offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, out=out, **kwargs, **more)
+            return None
+        if not is_native(self.backend) and not context.active():
+            given = {"out": out, "domain": domain, "offset_provider": offset_provider}
+            note(self, args, {**kwargs, **given})
+        if observation.active():
+            shown = {**kwargs, "out": out} | ({} if domain is None else {"domain": domain})
+            with observation.program_call(self, args, shown, offset_provider, enable_jit):
+                self._run(args, kwargs, out, domain, offset_provider, enable_jit)
+        else:
+            self._run(args, kwargs, out, domain, offset_provider, enable_jit)
+        return None
+
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        domain: Any,
+        provider: Mapping[str, Any] | None,
+        enable_jit: bool | None,
+    ) -> None:
+        if self.backend is None or context.active():
+            self._embedded(args, kwargs, out, domain, provider)
+            return
+        more: dict[str, Any] = {"offset_provider": provider, "enable_jit": enable_jit, **kwargs}
+        if domain is None:
+            self._calls(*args, out=out, **more)
+        else:
+            out = with_fields(self._sets[0].summary.signature.result, out)
+            bounds = domain_scalars(out, domain)
+            calls = self._calls_on_part(alike_on(OUT, out, bounds))
+            calls(*args, out=out, **(more | bounds))
+
+    def _embedded(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        domain: Any,
+        provider: Mapping[str, Any] | None,
+    ) -> None:
+        from ...runtime.embedded import embedded
+
+        definition = self.__definition__
+        with observation.embedded_call(self, args, kwargs, provider):
+            embedded.run_operator(
+                definition, args, kwargs, out=out, domain=domain, offset_provider=provider
+            )
+
+    def _calls_on_part(self, alike: Groups | None) -> Calls:
+        """Return the calls with `domain=` whose outputs are alike in this way."""
+        found = self._on_part.get(alike)
+        if found is None:
+            whole = self._sets[0]
+            variants = self._new_variants((*whole.parameters, *self._bounds()), alike=alike)
+            variants.static = whole.static
+            made_now = Calls(self.__name__, variants, None, self._guard)
+            found = self._on_part.setdefault(alike, made_now)
+            if found is made_now:
+                self._sets = (*self._sets, variants)
+        return found
+
+    def _bounds(self) -> list[str]:
+        """Name the scalars that hold the ends of a domain, in the order that `lower` gives them."""
+        result = self._sets[0].summary.signature.result
+        assert result is not None  # an operator has one
+        return [
+            f"domain.{leaf_name(OUT, path)}.{dim.value}.{end}"
+            for path, leaf in leaves(result)
+            if isinstance(leaf, FieldType)
+            for dim in leaf.dims
+            for end in ("start", "stop")
+        ]
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._on_part, self._sets = {}, self._sets[:1]
+
+
+class PythonFieldOperator(FieldOperator):
+    """An operator that is called through Python: embedded, or watched."""
+
+    __call__ = FieldOperator._otherwise
+
+
+FieldOperator._natively, FieldOperator._by_python = FieldOperator, PythonFieldOperator

@@ -1,0 +1,188 @@
+"""`Program`: a decorated program; compiled ones are called without any Python in between."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
+
+from ...runtime import _core
+from ...runtime.calls import observation
+from ...runtime.calls.refusals import reject
+from ...runtime.process.errors import ArgumentError, nearest
+from .bound_program import BoundProgram
+from .calls import is_native
+from .entry_point import Made, parameter_names
+from .native_entry import NativeEntry
+from .recording import note
+from .static_arguments import check_names
+
+
+class Program(NativeEntry):
+    """A sequence of operator calls that runs by a backend.
+
+    An instance of this very class is called through the native core; where a call takes more than
+    that it is a `PythonProgram`.
+    """
+
+    def __new__(cls, made: Made) -> Self:
+        """Make the program."""
+        names = parameter_names(made.definition.function)
+        self = cls._entry(made, names)
+        bound, native = dict(made.bound), self._calls.native
+        self._free = frozenset(names) - bound.keys()
+        if bound and native is not None:
+            others = partial(_but, self, frozenset(bound))
+            self._fixed = _core.BoundCall(self.__name__, others, native, names, bound, None, reject)
+        return self
+
+    _free: frozenset[str]
+    _fixed: _core.BoundCall | None = None  # where arguments are bound: what calls natively
+
+    @classmethod
+    def _of(cls, made: Made) -> Any:
+        return Program(made)
+
+    def with_bound_args(self, **bound: Any) -> Any:
+        """Fix arguments by name; they can no longer be given at a call."""
+        names = parameter_names(self.definition)
+        for name in bound:
+            if name not in names:
+                raise TypeError(f"Keyword argument '{name}' is not a valid program parameter.")
+        return self._changed(bound=(*self._made.bound, *sorted(bound.items())))
+
+    def with_static_params(self, *names: str | None) -> Any:
+        """Choose the parameters whose values are compiled in; None, or no name, for none."""
+        chosen = tuple(name for name in names if name is not None)
+        check_names(self._sets[0].types, chosen, self.__name__)
+        return self.with_compilation_options(static_params=chosen or None)
+
+    def bind(
+        self, *, offset_provider: Mapping[str, Any] | None = None, **values: Any
+    ) -> BoundProgram:
+        """Fix arguments and neighbour tables; return a program that takes what is left.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def scaled(u: Line, by: float) -> Line:
+        ...     return u * by
+        >>> @ff.program(backend=ff.cpu)
+        ... def scale(u: Line, by: float, out: Line):
+        ...     scaled(u, by, out=out)
+        >>> u, out = ff.ones({I: 2}), ff.zeros({I: 2})
+        >>> scale_u = scale.bind(u=u, out=out)
+        >>> scale_u.parameters
+        ('by',)
+        >>> scale_u(3.0)
+        >>> scale.bind(u=u, by=2.0, out=out).call()
+        >>> out.asnumpy()
+        array([2., 2.])
+        """
+        fixed = dict(self._made.bound)
+        free = [name for name in parameter_names(self.definition) if name not in fixed]
+        for name in values:
+            self._check_free(name, free, fixed)
+        signature = inspect.signature(self.definition)
+        kept = [signature.parameters[name] for name in free]
+        native = self._calls.native
+        call: Callable[..., Any] = self
+        if fixed and native is not None:
+            kept = list(signature.parameters.values())  # the core knows of no bound arguments
+            values = fixed | values
+            call = partial(_but, self, frozenset(fixed))
+        signature = signature.replace(parameters=kept)
+        return BoundProgram(self, call, native, signature, values, offset_provider)
+
+    def _check_free(self, name: str, free: list[str], fixed: Mapping[str, Any]) -> None:
+        if name in fixed:
+            raise ArgumentError(f"Parameter '{name}' already set as a bound argument.")
+        if name not in free:
+            close = nearest(name, free)
+            raise ArgumentError(
+                f"'{self.__name__}' has no parameter '{name}' to bind.",
+                hint=f"Did you mean '{close}'?" if close else None,
+            )
+
+
+class PythonProgram(Program):
+    """A program that is called through Python: embedded, watched, or with bound arguments."""
+
+    def __call__(
+        self,
+        *args: Any,
+        offset_provider: Mapping[str, Any] | None = None,
+        enable_jit: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Run the program."""
+        if self._fixed is not None and enable_jit is None and self._is_free(args, kwargs):
+            self._fixed(*args, offset_provider=offset_provider, **kwargs)
+            return
+        self._renew()
+        if self._is_checked:
+            more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
+            self.checked(*args, **kwargs, **more)
+            return
+        if not is_native(self.backend):
+            note(self, args, {**kwargs, "offset_provider": offset_provider})
+        if self._made.bound:
+            args, kwargs = self._with_bound(args, kwargs)
+        if observation.active():
+            self._observed(args, kwargs, offset_provider, enable_jit)
+        elif self.backend is None:
+            from ...runtime.embedded import embedded  # what is compiled never needs it
+
+            embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
+        else:
+            self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
+
+    def _is_free(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Tell whether there is nothing to do but to add the bound arguments."""
+        fits = len(args) <= len(self._free) and kwargs.keys() <= self._free
+        return fits and not observation.active() and not self._is_checked
+
+    def _observed(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        provider: Mapping[str, Any] | None,
+        enable_jit: bool | None,
+    ) -> None:
+        with observation.program_call(self, args, kwargs, provider, enable_jit):
+            if self.backend is not None:
+                self._calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
+                return
+            from ...runtime.embedded import embedded
+
+            with observation.embedded_call(self, args, kwargs, provider):
+                embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
+
+    def _with_bound(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        bound = dict(self._made.bound)
+        twice = [name for name in kwargs if name in bound]
+        if twice:
+            raise ArgumentError(f"Parameter '{twice[0]}' already set as a bound argument.")
+        free = [name for name in parameter_names(self.definition) if name not in bound]
+        if len(args) > len(free):
+            raise ArgumentError(
+                f"Function takes {len(free)} positional arguments, but {len(args)} were given."
+            )
+        return (), {**bound, **dict(zip(free, args, strict=False)), **kwargs}
+
+
+def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> None:
+    """Call with all arguments but some."""
+    call(**{name: value for name, value in arguments.items() if name not in names})
+
+
+Program._natively, Program._by_python = Program, PythonProgram
+
+
+def make_program(made: Made) -> Program:
+    """Return a program that runs as its backend wants."""
+    return Program(made)

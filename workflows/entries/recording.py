@@ -1,0 +1,151 @@
+"""Record the calls of a model step once, make them again in one crossing from Python.
+
+What is recorded are calls of programs and operators by this thread: which variant, which fields,
+which numbers. Fields that a step is given anew have names, the slots. Whatever else Python does in
+between is not recorded. A step that cannot be replayed makes its calls one by one and says why.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from ...runtime import _core
+from ...runtime.language.structure import leaves_of, map_leaves
+from ...runtime.process.errors import ArgumentError
+
+
+@contextmanager
+def record(**slots: Any) -> Iterator[Step]:
+    """Record the calls in the block, which are made as usual; the result makes them again.
+
+    The keywords name fields that may be others in a replay, such as time levels that are swapped.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator
+    ... def doubled(u: Line) -> Line:
+    ...     return u + u
+    >>> @ff.program(backend=ff.cpu)
+    ... def double(u: Line, out: Line):
+    ...     doubled(u, out=out)
+    >>> a, b = ff.ones({I: 3}), ff.zeros({I: 3})
+    >>> with record(now=a, new=b) as step:
+    ...     double(a, b)
+    >>> step(now=b, new=a)
+    >>> a.asnumpy()
+    array([4., 4., 4.])
+    """
+    step = Step(slots)
+    step.begin()
+    try:
+        yield step
+    finally:
+        step.end()
+    step.check()
+
+
+class Step(_core.Recorder):
+    """Recorded calls. Call it with fields for its slots by name; others are as recorded.
+
+    Numbers and neighbour tables are those of the recording. Two threads may replay a step at once.
+    """
+
+    _told: bool = False
+
+    def __new__(cls, slots: Mapping[str, Any]) -> Self:
+        """Begin with no calls."""
+        held: list[Step] = []  # the core wants its callback before there is an object
+        try:
+            self = super().__new__(
+                cls,
+                dict(slots),
+                lambda *given: held[0]._ordinarily(*given),  # noqa: PLW0108  (not there yet)
+            )
+        except TypeError as error:
+            raise ArgumentError(f"{error}", hint="Numbers are recorded with the call.") from None
+        held.append(self)
+        return self
+
+    def check(self) -> None:
+        """Refuse slots that no call uses, and calls that see the memory of one in another way."""
+        uses, views = self.survey()
+        if views:
+            number, name = views[0]
+            raise ArgumentError(
+                f"Call {number} of the recording takes another view of the memory of slot "
+                f"'{name}', which a replay could not exchange.",
+                hint=f"Pass the field of slot '{name}' itself, or give the view a slot of its own.",
+            )
+        used = {name for _, name in uses} | set(self._used_in_python())
+        unused = [name for name in self.slots if name not in used]
+        if unused:
+            raise ArgumentError(
+                f"No recorded call takes the field of slot '{unused[0]}'.",
+                hint="A slot is known by its field: pass the very object that was named.",
+            )
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    def __str__(self) -> str:
+        rows = (f"{number:>4}  {_name(row[0])}" for number, row in enumerate(self.calls))
+        slots = ", ".join(self.slots) or "none"
+        return "\n".join([f"step of {len(self)} calls, slots: {slots}", *rows])
+
+    def __repr__(self) -> str:
+        return f"<step of {len(self)} calls>"
+
+    def _used_in_python(self) -> Iterator[str]:
+        for _, args, kwargs, _ in self.calls:
+            given = {id(leaf) for _, leaf in leaves_of((*args, *(kwargs or {}).values()))}
+            yield from (name for name, field in self.slots.items() if id(field) in given)
+
+    def _ordinarily(self, fields: Mapping[str, Any], why: str | None) -> None:
+        """Make the calls one by one."""
+        if why is not None and not self._told:
+            self._told = True
+            reason = why.partition("\n")[0].rstrip(".")
+            warnings.warn(f"A recorded step makes its calls one by one: {reason}.", stacklevel=3)
+        others = {id(field): fields[name] for name, field in self.slots.items()}
+
+        def exchanged(value: Any) -> Any:
+            return map_leaves(lambda leaf: others.get(id(leaf), leaf), value)
+
+        call: Any
+        for call, args, kwargs, provider in self.calls:
+            if (
+                kwargs is None
+            ):  # a native program: all its arguments, the output of an operator last
+                named = zip(call.parameters, map(exchanged, args), strict=True)
+                call(**dict(named), offset_provider=provider)
+            else:
+                call(*map(exchanged, args), **{n: exchanged(v) for n, v in kwargs.items()})
+
+
+def note(call: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Take down a call that runs in Python, if this thread is recording."""
+    sequence = _core.recording()
+    if sequence is not None:
+        sequence.note(call, args, dict(kwargs))
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take nothing down in the block: its calls belong to one that was noted."""
+    sequence = _core.recording()
+    if sequence is None:
+        yield
+        return
+    sequence.end()
+    try:
+        yield
+    finally:
+        sequence.begin()
+
+
+def _name(call: Any) -> str:
+    return getattr(call, "__name__", None) or getattr(call, "name", None) or repr(call)

@@ -1,0 +1,142 @@
+"""`ScanOperator`: a decorated scan, called like an operator: from others, programs and Python."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import attrs
+
+from ...runtime.language.definition import Definition
+from ...runtime.language.structure import elements
+from ...runtime.language.types import CollectionType, TupleType, Type, type_of_value
+from ...runtime.process.source import SourceText
+from .entry_point import Made
+from .field_operator import FieldOperator, PythonFieldOperator
+from .rebinding import watch
+
+if TYPE_CHECKING:
+    from ..engine.inspection import Trace
+
+SCAN: Final = "__fieldforge_scan__"
+
+
+class ScanOperator(PythonFieldOperator):
+    """A walk along the vertical axis.
+
+    A call from Python does not say which dimensions the arguments have, so it makes an operator
+    for those that it is given: one that does nothing but call the scan.
+    """
+
+    _direct: dict[tuple[Type, ...], FieldOperator]
+
+    def __new__(cls, made: Made) -> Self:
+        """Make the scan operator."""
+        self = super().__new__(cls, made)
+        self._direct = {}
+        return self
+
+    @classmethod
+    def _of(cls, made: Made) -> Any:
+        return ScanOperator(made)
+
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        domain: Any,
+        provider: Mapping[str, Any] | None,
+        enable_jit: bool | None,
+    ) -> None:
+        if self.backend is None:
+            super()._run(args, kwargs, out, domain, provider, enable_jit)
+            return
+        warnings.warn(
+            f"Scan operator '{self.__name__}' is called directly, which is not optimised; call it "
+            "in a program or field operator.",
+            UserWarning,
+            stacklevel=3,
+        )
+        operator = self._operator(args, kwargs)
+        operator._run(args, kwargs, out, domain, provider, enable_jit)
+
+    def _operator(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
+        """Return the operator that calls the scan with arguments of these types."""
+        _, *parameters = self._sets[0].summary.signature.parameters
+        names = [name for name, _ in parameters]
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        types = tuple(_type_of(given.get(name), type_) for name, type_ in parameters)
+        found = self._direct.get(types)
+        if found is None:
+            found = self._direct[types] = self._made_for(names, types)
+        return found
+
+    def _made_for(self, names: list[str], types: tuple[Type, ...]) -> FieldOperator:
+        definition = _wrapper(self, names, types)
+        return FieldOperator(
+            attrs.evolve(self._made, definition=definition, watch=watch(definition))
+        )
+
+    def trace(
+        self,
+        *args: Any,
+        until: str | None = None,
+        offset_provider: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Trace:
+        """Show every stage of a build for a call with these arguments."""
+        self._current()
+        return self._operator(args, kwargs).trace(until=until, offset_provider=offset_provider)
+
+    @property
+    def variants(self) -> str:
+        """The variants that were built, as a table for each set of argument types."""
+        return "\n".join([repr(self), *(each.variants for each in self._direct.values())])
+
+    def _check_compilable(self) -> None:
+        super()._check_compilable()
+        raise NotImplementedError(
+            f"Scan operator '{self.__name__}' takes arguments of any dimensions; compile a program "
+            "or field operator that calls it."
+        )
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._direct.clear()
+
+
+ScanOperator._natively = ScanOperator._by_python = ScanOperator
+
+
+def _type_of(value: Any, parameter: Type) -> Type:
+    """Return the type with which a value is passed: fields keep theirs, numbers follow."""
+    if getattr(type(value), "__fieldforge_field__", False):
+        return type_of_value(value)
+    parts = elements(value)
+    if not isinstance(parameter, TupleType | CollectionType) or parts is None:
+        return parameter
+    if len(parts) != len(parameter.elements):
+        return parameter
+    inner = zip(parts, parameter.elements, strict=True)
+    return attrs.evolve(parameter, elements=tuple(_type_of(*pair) for pair in inner))
+
+
+def _wrapper(scan: ScanOperator, names: list[str], types: tuple[Type, ...]) -> Definition:
+    """Return the operator that passes its arguments on to the scan, as if a user had written it."""
+    own = scan.__definition__
+    given = ", ".join(f"{name}: ..." for name in names)  # the types stand in `annotations`
+    text = f"def {own.name}({given}):\n    return {SCAN}({', '.join(names)})\n"
+    scope: dict[str, Any] = {SCAN: scan, "__name__": own.function.__module__}
+    exec(compile(text, own.source.file, "exec"), scope)
+    function: FunctionType = scope[own.name]
+    annotations = tuple(zip(names, types, strict=True))
+    function.__annotations__ = dict(annotations)
+    source = SourceText(text, own.source.file, own.source.line)
+    closure = ((SCAN, scan),)
+    return Definition(
+        own.name, "field_operator", source, function, closure, annotations,
+        grid_type=own.grid_type,
+    )  # fmt: skip

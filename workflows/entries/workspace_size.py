@@ -1,0 +1,147 @@
+"""How much memory the temporaries of a call take, from the formula of its argument plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...runtime.calls.plan import Argument, Code, Plan, Word
+from ...runtime.fields.alignment import first
+from ...runtime.language.definition import Definition
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.domain import Domain
+from ...runtime.language.domain import domain as make_domain
+from ...runtime.language.structure import leaves_of
+from ...runtime.process.errors import ArgumentError
+from ...stages.artifacts import Variant
+from ..backends.backend import Backend
+from ..engine.building import trace
+from .variants import leaf_name
+
+BIND: Final = "bind"
+
+
+def workspace_size(
+    definition: Definition,
+    backend: Backend,
+    variant: Variant,
+    given: Mapping[str, Any],
+    provider: Mapping[str, Any] | None,
+) -> int:
+    """Return the bytes for arguments, domains in their place, or extents by dimension."""
+    if BIND not in dict(backend.workflow.nodes):
+        return 0
+    plan: Plan = trace(definition, backend, variant, BIND)[BIND].artifact.plan
+    sizes = _Sizes(plan, _leaves(plan, given), given, provider or {})
+    return max(sizes.value(plan.workspace), 0)
+
+
+class _Sizes:
+    """The values of the integers of a plan, as far as what was given says them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        leaves: Mapping[str, Any],
+        given: Mapping[str, Any],
+        provider: Mapping[str, Any],
+    ) -> None:
+        self._plan = plan
+        self._leaves = leaves
+        self._given = given
+        self._provider = provider
+
+    def value(self, code: Code) -> int:
+        """Run a postfix program."""
+        stack: list[int] = []
+        for word in code:
+            if word.op in _BINARY:
+                right = stack.pop()
+                stack.append(_BINARY[word.op](stack.pop(), right))
+            elif word.op in ("lowest", "beyond"):
+                stop = stack.pop()
+                stack.append(self._entry(word, stack.pop(), stop))
+            else:
+                stack.append(self._number(word))
+        return stack[-1]
+
+    def _number(self, word: Word) -> int:
+        if word.op == "const":
+            return word.value
+        if word.op == "int":
+            return self.value(self._plan.ints[word.value])
+        argument = self._plan.arguments[word.argument]
+        if word.op == "scalar":
+            return int(self._asked(argument.name))
+        start, stop = self._range(argument, argument.dims[word.axis])
+        return start if word.op == "start" else stop
+
+    def _range(self, argument: Argument, dim: Dimension) -> tuple[int, int]:
+        box = self._leaves.get(argument.name)
+        if argument.kind == "table":
+            box = self._provider.get(argument.name)
+        found = _domain(box, argument.name)
+        if found is None:
+            extent = self._given.get(dim.value)
+            if extent is None:
+                raise _missing(self._plan, dim.value, f"the extent of '{argument.name}' along it")
+            found = make_domain({dim: extent})
+        if dim not in found.dims:
+            raise ArgumentError(f"Field '{argument.name}' needs a range along '{dim.value}'.")
+        ends = found[dim].unit_range
+        if not ends.is_finite():
+            raise ArgumentError(f"The range of '{argument.name}' along '{dim.value}' has no end.")
+        return first(ends), first(ends) + len(ends)
+
+    def _entry(self, word: Word, start: int, stop: int) -> int:
+        from ...stages.interpret.accesses import extreme
+
+        name = self._plan.arguments[word.argument].name
+        if name not in self._provider:
+            raise _missing(self._plan, "offset_provider", f"the neighbour table '{name}'")
+        return extreme(self._provider[name], word.op, start, stop)
+
+    def _asked(self, name: str) -> Any:
+        if name not in self._leaves:
+            raise _missing(self._plan, name, "its value")
+        return self._leaves[name]
+
+
+def _leaves(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given for parameters, by the names of leaves."""
+    return {
+        leaf_name(name, path): leaf
+        for name, value in given.items()
+        if name in plan.parameters
+        for path, leaf in ([((), value)] if isinstance(value, Mapping) else leaves_of(value))
+    }
+
+
+def _domain(value: Any, name: str) -> Domain | None:
+    if value is None:
+        return None
+    found = getattr(value, "domain", value)
+    try:
+        return make_domain(found)
+    except Exception as error:
+        raise ArgumentError(
+            f"Expected a field or a domain for '{name}', got '{type(value).__name__}'."
+        ) from error
+
+
+def _missing(plan: Plan, name: str, what: str) -> ArgumentError:
+    return ArgumentError(
+        f"The workspace of '{plan.program}' depends on '{name}', {what}, which is not given.",
+        hint=f"Call 'workspace_size({name}=...)'.",
+    )
+
+
+_BINARY: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "floordiv": lambda a, b: a // b if b else 0,
+    "mod": lambda a, b: a % b if b else 0,
+}

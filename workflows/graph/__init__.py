@@ -1,0 +1,1 @@
+"""Workflows as values: stages on the nodes of a graph, its text, pictures and plans."""

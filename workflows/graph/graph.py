@@ -1,0 +1,193 @@
+"""`Workflow`: stages on the nodes of a DAG, joined port to port; a value, checked when made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+import attrs
+
+from ...runtime.process.errors import WorkflowError
+from ...stages.base import Stage
+from . import drawing
+from . import text as graph_text
+from .function_stage import as_stage
+from .merge import merged
+from .plan import Edge, Nodes, Step, accepted, ancestors, chain_edges, check, order
+
+
+def _nodes(nodes: Iterable[tuple[str, Stage]]) -> Nodes:
+    return tuple(nodes)
+
+
+def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    return tuple(sorted(edges))
+
+
+@attrs.frozen
+class Workflow:
+    """Stages by name and the edges between their ports; change it by making another.
+
+    An input that no edge feeds is an input of the workflow, under the name of its port.
+    """
+
+    nodes: Nodes = attrs.field(converter=_nodes)
+    edges: tuple[Edge, ...] = attrs.field(converter=_sorted)
+    plan: tuple[Step, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        check(self.nodes, self.edges)
+        object.__setattr__(self, "plan", order(self.nodes, self.edges))
+
+    @classmethod
+    def chain(cls, *stages: Stage) -> Self:
+        """Connect stages in a row: each input with the nearest earlier port of its name."""
+        nodes = tuple((stage.name, stage) for stage in stages)
+        return cls(nodes, chain_edges(nodes))
+
+    @classmethod
+    def merge(cls, **branches: Workflow) -> Self:
+        """Join workflows into one in which equal stages with equal inputs run once.
+
+        A stage that differs between the branches is named after its branch, as in 'cpu.codegen'.
+        """
+        return cls(*merged({name: (flow.plan, flow.edges) for name, flow in branches.items()}))
+
+    @classmethod
+    def parse(cls, text: str, registry: Mapping[str, Any]) -> Self:
+        """Read what `str(workflow)` gave; `registry` has the stages by name."""
+        return cls(*graph_text.parse(text, registry))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the stages, in the order in which they were given."""
+        return tuple(name for name, _ in self.nodes)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The inputs that must be given from outside, in the order of their first use."""
+        outside = (feed.need for step in self.plan for feed in step.feeds if feed.source is None)
+        return tuple(dict.fromkeys(outside))
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == own for own, _ in self.nodes)
+
+    def __getitem__(self, name: str) -> Stage:
+        self._require(name)
+        return dict(self.nodes)[name]
+
+    def replace(self, **stages: Stage | Callable[..., Any]) -> Self:
+        """Put other stages in the places of those named; edges stay as they are."""
+        for name in stages:
+            self._require(name)
+        nodes = tuple(
+            (name, as_stage(stages[name]) if name in stages else stage)
+            for name, stage in self.nodes
+        )
+        self._check_ports(dict(nodes))
+        return attrs.evolve(self, nodes=nodes)
+
+    def insert_after(
+        self, name: str, stage: Stage | Callable[..., Any], *, under: str | None = None
+    ) -> Self:
+        """Add a stage behind another; whoever used the ports that it provides uses it now.
+
+        A plain function is taken for a pass of the dataflow IR. `under` is the name of the new
+        node, by default that of the stage.
+        """
+        self._require(name)
+        added = as_stage(stage)
+        own = under or added.name
+        if own in self:
+            raise WorkflowError(
+                f"The workflow has a stage '{own}' already.",
+                hints=["Give the new stage another name with 'under='."],
+            )
+        above = ancestors([name], self.edges)
+        near = self._providers(name, above)
+        far = {port: step.name for step in self.plan for port in step.stage.provides} | near
+        taken = {(near[port], port) for port in added.provides if port in near}
+        edges = [Edge(far[need], need, own, need) for need in added.needs if need in far]
+        for edge in self.edges:
+            moves = (edge.source, edge.port) in taken and edge.target not in above
+            edges.append(attrs.evolve(edge, source=own) if moves else edge)
+        place = self.names.index(name) + 1
+        return attrs.evolve(
+            self, nodes=(*self.nodes[:place], (own, added), *self.nodes[place:]), edges=edges
+        )
+
+    def remove(self, name: str) -> Self:
+        """Take a stage out; who used a port that it passed on is fed by whoever fed it."""
+        self._require(name)
+        feeding = {edge.need: edge for edge in self.edges if edge.target == name}
+        edges = []
+        for edge in self.edges:
+            if edge.source == name:
+                before = feeding.get(edge.port)
+                if before is None:
+                    raise WorkflowError(
+                        f"Stage '{name}' cannot be removed: stage '{edge.target}' needs "
+                        f"its output '{edge.port}', which no stage before it provides."
+                    )
+                edges.append(attrs.evolve(edge, source=before.source, port=before.port))
+            elif edge.target != name:
+                edges.append(edge)
+        return attrs.evolve(
+            self, nodes=tuple(node for node in self.nodes if node[0] != name), edges=edges
+        )
+
+    def upto(self, *names: str) -> Self:
+        """Keep the given stages and those that they depend on."""
+        for name in names:
+            self._require(name)
+        kept = ancestors(names, self.edges)
+        return attrs.evolve(
+            self,
+            nodes=tuple(node for node in self.nodes if node[0] in kept),
+            edges=tuple(edge for edge in self.edges if edge.target in kept),
+        )
+
+    def graph(self) -> Any:
+        """Return the `networkx.DiGraph` of it: stages on the nodes, ports on the edges."""
+        import networkx as nx
+
+        made = nx.DiGraph()
+        for name, stage in self.nodes:
+            made.add_node(name, stage=stage)
+        for edge in self.edges:
+            ports = made.get_edge_data(edge.source, edge.target, {}).get("ports", ())
+            made.add_edge(edge.source, edge.target, ports=(*ports, (edge.port, edge.need)))
+        return made
+
+    def draw(self) -> str:
+        """Return a drawing in text: one stage a line, and what flows into it."""
+        return drawing.draw(self.plan)
+
+    def mermaid(self) -> str:
+        """Return the graph in the mermaid language, which many editors and forges draw."""
+        return drawing.mermaid(self.plan)
+
+    def __str__(self) -> str:
+        return graph_text.show(self.nodes, self.edges)
+
+    def _require(self, name: str) -> None:
+        if name not in self:
+            known = ", ".join(f"'{own}'" for own in self.names)
+            raise WorkflowError(f"The workflow has no stage '{name}', expected one of {known}.")
+
+    def _providers(self, name: str, above: frozenset[str]) -> dict[str, str]:
+        """Say which node at or above `name` provides each port, the nearest of several."""
+        upward = [step for step in self.plan if step.name in above and step.name != name]
+        found = {port: step.name for step in upward for port in step.stage.provides}
+        return found | dict.fromkeys(self[name].provides, name)
+
+    def _check_ports(self, stages: Mapping[str, Stage]) -> None:
+        before = dict(self.nodes)
+        for edge in self.edges:
+            old, new = before[edge.source].provides, stages[edge.source].provides
+            wanted = accepted(stages[edge.target], edge.need) or old[edge.port]
+            if edge.port in new and not issubclass(new[edge.port], wanted):
+                raise WorkflowError(
+                    f"Input '{edge.need}' of stage '{edge.target}' expects '{wanted.__name__}', "
+                    f"got '{new[edge.port].__name__}' from the new stage '{edge.source}'."
+                )

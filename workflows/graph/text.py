@@ -1,0 +1,176 @@
+"""The text form of a workflow, which parses back: `parse -> lower(fold=True) -> codegen`.
+
+A graph that is not a chain has one node a line: its name, its stage, and what
+feeds it, as in `cpu.codegen = codegen() <- lowered: lower.lowered`; an
+input that is not listed is an input of the workflow.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from ...runtime.process.errors import OptionError, WorkflowError
+from ...stages.base import Stage
+from .function_stage import as_stage
+from .options import options_of
+from .plan import Edge, Nodes, chain_edges
+
+OPENING, CLOSING = "([{", ")]}"
+
+
+def show(nodes: Nodes, edges: Sequence[Edge], whole: bool = False) -> str:
+    """Return one line for a chain, else one line a node; `whole` with the defaults of options."""
+    is_named = all(name == stage.name for name, stage in nodes)
+    if is_named and chain_edges(nodes) == tuple(edges):
+        return " -> ".join(show_stage(stage, whole) for _, stage in nodes)
+    rows = []
+    for name, stage in nodes:
+        feeds = [f"{e.need}: {e.source}.{e.port}" for e in edges if e.target == name]
+        row = f"{name} = {show_stage(stage, whole)}"
+        rows.append(f"{row} <- {', '.join(feeds)}" if feeds else row)
+    return "\n".join(rows)
+
+
+def show_stage(stage: Stage, whole: bool = False) -> str:
+    """Return a stage with the options that are not at their defaults, or with all."""
+    if is_pass(stage):
+        return stage.name
+    return f"{stage.name}({_arguments(stage, whole)})".removesuffix("()")
+
+
+def is_pass(stage: Stage) -> bool:
+    """Tell whether a stage only runs a function that is one of its options."""
+    function = getattr(stage, "function", None)
+    return "function" in options_of(stage) and stage.name == getattr(function, "__name__", None)
+
+
+def _arguments(value: Any, whole: bool = False) -> str:
+    shown = []
+    for field in attrs.fields(type(value)):
+        option = getattr(value, field.name)
+        # what is not compared says where things are on this machine, not what is done
+        if field.init and field.eq and (whole or not _is_default(field, option)):
+            shown.append(f"{field.alias}={show_value(option)}")
+    return ", ".join(shown)
+
+
+def _is_default(field: Any, option: Any) -> bool:
+    default = field.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class at run time
+        if default.takes_self:
+            return False
+        default = default.factory()
+    return type(default) is type(option) and bool(default == option)
+
+
+def show_value(value: Any) -> str:
+    """Return an option as text: literals as Python writes them, attrs values as calls."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}({value.value!r})"
+    if attrs.has(type(value)):
+        return f"{type(value).__name__}({_arguments(value)})"
+    if isinstance(value, tuple):
+        inner = ", ".join(map(show_value, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if callable(value):
+        return str(getattr(value, "__name__", value))
+    return repr(value)
+
+
+def parse(text: str, registry: Mapping[str, Any]) -> tuple[Nodes, tuple[Edge, ...]]:
+    """Read what `show` wrote; `registry` has stages, option classes and functions by name."""
+    rows = [row for row in _split(text, "\n") if row]
+    if len(rows) == 1 and len(_split(rows[0], "=")) == 1:
+        stages = [_value(part, registry) for part in _split(rows[0], "->")]
+        nodes = tuple((stage.name, stage) for stage in map(_stage, stages))
+        return nodes, chain_edges(nodes)
+    made: list[tuple[str, Stage]] = []
+    edges: list[Edge] = []
+    for row in rows:
+        head, *feeds = _split(row, "<-")
+        name, *call = _split(head, "=")
+        if len(call) != 1:
+            raise WorkflowError(f"Expected 'name = stage(...)' in a workflow, got '{row}'.")
+        made.append((name, _stage(_value(call[0], registry))))
+        for feed in _split(feeds[0], ",") if feeds else ():
+            need, _, port = feed.partition(": ")
+            source, _, port = port.rpartition(".")
+            edges.append(Edge(source, port, name, need))
+    return tuple(made), tuple(edges)
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Split at a mark that stands outside brackets and quotes."""
+    parts, start, depth, quote, at = [], 0, 0, "", 0
+    while at < len(text):
+        letter = text[at]
+        if quote:
+            at += letter == "\\"
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in OPENING + CLOSING:
+            depth += 1 if letter in OPENING else -1
+        elif depth == 0 and text.startswith(mark, at):
+            parts.append(text[start:at].strip())
+            at += len(mark) - 1
+            start = at + 1
+        at += 1
+    return [*parts, text[start:].strip()]
+
+
+def _stage(value: Any) -> Stage:
+    return as_stage(value() if isinstance(value, type) and issubclass(value, Stage) else value)
+
+
+def _value(text: str, registry: Mapping[str, Any]) -> Any:
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise WorkflowError(
+            f"Expected 'stage(option=value)' in a workflow, got '{text}'."
+        ) from error
+    return _evaluate(tree, registry)
+
+
+def _evaluate(tree: ast.expr, registry: Mapping[str, Any]) -> Any:
+    match tree:
+        case ast.Name(id=name):
+            return _known(name, registry)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            positional = [_evaluate(arg, registry) for arg in args]
+            named = {str(word.arg): _evaluate(word.value, registry) for word in keywords}
+            made = _known(name, registry)
+            _check_options(made, named)
+            make = partial(attrs.evolve, made) if isinstance(made, Stage) else made
+            return make(*positional, **named)
+        case ast.Tuple(elts=elements):
+            return tuple(_evaluate(element, registry) for element in elements)
+        case _:
+            try:
+                return ast.literal_eval(tree)
+            except ValueError:
+                raise WorkflowError(
+                    f"Expected a literal as an option in a workflow, got '{ast.unparse(tree)}'."
+                ) from None
+
+
+def _check_options(made: Any, named: Mapping[str, Any]) -> None:
+    kind = made if isinstance(made, type) else type(made)
+    known = [field.alias for field in attrs.fields(kind)] if attrs.has(kind) else list(named)
+    for name in named:
+        if name not in known:
+            raise OptionError(f"There is no option '{name}'.", name=name, known=known)
+
+
+def _known(name: str, registry: Mapping[str, Any]) -> Any:
+    if name not in registry:
+        known = ", ".join(f"'{own}'" for own in sorted(registry))
+        raise WorkflowError(f"No stage '{name}' is registered, expected one of {known}.")
+    return registry[name]
