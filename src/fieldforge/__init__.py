@@ -127,13 +127,13 @@ __all__ = [
 
 _LATE: _Final = {
     "CUPY_DEVICE_TYPE": "._core.definitions",
-    "check": ".workflows.check",
-    "collective": ".workflows.collective",
+    "check": ".workflows.batches.missing_builds",
+    "collective": ".workflows.batches.collective",
     "is_scalar_type": "._core.definitions",
-    "locking": ".workflows.lock_file",
-    "policy": ".workflows.policy",
-    "precompile": ".workflows.precompile",
-    "wait_for_compilation": ".workflows.background",
+    "locking": ".workflows.batches.lock_file",
+    "policy": ".workflows.engine.policy",
+    "precompile": ".workflows.batches.precompile",
+    "wait_for_compilation": ".workflows.batches.background",
 }
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
