@@ -11,6 +11,16 @@ THEIRS: Final = "gt4py"
 FOLLOWED_VERSION: Final = "1.2.1"
 """The version of gt4py whose names and signatures are followed."""
 
+VARIABLES: Final = {
+    "GT4PY_BUILD_CACHE_DIR": "FIELDFORGE_CACHE_DIR",
+    "GT4PY_BUILD_JOBS": "FIELDFORGE_JOBS",
+    "GT4PY_COLLECT_METRICS_LEVEL": "FIELDFORGE_COLLECT_METRICS",
+    "GT4PY_DUMP_METRICS_AT_EXIT": "FIELDFORGE_DUMP_METRICS",
+    "GT4PY_ENABLE_JIT_DEFAULT": "FIELDFORGE_ENABLE_JIT",
+    "GT4PY_VERBOSE_EXCEPTIONS": "FIELDFORGE_VERBOSE_EXCEPTIONS",
+}
+"""Environment variables by gt4py's names."""
+
 _PLACES: Final = {
     f"{THEIRS}.next": PACKAGE,
     f"{THEIRS}._core": f"{PACKAGE}._core",
