@@ -219,10 +219,17 @@ def test_the_file_and_the_module_of_a_program_are_not_in_its_key(machine):
 
 # How it is built.
 
+
+def keep_loops(kernel, rules):
+    return kernel
+
+
 OPTIONS: list[tuple[str, Any]] = [
     ("lower.fold", False),
     ("lower.checked", True),
     ("codegen.checked", True),
+    ("codegen.passes", ("tile", "plan_arena")),
+    ("codegen.passes", ("tile", keep_loops, "plan_arena")),
     ("numerics", "strict"),
     ("numerics", "fast"),
     ("codegen.parallel_from", 1),

@@ -104,16 +104,24 @@ def main() -> None:
 @program_argument
 @click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
 @click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
+@click.option(
+    "--pass",
+    "step",
+    help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
+)
 @backend_option
 @told
-def show(program: str, stage: str | None, loops: bool, backend: str | None) -> None:
+def show(
+    program: str, stage: str | None, loops: bool, step: str | None, backend: str | None
+) -> None:
     """Print what a stage made of a program, from the store where it is there."""
     found = _find(program, backend)
-    if stage is None:
+    if stage is None and step is None:
         click.echo(str(found.trace()))
         return
-    step = found.trace(until=stage)[stage]
-    click.echo(step.loops if loops else step.text)
+    stage = stage or "codegen"
+    shown = found.trace(until=stage)[stage]
+    click.echo(shown.after[step] if step else shown.loops if loops else shown.text)
 
 
 @main.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")
