@@ -29,6 +29,7 @@ from .addresses import AddressError, load_module
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
+OTHERS = ("migrate", "run")  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
 
 
@@ -37,7 +38,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        own = [*super().list_commands(ctx), *BUILDS, "cache"]
+        own = [*super().list_commands(ctx), *BUILDS, *OTHERS, "cache"]
         return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -50,6 +51,9 @@ class Commands(click.Group):
             from . import builds as cli_builds
 
             return cli_builds.COMMANDS[cmd_name]
+        if cmd_name in OTHERS:
+            module = importlib.import_module(f".{cmd_name}", __package__)
+            return getattr(module, cmd_name)  # type: ignore[no-any-return]  # by contract
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
