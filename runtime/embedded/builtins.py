@@ -54,7 +54,7 @@ __all__ = [  # noqa: RUF022 - types, then functions in the order of the specific
 ]  # fmt: skip
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class MathBuiltin:
     """A builtin that works point by point: a row of the table of operations."""
 
