@@ -68,7 +68,7 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
 def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
     """Yield the values of the rows whose neighbours all lie in the strip, run by run."""
     dim = table.codomain
-    axis, own = strip.domain.dim_index(dim), strip.domain[dim].unit_range
+    axis, own = strip.domain.dim_index(dim, False), strip.domain[dim].unit_range
     places = entries - first(own)
     inside = (places >= 0) & (places < len(own))
     places = np.where(valid & inside, places, 0)

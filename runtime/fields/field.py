@@ -17,17 +17,17 @@ import numpy as np
 from .._core import FieldView
 from ..language import operations
 from ..language.annotations import field_alias
-from ..language.connectivity import CartesianConnectivity
+from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
-from ..process.errors import DomainError, EmbeddedExecutionError, IndexOutOfBounds, ReadOnlyError
+from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError, IndexOutOfBounds, ReadOnlyError
 from .alignment import align, first, fitted, view_on
 from .indexing import resolve
 from .layout import allocate
 from .operators import Operators
-from .premap import check_maps, gathered, resolved
+from .premap import check_maps, displaced, gathered, resolved
 from .shifting import shifted
 
 
@@ -141,6 +141,8 @@ class Field(SingleArray, FieldView):
         Several offsets are applied in turn, several neighbour tables at once. The
         result lives where all that is read exists, which must be a contiguous block.
         """
+        if len(connectivities) == 1 and isinstance(connectivities[0], Displacement):
+            return Field._on(*displaced(self.ndarray, self.domain, connectivities[0]))
         maps = resolved(connectivities)
         if all(isinstance(one, CartesianConnectivity) for one in maps):
             return Field._on(self.ndarray, shifted(self.domain, maps))
@@ -149,9 +151,13 @@ class Field(SingleArray, FieldView):
     def premap(self, *connectivities: Any) -> Field:
         """Read through maps, all at once: g(i, j) = f(a(i, j), b(i, j)).
 
-        Each map replaces another dimension, and they are all shifts or all tables.
+        Each map replaces another dimension, and they are all shifts or all tables;
+        `as_offset(Koff, by)` stands alone.
         """
-        check_maps(self.domain, connectivities)
+        if not any(isinstance(one, Displacement) for one in connectivities):
+            check_maps(self.domain, connectivities)
+        elif len(connectivities) > 1:
+            raise ArgumentError("'as_offset' must be the only map that a field is read through.")
         return self(*connectivities)
 
     @property
@@ -260,7 +266,7 @@ class UnboundedField(SingleArray):
         if place not in own:
             raise IndexOutOfBounds(f"Index {place} of dimension '{dim}' is outside {own}.")
         ahead = place - first(own) if own.is_finite() else 0
-        array = self.array.take(ahead, axis=self.domain.dim_index(dim))
+        array = self.array.take(ahead, axis=self.domain.dim_index(dim, False))
         return make(array, self.domain.pop(dim))
 
     def __str__(self) -> str:
