@@ -1,31 +1,22 @@
-"""Run a compiler on one source text, in a private directory."""
+"""Run a C++ compiler on one source text, in a private directory."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import attrs
 
 from ...cache.files import keep_note
 from ...cache.scratch import build_folder
 from ...runtime.process.errors import LAST_LINES, CompilationError
-from .headers import headers_of
+from .headers import digests, headers_of
 from .running import run_compiler
+from .toolchain import Outcome
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
-
-
-@attrs.frozen
-class Outcome:
-    """What a successful run gave: the library, what the compiler said, and the headers it read."""
-
-    library: bytes = attrs.field(repr=False)
-    log: str
-    headers: tuple[str, ...] = ()
 
 
 def compile_source(
@@ -52,6 +43,7 @@ def compile_source(
             ) from error
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
                  SOURCE]  # fmt: skip
+        began = time.time_ns()
         try:
             done = run_compiler(words, directory, environment)
         except OSError as error:
@@ -65,7 +57,8 @@ def compile_source(
             raise _failure(source, shown, done.returncode, log, logs)
         try:
             library = Path(directory, LIBRARY).read_bytes()
-            return Outcome(library, log, headers_of(Path(directory, HEADERS)))
+            read = headers_of(Path(directory, HEADERS))
+            return Outcome(library, log, digests(read, command, environment, began))
         except OSError as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' reported success but wrote no library.",
