@@ -1,4 +1,4 @@
-"""What is true of every row of dataflow: its operands, dimensions and dtype."""
+"""Verify single rows of dataflow: operands, dimensions and dtype."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ Dims: TypeAlias = tuple[Dimension, ...]
 
 @attrs.frozen
 class Rules:
-    """The rules of rows among the other rows, leaves and tables of a program."""
+    """The rules for a row, given the other rows, leaves and tables of its program."""
 
     values: tuple[Value, ...]
     leaves: Mapping[str, Leaf]
     tables: Mapping[str, Table]
 
     def complaints(self, value: Value) -> Complaints:
-        """Yield what is wrong with a row."""
+        """Yield the broken rules of a row."""
         if not isinstance(value, Result):
             for operand in value.operands:
                 if isinstance(self.values[operand], Scan):
