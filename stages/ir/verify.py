@@ -49,7 +49,7 @@ def _complaints(lowered: Lowered) -> Complaints:
 def _leaves(program: Dataflow) -> Complaints:
     for name, count in Counter(leaf.name for leaf in program.leaves).items():
         if count > 1:
-            yield f"leaf '{name}' stands {count} times, expected one"
+            yield f"leaf '{name}' is declared {count} times, expected one declaration"
     for leaf in program.leaves:
         if not leaf.path or not 0 <= leaf.path[0] < len(program.parameters):
             yield f"leaf '{leaf.name}' belongs to no parameter"
@@ -69,7 +69,7 @@ def _leaves(program: Dataflow) -> Complaints:
 def _tables(program: Dataflow) -> Complaints:
     for name, count in Counter(table.name for table in program.tables).items():
         if count > 1:
-            yield f"table '{name}' stands {count} times, expected one"
+            yield f"table '{name}' is declared {count} times, expected one declaration"
     for table in program.tables:
         if table.local.kind is not DimensionKind.LOCAL:
             yield f"table '{table.name}' has the dimension '{table.local}', which is not local"
@@ -83,7 +83,7 @@ def _rows(program: Dataflow, rules: Rules) -> Complaints:
         if first.setdefault(value, row) != row:
             yield f"row %{row} equals row %{first[value]}, expected one row for equal values"
         if any(not 0 <= operand < row for operand in value.operands):
-            yield f"row %{row} uses a row that does not stand before it"
+            yield f"row %{row} uses a row that is not defined before it"
             return
         for complaint in rules.complaints(value):
             yield f"row %{row} {complaint}"
@@ -186,7 +186,7 @@ def _symbols(lowered: Lowered, leaves: Leaves, tables: Tables) -> Complaints:
 def _symbol(part: Bound, leaves: Leaves, tables: Tables) -> str:
     match part:
         case ScalarSymbol() if not _is_integer(leaves.get(part.name)):
-            return "which is no integer scalar"
+            return "which is not an integer scalar"
         case DomainSymbol() if not _has(leaves.get(part.field), part):
             return "which no field leaf has"
         case DomainSymbol() if leaves[part.field].ranges:

@@ -70,7 +70,7 @@ def _problems(
             yield row, f"there is no part {instruction.part}"
         for operand in instruction.operands:
             if not 0 <= operand < row:
-                yield row, f"refers to row %{operand}, which does not stand earlier"
+                yield row, f"refers to row %{operand}, which is not defined before it"
                 continue
             other = nest.body[operand]
             if other.level > instruction.level:
