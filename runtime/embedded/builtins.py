@@ -26,10 +26,9 @@ from numpy import (
     uint64,
 )
 
-from ..fields.combining import common_dtype, converted
 from ..fields.constructors import as_dtype
-from ..fields.field import combined, make
-from ..fields.operators import Operators
+from ..fields.field import make
+from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension, check_dims, in_canonical_order
 from ..language.domain import Domain

@@ -234,14 +234,14 @@ class Cut:
 
 @attrs.frozen
 class Tiling:
-    """The nests `first` .. `last` run in order on each tile; threads share the tiles.
+    """The nests `first:stop` run in order on each tile; threads share the tiles.
 
     Along `rolled`, if given, the nests alternate row by row: each nest leads the last one by its
     margin beyond the tile, so that later nests read rows from the cache.
     """
 
     first: int
-    last: int  # one past
+    stop: int
     cuts: tuple[Cut, ...]
     reason: str
     rolled: Dimension | None = None
@@ -275,9 +275,9 @@ class Kernel:
 
     def steps(self) -> Iterator[tuple[Nest, ...]]:
         """Yield the steps of a kernel, each complete before the next starts: a nest or a tiling."""
-        ends = {tiling.first: tiling.last for tiling in self.tilings}
+        ends = {tiling.first: tiling.stop for tiling in self.tilings}
         index = 0
         while index < len(self.nests):
-            last = ends.get(index, index + 1)
-            yield self.nests[index:last]
-            index = last
+            stop = ends.get(index, index + 1)
+            yield self.nests[index:stop]
+            index = stop

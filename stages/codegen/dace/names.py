@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from ...ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
 from ..cpp.memory import pointers, scalars
-from ..cpp.names import Limits
 from ..cpp.names import Names as CppNames
-from ..cpp.operations import TYPES
+from ..cpp.names import WriterOptions
 from ..integers import buffers_of, integers
 
 SDFG_NAME = "kernel"  # never the user's: equal programs have equal text
@@ -19,7 +18,7 @@ class Names:
 
     def __init__(self, kernel: Kernel, parallel_from: int) -> None:
         self.kernel = kernel
-        self.cpp = CppNames(kernel, integers(kernel), Limits(parallel_from))
+        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(parallel_from))
 
     def array(self, buffer: str) -> str:
         """Return the name of a field or of an array in the arena."""
@@ -81,8 +80,3 @@ def connector(row: int, access: Load | Store) -> str:
 def stored_type(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
-
-
-def type_name(dtype: str) -> str:
-    """Return the C++ name of a value."""
-    return TYPES[dtype][0]

@@ -43,15 +43,16 @@ class CodegenDace(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
         from ..interface import describe
+        from ..pass_list import PLAN_ONLY
+        from ..passes import make_loops
         from ..schedule.placement import Rules
-        from ..schedule.schedule import schedule
         from .limits import refuse_unsupported
         from .source import sdfg_source
 
         refuse_unsupported(lowered.program)
         dace_version()  # says how to install what is missing
         rules = Rules(self.target, self.arrays, self.inline)
-        kernel, groups = schedule(lowered, variant, rules)
+        kernel, groups = make_loops(lowered, variant, rules, PLAN_ONLY)
         source, listing = sdfg_source(kernel, self.parallel_from)
         return {
             "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
