@@ -73,8 +73,8 @@ def _target(local: Dimension, dims: Sequence[Dimension]) -> Dimension:
         raise DSLError(
             None,
             f"The reduction over '{local.value}' has no unique target dimension.",
-            hints=(
-                "Reduce a field that has exactly one horizontal dimension beside '{local.value}'.",
-            ),
+            hints=[
+                f"Reduce a field with exactly one horizontal dimension besides '{local.value}'."
+            ],
         )
     return found[0]
