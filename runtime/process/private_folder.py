@@ -15,6 +15,7 @@ from typing import Final
 
 _FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DESCRIPTORS: Final = "/proc/self/fd"
+_HAS_DESCRIPTORS: Final = os.path.isdir(_DESCRIPTORS)
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -47,7 +48,7 @@ class Folder:
     @property
     def lasting_path(self) -> str:
         """A path that leads here in this process whoever renames what; the plain one off Linux."""
-        return f"{_DESCRIPTORS}/{self.handle}" if os.path.isdir(_DESCRIPTORS) else self.path
+        return f"{_DESCRIPTORS}/{self.handle}" if _HAS_DESCRIPTORS else self.path
 
     def __del__(self) -> None:
         """Close the descriptor, unless other code has closed it and uses its number."""
