@@ -1,4 +1,4 @@
-"""Which headers a compilation read, and whether they are still what they were."""
+"""The headers that a compilation read, and whether they are unchanged."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _known: Final[dict[str, tuple[tuple[int, int, int], str]]] = {}  # by path: stam
 
 
 def headers_of(rule: Path) -> tuple[str, ...]:
-    """Return the headers in the rule that the compiler wrote for `make`, none without a rule.
+    """Return the headers in the `make` rule that the compiler wrote; none without a rule.
 
-    Those of the build's own folder are named without one, and are no headers of anybody's.
+    Headers in the build's own folder have relative names and do not count.
     """
     try:
         text = rule.read_text(errors="surrogateescape")
@@ -30,10 +30,10 @@ def headers_of(rule: Path) -> tuple[str, ...]:
 def digests(
     headers: Iterable[str], flags: Iterable[str], variables: Mapping[str, str], began: int
 ) -> dict[str, str]:
-    """Digest headers, and the names in folders where one put first would be read instead.
+    """Digest headers, and the listings of folders in which a new header would take precedence.
 
-    Without headers nothing is looked for, and no folder counts. A header that was written after
-    the compiler `began`, in ns since 1970, may not be what it read.
+    Without headers no folder counts. A header written after the compiler `began` (ns since 1970)
+    may differ from what the compiler read.
     """
     found = {header: _digest(header) for header in headers}
     found |= {header: "edited" for header in found if _written(header) >= began}
@@ -41,7 +41,7 @@ def digests(
 
 
 def still_hold(manifest: bytes) -> bool:
-    """Tell whether the headers in the manifest of a library are still what they were."""
+    """Tell whether the headers in the manifest of a library are unchanged."""
     recorded = json.loads(manifest).get("headers", {})
     return all(_digest(path) == digest for path, digest in recorded.items())
 
@@ -54,7 +54,7 @@ def _folders(flags: Iterable[str], variables: Mapping[str, str]) -> list[str]:
 
 
 def _digest(path: str) -> str:
-    """Digest a file, or the names in a folder; what cannot be read counts as absent."""
+    """Digest a file, or the names in a folder; treat an unreadable path as absent."""
     try:
         found = os.stat(path)
         stamp = (found.st_size, found.st_mtime_ns, found.st_ino)

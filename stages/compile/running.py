@@ -1,4 +1,4 @@
-"""Run compilers so that they can be ended with everything that they have started."""
+"""Run compilers so that they can be killed together with every process that they start."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _running: Final[dict[subprocess.Popen[bytes], str]] = {}  # by the thread that w
 def run_compiler(
     words: Sequence[str], directory: str, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler in a process group of its own; whatever ends the wait ends the whole group.
+    """Run a compiler in its own process group; an interrupted wait kills the whole group.
 
-    A driver that is killed alone would leave the programs behind that do its work.
+    Killing only the driver would leave the programs behind that it has started.
     """
     process = subprocess.Popen(
         words, cwd=directory, env={**environment, "LC_ALL": "C", "TMPDIR": directory},
@@ -38,7 +38,7 @@ def run_compiler(
 
 
 def stop_compilers(threads: str) -> None:
-    """End the compilers that threads wait for whose names begin so; the waits end in errors."""
+    """Kill the compilers that threads with this prefix wait for; their waits raise errors."""
     for process, thread in tuple(_running.items()):
         if thread.startswith(threads):
             _kill(process)

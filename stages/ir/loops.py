@@ -197,10 +197,10 @@ class Nest:
     """Loops around a body; `statement` is the group of stores that it works for.
 
     Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
-    first value of each state of a scan. `streams` are the fields that are written past the caches
-    where a call writes more than they hold. The rows of the loads `asked` are asked for when the
-    loop around the innermost one has `ahead` steps to go before it reads them. Innermost loops are
-    written a second time for where each of the conditions `usual` has the value given.
+    first value of each state of a scan. `streams` are the fields that non-temporal stores write in
+    calls that touch more bytes than the caches hold. The code prefetches the rows of the loads
+    `asked`, `ahead` iterations of the next outer loop before it reads them. A second innermost loop
+    runs where each of the conditions `usual` has the value given.
     """
 
     statement: int
