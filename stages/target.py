@@ -91,7 +91,7 @@ class CpuTarget:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What the compiler is told about the instruction set."""
+        """The compiler flags for the instruction set."""
         # GCC and Clang prefer 256 bits unless they are told
         wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
         return (f"-march={self.isa}", *wide)
@@ -103,16 +103,16 @@ class CpuTarget:
 
     @property
     def can_stream(self) -> bool:
-        """Whether stores past the caches are known for the instruction set."""
+        """Whether the code generator knows non-temporal stores for the instruction set."""
         return self.isa.startswith("x86-64")
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back.
 
-        A store moves a line in and out, a load moves it in once more.
+        A store reads and writes a cache line, a load reads it once more.
         """
         moved = 3 * itemsize * self.cores / self.bandwidth
-        lanes = min(self.vector_bytes, 32) / itemsize  # wider ones take two turns, or more time
+        lanes = min(self.vector_bytes, 32) / itemsize  # wider vectors take two cycles or more
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
 
 
@@ -170,10 +170,10 @@ def _cpu_flags() -> frozenset[str]:
 
 
 def _host_cores() -> int:
-    """Count the processors that are online, also those that this process is not bound to.
+    """Count the processors that are online, whether or not this process is bound to a few.
 
-    What is bound to a few, as each rank of a job may be, builds for the same machine as the others
-    and finds what they have built (decision 0015).
+    Ranks that a launcher binds to a few cores then build for the same machine as the others, and
+    share their builds (decision 0015).
     """
     try:
         return _count(_read(f"{_PROCESSORS}/online"))
@@ -183,7 +183,7 @@ def _host_cores() -> int:
 
 @functools.cache
 def _host_caches() -> dict[int, int]:
-    """Return bytes a core of the data caches by level, as far as the system tells."""
+    """Return the data caches by level, in bytes a core, as far as the system tells."""
     found: dict[int, int] = {}
     for index in range(_MOST_CACHES):
         place = f"{_PROCESSORS}/cpu0/cache/index{index}"

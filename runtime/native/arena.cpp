@@ -1,4 +1,4 @@
-// Workspace from the device, once for as many calls as ever run at the same time.
+// Workspace from the device: one block for each call that ever runs at the same time.
 #include "arena.h"
 
 #include <utility>
@@ -19,7 +19,7 @@ Block Arena::take(size_t size) noexcept {
         }
     }
     if (found.size >= size) return found;
-    device_.release(found);  // sizes of one program only grow with the mesh
+    device_.release(found);  // too small: the mesh has grown
     return device_.allocate(size);
 }
 

@@ -1,4 +1,4 @@
-// Blocks of workspace that are kept between calls; each call in flight has blocks of its own.
+// A pool of workspace blocks; each running call has its own blocks.
 #pragma once
 
 #include <Python.h>
@@ -14,7 +14,7 @@ namespace fieldforge {
 #ifdef Py_GIL_DISABLED
 using ArenaLock = std::mutex;
 #else
-// Blocks are taken and given back with the interpreter's lock held; that is lock enough.
+// Calls take and return blocks with the interpreter's lock held; no other lock is needed.
 struct ArenaLock {
     void lock() {}
     void unlock() {}

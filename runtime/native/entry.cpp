@@ -68,8 +68,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
-// There is no tp_clear: an entry is immutable, and whatever cycle it is in has another object,
-// the program at least, that breaks it. So a call in flight never sees a half-cleared entry.
+// There is no tp_clear: an entry is immutable, and every cycle through it contains another object,
+// such as the program, that breaks the cycle. So a running call never sees a half-cleared entry.
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
@@ -95,7 +95,7 @@ PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(s
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},
     {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
-    {"threads", get_threads, nullptr, "How many threads it uses; 0: as many as there are.", nullptr},
+    {"threads", get_threads, nullptr, "Default number of threads; 0: all that OpenMP has.", nullptr},
     {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -21,7 +21,7 @@ struct Entry {
     Arena* arena;
     EntryPoint address;
     OpenMP openmp;
-    int threads;  // how many it uses unless a call asks for others; 0: as many as OpenMP has
+    int threads;  // default of a call; 0: as many as OpenMP has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

@@ -110,9 +110,10 @@ def _access(
     types: Mapping[str, object],
     continues: bool,
 ) -> Access:
-    """Return the boxes of a statement, and which of its arguments may be one memory.
+    """Return the boxes of a statement, and which of its arguments may share memory.
 
-    A field that the program itself reads and writes may always be: code was generated for that.
+    A field that the program itself both reads and writes always may: the code was generated for
+    that.
     """
     targets = list(dict.fromkeys(store.target for store in statement.stores))
     pairs = [

@@ -20,7 +20,7 @@ from .toolchain import Outcome
 
 CANDIDATES: Final = ("c++", "g++", "clang++")
 MEMORY: Final = "compilers"  # identities by path, size, time and inode
-# What GCC's driver runs, and what it links into every library; Clang does all but linking itself.
+# The programs that GCC's driver runs, and the files that it links into every library.
 PROGRAMS: Final = ("cc1plus", "as", "ld")
 PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
 _KIND: Final = "fieldforge-compilers-2"
@@ -29,10 +29,10 @@ _LIMIT: Final = 1 << 20
 
 @attrs.frozen
 class Compiler:
-    """A C++ compiler: how it is called, and everything that tells it from another one.
+    """A C++ compiler: its command, and everything that tells it from another one.
 
-    `digests` are those of the driver, of the programs that do the work (`cc1plus`, `as`, `ld`)
-    and of what is linked into every library, as far as the driver names them.
+    `digests` are those of the driver, of the programs that it runs (`cc1plus`, `as`, `ld`) and of
+    what it links into every library, as far as it names them.
     """
 
     command: tuple[str, ...]
@@ -112,7 +112,7 @@ def find_compiler(
 
 
 def _which(name: str, search_path: str | None) -> str | None:
-    """Return the program that a shell would run; a name with a folder is not looked for."""
+    """Return the program that a shell would run; search no folders for a name with a slash."""
     folders = os.get_exec_path() if search_path is None else search_path.split(os.pathsep)
     if os.path.dirname(name):
         folders = [""]
@@ -138,7 +138,7 @@ def _identify(
 
 
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:
-    """Ask the compiler who it is and what it works with, and read all of that once."""
+    """Ask the compiler for its version and its programs, and digest their files."""
     version = _ask(found, "--version").partition("\n")[0].strip()
     questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
     named = [_ask(found, f"-print-{question}").strip() for question in questions]
@@ -151,7 +151,7 @@ def _examine(found: str, search_path: str | None) -> dict[str, Any]:
 
 
 def _row(file: str, stamp: list[int]) -> list[Any]:
-    """Describe a file; one that may be run and not read is known by size and time alone."""
+    """Describe a file; one that cannot be read is known by size and time alone."""
     try:
         digest = _digest(file)
     except OSError:
@@ -164,8 +164,8 @@ def _files(
 ) -> list[tuple[str, list[int]]]:
     """Return the files behind the names that a driver gave, each once, with their stamps.
 
-    Bare names are on its search path. Links are not resolved: the stamp is that of the file
-    behind them, and a warm start asks for nothing else.
+    The search path resolves bare names. Links stay unresolved: the stamp is that of their target,
+    and a warm start checks nothing else.
     """
     paths = [name if os.path.isabs(name) else _which(name, search_path) for name in named]
     files: dict[tuple[int, int], tuple[str, list[int]]] = {}
@@ -185,7 +185,7 @@ def _status(path: str | None) -> os.stat_result | None:
 
 
 def _real(path: str) -> str:
-    """Follow links; one that cannot be read leads to the same file by its own name."""
+    """Follow links; keep the path itself if a link cannot be read."""
     try:
         return os.path.realpath(path)
     except OSError:
@@ -219,7 +219,7 @@ def _digest(file: str) -> str:
 
 
 def _holds(entry: Any, found: str, search_path: str | None) -> bool:
-    """Tell whether a remembered identity is whole and its files are still the same."""
+    """Tell whether a remembered identity is complete and its files are unchanged."""
     try:
         rows: Sequence[Any] = entry["files"]
         stamps = [[file, *stamp] for file, stamp in _files(found, entry["named"], search_path)]
@@ -234,7 +234,7 @@ def _holds(entry: Any, found: str, search_path: str | None) -> bool:
 
 
 def _read(directory: Path | None) -> dict[str, Any]:
-    """Return what was remembered; something damaged is as good as nothing."""
+    """Return the remembered identities; nothing if the file is damaged."""
     if directory is None:
         return {}
     try:
@@ -245,7 +245,7 @@ def _read(directory: Path | None) -> dict[str, Any]:
 
 
 def _write(directory: Path | None, memory: dict[str, Any]) -> None:
-    """Remember for the next process; a directory that cannot be written only costs time."""
+    """Remember identities for the next process; ignore a folder that cannot be written."""
     if directory is not None:
         text = json.dumps(memory, indent=1, sort_keys=True)
         keep_note(str(directory), MEMORY, seal(_KIND, text))

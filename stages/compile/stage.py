@@ -27,7 +27,7 @@ class Compile(Stage):
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
         variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
-        pins: stores and packs that may say which compiler keys name where there is none.
+        pins: stores and packs whose pins give the key parts where there is no compiler.
 
     """
 
@@ -36,7 +36,7 @@ class Compile(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    # The rest says where things are; `environment` says what they are.
+    # Locations do not count for the key; `environment` has the identity of what lies there.
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)

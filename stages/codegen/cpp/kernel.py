@@ -24,8 +24,8 @@ static inline s64 even(s64 count, s64 most) {
   const s64 tiles = (count + most - 1) / most;
   return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
 }"""
-# Entering the runtime takes 0.4 us, a system call among it, for a region of one thread too. Inside
-# a region of somebody else its loops would be shared with threads that never come here.
+# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
+# parallel region of the caller, the loops would wait for threads that never reach this code.
 ALONE = """\
 #if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
 #define FIELDFORGE_ALONE
@@ -121,7 +121,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
 
 
 def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
-    """Begin the loop over the rows that nests take turns on: as early as the first one has to."""
+    """Open the loop over rows that nests take in turn, early enough for the widest margin."""
     if tiling.rolled is not None:
         margins = [
             loop.margin or (0, 0)
@@ -144,7 +144,7 @@ def _tile_loop(names: Names, level: int, cut: Cut) -> str:
 
 
 def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:
-    """Return the arrays that are made anew in each tile."""
+    """Return the arrays that each tile fills anew."""
     members = names.kernel.nests[tiling.first : tiling.stop]
     touched = {name for nest in members for name in buffers_of(nest)}
     return [
