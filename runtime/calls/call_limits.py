@@ -8,6 +8,7 @@ calls use one thread: the threads of OpenMP do not follow a fork.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -63,6 +64,11 @@ class Limited(_core.Limited):
     def with_workspace(self, buffer: Any) -> Self:
         """Keep temporaries in memory of the caller."""
         return type(self)(self.call, self.threads, as_workspace(buffer))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.workspace is not None:
+            raise pickle.PicklingError("Calls with a workspace of the caller cannot be pickled.")
+        return type(self), (self.call, self.threads)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.call, name)
