@@ -94,6 +94,18 @@ def as_workspace(buffer: Any) -> _core.Workspace:
         return _core.Workspace(buffer)
     except (BufferError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"A workspace is a contiguous, writable buffer, got '{type(buffer).__name__}'.",
+            f"A workspace is a contiguous, writable buffer, got {_flaw(buffer)}.",
             hint="Make one with 'numpy.empty(program.workspace_size(...), numpy.uint8)'.",
         ) from error
+
+
+def _flaw(buffer: Any) -> str:
+    """Say what keeps an object from being a workspace."""
+    kind = f"'{type(buffer).__name__}'"
+    try:
+        seen = memoryview(buffer)
+    except TypeError:
+        return f"{kind}, which is no buffer"
+    if seen.readonly:
+        return f"{kind} that is read-only"
+    return kind if seen.c_contiguous else f"{kind} that is not contiguous"

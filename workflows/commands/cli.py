@@ -148,7 +148,7 @@ def explain(program: str, backend: str | None) -> None:
     found = _find(program, backend)
     for order in orders_of(found):
         since = changes(order)
-        if since is not None and since.record is not None:
+        if since is not None:
             click.echo(f"{order.name}: {since}")
     click.echo(found.trace().explain())
 
