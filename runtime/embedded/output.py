@@ -189,7 +189,7 @@ def _check_cover(
                 hints=[
                     *_beyond(arguments),
                     f"The inputs along '{dim.value}' are {_given(arguments, dim) or 'none'}; give "
-                    "larger ones, or write a smaller 'domain'."
+                    "larger ones, or write a smaller 'domain'.",
                 ],
             )
     missing = gap(value, box) if isinstance(value, PiecewiseField) else None

@@ -21,7 +21,13 @@ from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
-from ..process.errors import ArgumentError, DomainError, EmbeddedExecutionError, IndexOutOfBounds, ReadOnlyError
+from ..process.errors import (
+    ArgumentError,
+    DomainError,
+    EmbeddedExecutionError,
+    IndexOutOfBounds,
+    ReadOnlyError,
+)
 from .alignment import align, first, fitted, view_on
 from .indexing import resolve
 from .layout import allocate

@@ -198,9 +198,7 @@ def inside(table: Connectivity, wanted: UnitRange) -> Domain:
     return Domain(*box)
 
 
-def beyond(
-    tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange
-) -> tuple[str, ...]:
+def beyond(tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange) -> tuple[str, ...]:
     """Name the tables that hold an index of `codomain` outside of a range, with the first one."""
     found = []
     for name, table in sorted(tables.items()):

@@ -6,7 +6,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..language.connectivity import CartesianConnectivity, Displacement, FieldOffset, NeighbourOffset
+from ..language.connectivity import (
+    CartesianConnectivity,
+    Displacement,
+    FieldOffset,
+    NeighbourOffset,
+)
 from ..language.dimension import Dimension, NamedIndex, in_canonical_order
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
@@ -125,9 +130,7 @@ def displaced(array: Any, domain: Domain, by: Displacement) -> tuple[Any, Domain
     if box.is_empty():
         return np.zeros(box.shape, array.dtype), box
     places = np.broadcast_to(places, good.shape)[cut] - _first(mine)
-    index = tuple(
-        places if dim is by.dim else _places(dim, own, None, box) for dim, own in domain
-    )
+    index = tuple(places if dim is by.dim else _places(dim, own, None, box) for dim, own in domain)
     return array[index], box
 
 

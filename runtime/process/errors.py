@@ -129,7 +129,9 @@ class UnsupportedPythonFeatureError(DSLError):
     code = "unsupported-syntax"
 
     def __init__(self, location: Span | None, feature: str, **details: Any) -> None:
-        details.setdefault("notes", ("Only a subset of Python is valid inside operators and programs.",))
+        details.setdefault(
+            "notes", ("Only a subset of Python is valid inside operators and programs.",)
+        )
         super().__init__(location, f"Unsupported Python syntax: '{feature}'.", **details)
         self.feature = feature
 

@@ -27,14 +27,12 @@ from .cli import _backend_of, _find, told
 _SHORT = 12  # digits of a key in a table
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
     """A number of bytes, or of K, M, G or T of them."""
 
     name = "bytes"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read the number; anything else is an error of this option."""
         try:
             return value if isinstance(value, int) else read_size("--size", value)

@@ -55,6 +55,8 @@ def install() -> None:
     if THEIRS in sys.modules:
         raise AlreadyImportedError(
             "'gt4py' is imported already, so 'fieldforge' cannot take its name.",
-            hints=["Import 'fieldforge.as_gt4py' first, or start with 'fieldforge run --as-gt4py'."],
+            hints=[
+                "Import 'fieldforge.as_gt4py' first, or start with 'fieldforge run --as-gt4py'."
+            ],
         )
     sys.meta_path.insert(0, _Imports())

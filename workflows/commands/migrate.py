@@ -43,7 +43,11 @@ class Migration:
 
 @click.command(epilog="Example: fieldforge migrate src/model --diff")
 @click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
+    "paths",
+    metavar="PATH...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
 )
 @click.option("--diff", "shown", is_flag=True, help="Print what would change; write nothing.")
 @click.option("--write", "written", is_flag=True, help="Change the files.")

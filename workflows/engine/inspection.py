@@ -168,10 +168,14 @@ class Trace(Mapping[str, Step]):
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the store has seen no program like this one under its name."""
+        return any(step.is_first for step in self.values())
+
     def explain(self) -> str:
         """Say of each stage why it ran or where its result was found."""
-        is_new = any(step.is_first for step in self.values())
-        return "\n".join(step.explain(is_new) for step in self.values())
+        return "\n".join(step.explain(self.is_new) for step in self.values())
 
 
 def make_trace(

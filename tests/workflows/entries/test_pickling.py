@@ -122,7 +122,7 @@ def test_another_definition_under_the_name_is_an_error(model, monkeypatch):
     monkeypatch.setattr(model, "GAIN", 4.0)
 
     for data in pickled:
-        with pytest.raises(pickle.UnpicklingError, match="is not what was pickled.*has changed"):
+        with pytest.raises(pickle.UnpicklingError, match=r"is not what was pickled.*has changed"):
             pickle.loads(data)
 
 
@@ -139,7 +139,7 @@ def test_what_has_no_importable_name_says_so(model, monkeypatch):
     def local(a: ff.Field[[ff.Dimension("I")], float]) -> ff.Field[[ff.Dimension("I")], float]:
         return a
 
-    with pytest.raises(pickle.PicklingError, match="'.*local' cannot be pickled: .*a function"):
+    with pytest.raises(pickle.PicklingError, match=r"local' cannot be pickled: .*a function"):
         pickle.dumps(local)
     before = model.summed
     monkeypatch.setattr(model, "summed", model.scaled)
