@@ -8,6 +8,7 @@ calls use one thread: the threads of OpenMP do not follow a fork.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -64,6 +65,11 @@ class Limited(_core.Limited):
         """Keep temporaries in memory of the caller."""
         return type(self)(self.call, self.threads, as_workspace(buffer))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.workspace is not None:
+            raise pickle.PicklingError("Calls with a workspace of the caller cannot be pickled.")
+        return type(self), (self.call, self.threads)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.call, name)
 
@@ -88,6 +94,18 @@ def as_workspace(buffer: Any) -> _core.Workspace:
         return _core.Workspace(buffer)
     except (BufferError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"A workspace is a contiguous, writable buffer, got '{type(buffer).__name__}'.",
+            f"A workspace is a contiguous, writable buffer, got {_flaw(buffer)}.",
             hint="Make one with 'numpy.empty(program.workspace_size(...), numpy.uint8)'.",
         ) from error
+
+
+def _flaw(buffer: Any) -> str:
+    """Say what keeps an object from being a workspace."""
+    kind = f"'{type(buffer).__name__}'"
+    try:
+        seen = memoryview(buffer)
+    except TypeError:
+        return f"{kind}, which is no buffer"
+    if seen.readonly:
+        return f"{kind} that is read-only"
+    return kind if seen.c_contiguous else f"{kind} that is not contiguous"

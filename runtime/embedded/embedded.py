@@ -79,7 +79,8 @@ def run_operator(
         # a scan walks the levels of its own output
         chosen = iter([results[levels][place] for place, levels in enumerate(columns)])
         result = map_leaves(lambda _: next(chosen), result)
-    write(definition.name, result, out, domain, arguments)
+    with running(offset_provider):  # a message may name its tables
+        write(definition.name, result, out, domain, arguments)
 
 
 def run_program(

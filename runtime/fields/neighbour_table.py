@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import attrs
@@ -195,6 +196,23 @@ def inside(table: Connectivity, wanted: UnitRange) -> Domain:
             f"The indices of '{table}' whose neighbours lie in {wanted} are no contiguous block."
         )
     return Domain(*box)
+
+
+def beyond(tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange) -> tuple[str, ...]:
+    """Name the tables that hold an index of `codomain` outside of a range, with the first one."""
+    found = []
+    for name, table in sorted(tables.items()):
+        if not isinstance(table, Connectivity) or table.codomain is not codomain:
+            continue
+        bad = np.argwhere(~_good(table, covered))
+        if len(bad):
+            place = zip(table.domain, bad[0], strict=True)
+            where = ", ".join(f"{dim.value}={first(own) + int(at)}" for (dim, own), at in place)
+            index = int(table.asnumpy()[tuple(bad[0])])
+            found.append(
+                f"Table '{name}' holds index {index} at ({where}), which is outside of {covered}."
+            )
+    return tuple(found)
 
 
 def is_skip_value(given: Any) -> bool:

@@ -13,8 +13,9 @@ survive pickling with all they hold, so that they can come from worker processes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from .source import Span
 
@@ -22,21 +23,28 @@ if TYPE_CHECKING:  # a program without errors imports nothing that prints one
     from .excerpt import Related
 
 LAST_LINES = 20
+_STAGGERED: Final = re.compile(r"\b_Staggered(?=\w)")
 
 
 class FieldforgeError(Exception):
     """Anything that fieldforge refuses or fails to do."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        message = _in_words(message)
         super().__init__(message)
         self.message = message
-        self.hints = (*([hint] if hint else []), *hints)
+        self.hints = tuple(map(_in_words, (*([hint] if hint else []), *hints)))
 
     def __str__(self) -> str:
         return "\n".join([self.message, *_wrapped("Hint", self.hints)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
+
+
+def _in_words(text: str) -> str:
+    """Write staggered dimensions as people call them; their names inside are not for reading."""
+    return _STAGGERED.sub("staggered ", text)
 
 
 def _restore(
@@ -96,9 +104,9 @@ class DSLError(FieldforgeError):
     ) -> None:
         super().__init__(message, hints=hints)
         self.location = location
-        self.label = label
+        self.label = None if label is None else _in_words(label)
         self.related = tuple(map(_as_related, related))
-        self.notes = tuple(notes)
+        self.notes = tuple(map(_in_words, notes))
 
     def at(self, location: Span) -> Self:
         """Say where the error is, unless that is known; returns the error itself."""

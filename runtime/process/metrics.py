@@ -295,7 +295,8 @@ def make_collector(
 def dumps(metric_sources: Mapping[str, Source] | None = None) -> str:
     """Return a table: a row for each source, a column for each metric.
 
-    >>> print(dumps({"smooth<'cpu'>": Source(metrics=MetricsCollection(total=Metric("total", [0.5])))}))
+    >>> found = MetricsCollection(total=Metric("total", [0.5]))
+    >>> print(dumps({"smooth<'cpu'>": Source(metrics=found)}))
     source         total
     smooth<'cpu'>  5.00000e-01 ± 0.0e+00
     """

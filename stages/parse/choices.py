@@ -29,6 +29,7 @@ def where(scope: Scope, node: ast.Call, name: str) -> Row:
         raise scope.type_error(
             node.args[0],
             f"Expected 0-th argument to be a field of type 'bool', got '{mask.type}'.",
+            notes=["'where(mask, a, b)' chooses at every point, so its mask is a field of 'bool'."],
             hints=[hint],
         )
     type_ = _choice(scope, node, name, mask.type, then.type, otherwise.type)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...runtime.embedded import builtins as language
 from ...runtime.language.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
@@ -90,6 +91,9 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
     hints = []
     if isinstance(value, np.ufunc) or callable(value):
         hints = ["Only builtins of the language and decorated operators can be called."]
+        own = path.rpartition(".")[2]
+        if own in language.__all__:
+            hints.insert(0, f"Use '{own}' of the language: 'from fieldforge import {own}'.")
     raise scope.type_error(
         node, f"Unexpected object '{name}' of type '{kind}' encountered.", hints=hints
     )

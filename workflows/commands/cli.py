@@ -146,11 +146,12 @@ def explain(program: str, backend: str | None) -> None:
     That build may be of another process or another machine.
     """
     found = _find(program, backend)
-    for order in orders_of(found):
-        since = changes(order)
-        if since is not None and since.record is not None:
-            click.echo(f"{order.name}: {since}")
-    click.echo(found.trace().explain())
+    told = [(order.name, changes(order)) for order in orders_of(found)]
+    trace = found.trace()  # after that the store has what is asked for
+    for name, since in told:
+        if since is not None and (since.record is not None or trace.is_new):
+            click.echo(f"{name}: {since}")
+    click.echo(trace.explain())
 
 
 @main.command(epilog="Example: fieldforge stages")

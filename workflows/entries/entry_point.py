@@ -72,6 +72,11 @@ class EntryPoint:
     def _of(cls, made: Made) -> Self:
         raise NotImplementedError
 
+    @classmethod
+    def _made_by(cls) -> type[EntryPoint]:
+        """Return the class whose `_of` makes such objects, whatever class they have just now."""
+        return cls
+
     @property
     def definition(self) -> Callable[..., Any]:
         """The Python function that was decorated."""

@@ -12,6 +12,7 @@ from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
+from ..value_names import value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.placement import Rules
@@ -61,8 +62,8 @@ class Codegen(Stage):
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
     stream_from: int | None = None

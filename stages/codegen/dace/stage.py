@@ -11,6 +11,7 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...target import CpuTarget
 from ..cpp.stage import FLAGS
+from ..value_names import value_names
 from .settings import dace_version
 
 BACKEND = "dace_cpu"
@@ -37,8 +38,8 @@ class CodegenDace(Stage):
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
