@@ -1,6 +1,6 @@
-"""Load the bytes of a shared library: verified, from a private file, once written.
+"""Load the bytes of a shared library from a private, verified file.
 
-Where no file can be written or run, from sealed memory, which nobody can change.
+Where files cannot be written or executed, load it from sealed memory, which is immutable.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Library:
 
 
 def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Library:
-    """Write `data` to a file of its own in `directory`, unless it is there, and load it.
+    """Write `data` to its own file in `directory`, unless it exists already, and load it.
 
     The name of the file is the digest of its content, so that equal libraries are
     loaded once in a process. With `or_memory`, what cannot be loaded from a file (the disk is full
@@ -95,7 +95,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write to a draft and rename it; drafts of processes that were killed go."""
+    """Write to a draft and rename it; remove the drafts of killed processes."""
     _sweep(path.parent)
     draft = f"{path.parent}/{_DRAFT}{os.getpid()}-{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -121,7 +121,7 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _sweep(directory: Path) -> None:
-    """Remove drafts that nobody holds a lock on."""
+    """Remove drafts that no process holds a lock on."""
     for name in os.listdir(directory):
         if name.startswith(_DRAFT):
             with suppress(OSError):
@@ -134,7 +134,7 @@ def _sweep(directory: Path) -> None:
 
 
 def _sealed_copy(digest: str, data: bytes) -> Path | None:
-    """Write to memory and seal it; None where there is no such memory.
+    """Write to memory and seal it; None where the system has no sealed memory.
 
     The descriptor stays open: another one with its number would have its path, and the
     system takes equal paths for equal libraries.

@@ -21,7 +21,7 @@ SKIP = -1
 
 @attrs.frozen
 class ConnectivityType:
-    """What a compiled program has to know of a table; never what is in it."""
+    """The properties of a table that builds depend on; they never depend on its entries."""
 
     domain: tuple[Dimension, ...]
     codomain: Dimension
@@ -198,7 +198,7 @@ def inside(table: Connectivity, wanted: UnitRange) -> Domain:
 
 
 def is_skip_value(given: Any) -> bool:
-    """Say whether `given` may stand for a missing neighbour: only None and -1 do."""
+    """Return True for the values that can mark missing neighbours: None and -1."""
     return given is None or (given == SKIP and not isinstance(given, bool))
 
 
