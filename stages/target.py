@@ -1,4 +1,7 @@
-"""What a build may know about the machine that will run it; a value, never probed by a stage."""
+"""CPUs as values: what a build may know about the machine that will run it.
+
+No stage probes the machine; `CpuTarget.host()` does, where a backend is made.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 from typing import Final, Self
 
 import attrs
+
+from ..runtime.fields.device import DeviceType
 
 _LEVELS: Final = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
@@ -23,14 +28,14 @@ _OPERATIONS_PER_CYCLE: Final = 3
 
 
 @attrs.frozen
-class Target:
+class CpuTarget:
     """A CPU: its named instruction set, and the six numbers of the cost model.
 
     `cores` are those of the machine, whatever share of them a process gets: a call asks OpenMP how
     many threads it has. Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
     `vector_math` says that the C library has `exp` and a few others for vectors.
 
-    >>> Target(isa="x86-64-v3", cores=2).vector_bytes
+    >>> CpuTarget(isa="x86-64-v3", cores=2).vector_bytes
     32
     """
 
@@ -57,14 +62,14 @@ class Target:
             known = ", ".join(f"'{name}'" for name in sorted(_VECTOR_BYTES))
             raise ValueError(
                 f"Unknown instruction set '{isa}'; expected one of {known}. "
-                "Use Target.host() for the machine that you are on."
+                "Use CpuTarget.host() for the machine that you are on."
             )
 
     @classmethod
     def host(cls, isa: str = "native") -> Self:
         """Describe this machine; 'native' becomes the highest named level that it supports.
 
-        >>> Target.host().isa != "native"
+        >>> CpuTarget.host().isa != "native"
         True
         """
         return cls(
@@ -73,6 +78,16 @@ class Target:
             vector_math=_has_vector_math(),
             **{f"l{level}": size for level, size in _host_caches().items()},
         )
+
+    @property
+    def device(self) -> DeviceType:
+        """Where fields lie, and what generated code runs on."""
+        return DeviceType.CPU
+
+    @property
+    def core_memory(self) -> int:
+        """Bytes of the second-level cache of one core."""
+        return self.l2
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -99,6 +114,9 @@ class Target:
         moved = 3 * itemsize * self.cores / self.bandwidth
         lanes = min(self.vector_bytes, 32) / itemsize  # wider ones take two turns, or more time
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
+
+
+Target = CpuTarget  # the name that programs, lock files and packs know it by
 
 
 @functools.cache

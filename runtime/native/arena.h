@@ -7,6 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "device.h"
+
 namespace fieldforge {
 
 #ifdef Py_GIL_DISABLED
@@ -19,14 +21,9 @@ struct ArenaLock {
 };
 #endif
 
-struct Block {
-    std::byte* data = nullptr;
-    size_t size = 0;
-};
-
 class Arena {
    public:
-    Arena() = default;
+    explicit Arena(const Device& device) : device_(device) {}
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena();
@@ -37,6 +34,7 @@ class Arena {
     void give_back(Block block) noexcept;
 
    private:
+    const Device& device_;
     ArenaLock lock_;
     std::vector<Block> free_;
 };

@@ -40,7 +40,7 @@ Refusal Frame::diagnose_arguments() const {
             return {Reason::scalar_range, {i}};
         }
         const FieldView& view = field(i);
-        if (view.device_type != device_cpu) return {Reason::device, {i}};
+        if (view.device_type != plan_.device) return {Reason::device, {i}};
         if (wanted.written && view.readonly) return {Reason::read_only, {i}};
         if (!view.regular) return {Reason::layout, {i}};
     }

@@ -30,11 +30,17 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     try {
         auto plan = std::make_unique<CallPlan>(read_plan(source));
-        auto arena = std::make_unique<Arena>();
+        const Device* device = find_device(plan->device);
+        if (device == nullptr) {
+            PyErr_Format(PyExc_ValueError, "This process has no device of kind %d.", plan->device);
+            return nullptr;
+        }
+        auto arena = std::make_unique<Arena>(*device);
         PyObject* self = type->tp_alloc(type, 0);
         if (self == nullptr) return nullptr;
         Entry* entry = entry_of(self);
         entry->plan = plan.release();
+        entry->device = device;
         entry->arena = arena.release();
         entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
         entry->openmp = {reinterpret_cast<void (*)(int)>(static_cast<uintptr_t>(set_threads)),

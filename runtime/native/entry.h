@@ -12,11 +12,12 @@
 namespace fieldforge {
 
 using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
-                               void* arena, void* stream);
+                               void* arena, const Context* context);
 
 struct Entry {
     PyObject_HEAD
     CallPlan* plan;
+    const Device* device;
     Arena* arena;
     EntryPoint address;
     OpenMP openmp;

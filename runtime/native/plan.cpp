@@ -320,7 +320,7 @@ void finish_fields(CallPlan& plan) {
     for (int32_t slot = 0; slot < static_cast<int32_t>(plan.fields.size()); ++slot) {
         Argument& argument = plan.arguments[plan.fields[slot]];
         const auto ndim = static_cast<int>(argument.dims.size());
-        argument.form = make_form(argument.dtype, ndim, device_cpu, form_regular | form_writable);
+        argument.form = make_form(argument.dtype, ndim, plan.device, form_regular | form_writable);
         argument.mask = argument.written ? ~Form{0} : ~form_writable;
         argument.form &= argument.mask;
         if (argument.written) plan.written.push_back(slot);
@@ -335,6 +335,7 @@ CallPlan read_plan(PyObject* given) {
         refuse("it is for another version of the entry point");
     }
     CallPlan plan;
+    plan.device = get<int32_t>(source, "device");
     plan.parameters = static_cast<int32_t>(nb::len(nb::object(source.attr("parameters"))));
     read_arguments(plan, source.attr("arguments"));
     Compiler compiler(plan);

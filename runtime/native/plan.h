@@ -110,6 +110,7 @@ struct Known {
 
 struct CallPlan {
     int32_t parameters = 0;
+    int32_t device = device_cpu;
     bool flat = true;  // no argument lies inside a tuple
     std::vector<Argument> arguments;
     std::vector<int32_t> fields;   // argument behind each pointer: fields, then tables

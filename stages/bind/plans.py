@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...runtime.calls.plan import Access, Argument, Box, Plan
+from ...runtime.calls.plan import Access, Argument, Box, Plan, Status
 from ...runtime.language.dimension import Dimension
 from ..artifacts import Interface
 from ..ir.bounds import Const, Ranges
@@ -35,6 +35,11 @@ def plan_of(interface: Interface) -> Plan:
         backend=interface.backend,
         alike=tuple(_alike(interface)),
         ranges=tuple(_ranges(interface)),
+        abi=interface.abi,
+        device=interface.device,
+        statuses=tuple(
+            Status(code, kind, symbols.places[name]) for code, kind, name in interface.statuses
+        ),
     )
 
 

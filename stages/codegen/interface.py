@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, groupby
+from typing import Literal
 
+from ...runtime.calls.plan import ABI_VERSION
+from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Range, Ranges, greatest, least
@@ -21,7 +24,9 @@ def describe(
     kernel: Kernel,
     groups: Sequence[Group],
     backend: str,
+    device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
+    statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = (),
 ) -> Interface:
     """Return the interface of a kernel: its statements are the groups of stores of one box.
 
@@ -52,6 +57,9 @@ def describe(
         tables=program.tables,
         continues=continues,
         alike=alike,
+        device=int(device),
+        abi=ABI_VERSION,
+        statuses=statuses,
     )
 
 

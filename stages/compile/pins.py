@@ -13,7 +13,7 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
-from ..target import Target, runs_here
+from ..target import CpuTarget, runs_here
 
 _KIND: Final = "fieldforge-pins-1"
 _LIMIT: Final = 1 << 20
@@ -24,7 +24,7 @@ class Pin:
     """What the key of a library says of compiler and environment, and what it was built for."""
 
     labels: tuple[tuple[str, str], ...]
-    target: Target
+    target: CpuTarget
 
     def row(self) -> list[Any]:
         """Write it as JSON has it."""
@@ -61,7 +61,7 @@ def parse_pins(rows: Iterable[Any]) -> tuple[Pin, ...]:
     for row in rows:
         try:
             labels, target = row
-            pins.append(Pin(tuple(sorted(labels.items())), Target(**target)))
+            pins.append(Pin(tuple(sorted(labels.items())), CpuTarget(**target)))
         except (ValueError, TypeError, AttributeError):
             continue
     return tuple(pins)

@@ -9,7 +9,7 @@ nothing, and the entry returns one more than the place of its field among the fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from ...ir.loops import Constant, Kernel, Nest, Store
 from .names import Names
@@ -76,6 +76,13 @@ def status(names: Names) -> str:
     fields = [names.buffers[buffer][1:] for _, buffer in names.tests]
     places = ", ".join(str(int(field) + 1) for field in fields)
     return f"((const s32[]){{{places}, 0}})[first]"
+
+
+def statuses(kernel: Kernel) -> tuple[tuple[int, Literal["not_finite"], str], ...]:
+    """Return the codes that the entry returns, with the fields that they are about."""
+    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
+    tested = dict.fromkeys(field for _, field in tested_stores(kernel))
+    return tuple((fields.index(field) + 1, "not_finite", field) for field in tested)
 
 
 def is_nothing(text: str, dtype: str) -> bool:

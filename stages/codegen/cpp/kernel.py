@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....runtime.calls.plan import ENTRY
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
@@ -59,15 +59,13 @@ def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     head = [
-        f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
-        "                             void* arena, void*) {",
+        *entry_head(),
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
     ]
-    unused = ["  (void)ptrs, (void)ints, (void)scalars, (void)arena;"]
-    body = [*tools, *functions, "", *head, *unused, *nests]
+    body = [*tools, *functions, "", *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 

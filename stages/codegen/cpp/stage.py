@@ -10,7 +10,7 @@ import attrs
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
-from ...target import Target
+from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
@@ -59,7 +59,7 @@ class Codegen(Stage):
         "interface": Interface,
     }
 
-    target: Target = attrs.field(factory=Target.host)
+    target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
@@ -79,6 +79,7 @@ class Codegen(Stage):
         from ...ir.loops_text import show
         from ..interface import describe
         from ..passes import make_loops
+        from .checks import statuses
         from .kernel import ALONE, write_cpp
         from .operations import DECLARATION
 
@@ -96,7 +97,15 @@ class Codegen(Stage):
                 loops=show(kernel),
                 flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
-            "interface": describe(lowered.program, kernel, groups, "cpu", alike),
+            "interface": describe(
+                lowered.program,
+                kernel,
+                groups,
+                "cpu",
+                self.target.device,
+                alike,
+                statuses(kernel) if self.checked else (),
+            ),
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

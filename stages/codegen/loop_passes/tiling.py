@@ -198,7 +198,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     outer = [dim for dim in run.margins[0] if dim is not inner]
     free = [dim for dim in outer if not run.margin(dim)]
     sizes = dict.fromkeys(free, 1)
-    budget = rules.target.l2 // 2
+    budget = rules.target.core_memory // 2
     bound = [dim for dim in outer if run.margin(dim)]
     needed = _bytes(arrays, sizes)
     if bound and (not free or needed > budget):
@@ -217,7 +217,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim is inner) for dim in order)
     kept = _bytes(arrays, sizes)
     names = ", ".join(array.name for array in arrays)
-    reason = f"{names}: about {-(-kept // 1024)} of {rules.target.l2 // 1024} KiB of cache"
+    reason = f"{names}: about {-(-kept // 1024)} of {rules.target.core_memory // 1024} KiB of cache"
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     return Tiling(run.first, run.stop, cuts, reason, rolled)
 

@@ -11,7 +11,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ...target import Target
+from ...machine import Machine
 from ..errors import CodegenError
 from .costs import ITEMSIZES, point_costs
 from .needs import (
@@ -45,7 +45,7 @@ MOST_TABLES = 3
 class Rules:
     """The numbers and overrides that decide; `arrays` and `inline` name values, as in '%12'."""
 
-    target: Target
+    target: Machine
     arrays: tuple[str, ...] = ()
     inline: tuple[str, ...] = ()
     units: tuple[tuple[str, Dimension], ...] = ()

@@ -39,7 +39,7 @@ def test_a_sparse_field_says_whose_neighbours_it_holds():
     found = tables()
 
     assert found.along(Local, (Edge, Local)).target is Edge
-    with pytest.raises(DSLError, match="cannot tell whose neighbours"):
+    with pytest.raises(DSLError, match="has no unique target dimension"):
         found.along(Local, (Local,))
 
 
