@@ -23,10 +23,10 @@ from ...cache.functions import PACKAGE  # by its own name this module may be '__
 from ...cache.memory import Memory
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import environment_with
-from ..commands.addresses import find
-from ..engine.building import entry_flow, inputs_of
+from ..builds.building import entry_flow, inputs_of
 from ..engine.engine import Engine
 from ..engine.session import using
+from .addresses import find
 
 Texts: TypeAlias = list[tuple[str, str, str]]  # stage and port, digest, text
 
@@ -102,7 +102,7 @@ def _run(
         "backend": backend, "seed": seed, "libraries": libraries, "path": here,
     }  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.audit", json.dumps(given)],
+        [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.batches.audit", json.dumps(given)],
         cwd=own, capture_output=True, text=True, check=False,
         env=environment_with(PYTHONHASHSEED=str(seed + 1), TMPDIR=str(own / "tmp")),
     )  # fmt: skip

@@ -13,10 +13,11 @@ import attrs
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of
+from ..builds.order import Order
+from ..builds.pool import BuildPool, named
+from ..builds.progress import Progress, shown
 from ..engine.request import pack, portable, unpack
-from .orders import Order, orders_of
-from .precompile import Precompilation, named
-from .progress import Progress, shown
+from .orders import orders_of
 
 FIRST_PAUSE: Final = 0.0005  # seconds
 LONGEST_PAUSE: Final = 0.02
@@ -171,7 +172,7 @@ class Collective:
         hosts = self._gather(os.uname().nodename)
         share = max(current().jobs // hosts.count(os.uname().nodename), 1)
         with shown(self.progress if self.comm.Get_rank() == 0 else None, len(mine)) as progress:
-            builds = Precompilation(self.jobs or share, progress, expected=len(mine))
+            builds = BuildPool(self.jobs or share, progress, expected=len(mine))
             for _, order in mine:
                 builds.add_order(order)
             errors = builds.settle()

@@ -16,14 +16,14 @@ from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..backends.recipes import registry
-from ..commands.addresses import address_of, find
+from ..builds.order import Order
 from ..engine.session import engine
 from ..entries.dry_run import Asked, recording
 from ..entries.entry_point import EntryPoint
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage
 from ..graph.graph import Workflow
-from .orders import Order
+from .addresses import address_of, find
 
 FORMAT: Final = 1
 

@@ -8,10 +8,11 @@ from typing import Any
 import attrs
 
 from ...cache.explain import Difference
+from ..builds.order import Order
 from ..engine.deep import STAGE
 from ..engine.policy import NotStoredError
 from ..engine.reasons import Reason, reason
-from .orders import Order, orders
+from .orders import orders
 
 
 @attrs.frozen

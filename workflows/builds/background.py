@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from ...runtime.process.settings import current
-from .orders import Order
-from .precompile import Precompilation
+from .order import Order
+from .pool import BuildPool
 
 
 @attrs.define(eq=False)
@@ -33,13 +33,13 @@ class Build:
 
 
 _under_way: list[Build] = []
-_batches: dict[int, Precompilation] = {}  # by the number of jobs
+_batches: dict[int, BuildPool] = {}  # by the number of jobs
 
 
 def begin(order: Order) -> Build:
     """Start a build; as many go on at once as the settings allow."""
     jobs = current().jobs
-    batch = _batches.setdefault(jobs, Precompilation(jobs))
+    batch = _batches.setdefault(jobs, BuildPool(jobs))
     build = Build(order.name, batch.add_order(order))
     _under_way[:] = [each for each in _under_way if not _is_settled(each)]
     _under_way.append(build)

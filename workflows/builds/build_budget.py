@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from .handle import Result
+from ..engine.handle import Result
 
 _NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
 _ROW: Final = re.compile(r"^ *(%\d+ |store )", re.MULTILINE)

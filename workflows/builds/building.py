@@ -13,16 +13,16 @@ from ...stages.artifacts import Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
 from ..backends.backend import Backend
+from ..engine.engine import Engine
+from ..engine.events import Warned
+from ..engine.handle import Handle, Result
+from ..engine.policy import NotLoadedError, current_policy
+from ..engine.session import engine
 from ..graph.graph import Workflow
 from .build_budget import excess
-from .engine import Engine
-from .events import Warned
-from .handle import Handle, Result
-from .policy import NotLoadedError, current_policy
-from .session import engine
 
 if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
-    from .inspection import Trace
+    from ..engine.inspection import Trace
 
 ENTRY = "entry"
 OUT = "out"
@@ -99,7 +99,7 @@ def trace(
     budget: float | None = None,
 ) -> Trace:
     """Run every stage, or find its result, and show them all."""
-    from .inspection import make_trace
+    from ..engine.inspection import make_trace
 
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
@@ -109,6 +109,13 @@ def trace(
     late = excess(definition.name, results, budget)
     note = "" if late is None else late.message
     return make_trace(definition.name, flow.plan, results, used.store, note)
+
+
+def describe_variant(variant: Variant) -> str:
+    """Name a variant by its static arguments if it has any, else by its layout."""
+    if variant.static:
+        return ", ".join(f"{name}={value}" for name, value in variant.static)
+    return variant.text.replace("\n", ", ")
 
 
 def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:

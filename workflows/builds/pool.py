@@ -1,8 +1,7 @@
-"""Build many programs at once, and report every error under the name of its program."""
+"""`BuildPool`: run several builds at a time, in threads, processes or an executor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
 from functools import partial
@@ -12,26 +11,23 @@ from typing import Any, Final, Self, TypeVar
 
 import attrs
 
-from ...cache.store import Store
-from ...runtime.process.settings import current
 from ..engine.executors import WorkerLostError, Workers
 from ..engine.request import RequestError, fulfil, read_reply
-from ..engine.session import engine, using
-from .orders import Order, orders_of
+from .order import Order
 from .progress import Built, Observe, Progress, shown
 
 E = TypeVar("E", bound=BaseException)
 
-FEW: Final = 4  # builds a job; fewer are done in threads before a worker has even started
-MOST_WAITING: Final = 64  # threads that wait for an executor
+FEW: Final = 4  # builds per job; fewer finish in threads before a worker process has started
+MOST_WAITING: Final = 64  # threads that wait for an external executor
 
 
 @attrs.define(eq=False)
-class Precompilation:
-    """Programs that are being built; leaving the `with` block waits for all of them.
+class BuildPool:
+    """Builds in progress; leaving the `with` block waits for all of them.
 
-    `expected` is how many there will be, if that is known. `progress` is shown from entering the
-    block to leaving it; without a block a function is told all the same.
+    `expected` is the number of builds, if known. The `with` block shows `progress`; a function
+    given as `progress` is also called without a block.
     """
 
     jobs: int = 1
@@ -53,13 +49,8 @@ class Precompilation:
         self._budget = BoundedSemaphore(max(self.jobs, 1))
         self._observe = self.progress if callable(self.progress) else None
 
-    def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
-        """Begin to build a program for the default layout of its fields."""
-        for order in orders_of(program, offset_provider, **static):
-            self.add_order(order)
-
     def add_order(self, order: Order) -> Future[Any]:
-        """Begin to build one variant of a program; the future gives what calls need."""
+        """Start to build one variant; the future returns its entry."""
         if self._threads is None:
             count = max(self.jobs, 1) if self._executor is None else MOST_WAITING
             self._threads = ThreadPoolExecutor(count, thread_name_prefix=self._thread_names)
@@ -70,10 +61,10 @@ class Precompilation:
         return future
 
     def wait(self) -> None:
-        """Wait for all; raise an `ExceptionGroup` with every error, in the order of the programs.
+        """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
 
-        Whatever ends the waiting, such as Ctrl-C, ends all that goes on: no compiler is left, and
-        no file.
+        An interrupt such as Ctrl-C stops the remaining builds, ends their compilers and removes
+        their temporary files.
         """
         found = zip(self._futures, self.settle(), strict=True)
         errors = [named(error, name) for (name, _), error in found if error is not None]
@@ -82,7 +73,7 @@ class Precompilation:
             raise BaseExceptionGroup(message, errors)
 
     def settle(self) -> list[BaseException | None]:
-        """Wait for all, and return the error of each or None, in order."""
+        """Wait for all builds; return the error of each, or None, in order."""
         futures = [future for _, future in self._futures]
         try:
             for _ in as_completed(futures):
@@ -90,12 +81,12 @@ class Precompilation:
         except BaseException:
             self.cancel()
             raise
-        self.close()  # waits until all is told
+        self.close()  # waits for the last progress report
         self._raise_refusal()
         return [future.exception() for future in futures]
 
     def cancel(self) -> None:
-        """Drop what has not begun and end what goes on."""
+        """Drop waiting builds and stop running ones, compilers included."""
         from ...stages.compile.running import stop_compilers
 
         self._is_over = True
@@ -104,7 +95,7 @@ class Precompilation:
         if self._workers is not None:
             self._workers.shutdown(cancel_futures=True)
         running = {future for _, future in self._futures}
-        while running:  # a thread may be just about to start a compiler
+        while running:  # a thread may be about to start a compiler
             stop_compilers(self._thread_names)
             running = wait(running, timeout=0.05).not_done
         self.close()
@@ -130,9 +121,9 @@ class Precompilation:
                 self.cancel()
 
     def _tell(self, name: str, future: Future[Any]) -> None:
-        """Tell of a build that is done, in the thread that has done it and one at a time.
+        """Report a finished build to the observer, one at a time, from the building thread.
 
-        What the observer raises ends the waiting.
+        An exception of the observer is raised where the caller waits.
         """
         if self._observe is None or future.cancelled():
             return
@@ -141,7 +132,7 @@ class Precompilation:
             total = max(self.expected, len(self._futures))
             try:
                 self._observe(Built(name, self._done, total, future.exception()))
-            except BaseException as error:  # raised where the caller waits
+            except BaseException as error:
                 self._refusal = self._refusal or error
 
     def _raise_refusal(self) -> None:
@@ -149,7 +140,7 @@ class Precompilation:
             raise self._refusal
 
     def _own_workers(self) -> Workers | None:
-        """Return processes for the Python passes once there are enough builds to be worth it."""
+        """Return worker processes for the Python passes, if the number of builds justifies them."""
         if self.jobs <= 1 or max(self.expected, len(self._futures)) < FEW * self.jobs:
             return None
         if self._workers is None:
@@ -157,7 +148,7 @@ class Precompilation:
         return self._workers
 
     def _build(self, order: Order, remote: Executor | None) -> Any:
-        """Build one variant, elsewhere if it can travel and is not stored yet."""
+        """Build one variant, in another process if it can be sent there and is not stored yet."""
         request = None
         if remote is not None and not order.is_stored():
             request = order.request()
@@ -175,7 +166,7 @@ class Precompilation:
                 return order.build()
 
     def close(self) -> None:
-        """Let threads and processes go once they are done."""
+        """Release threads and processes once they are done."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
         if self._workers is not None:
@@ -183,54 +174,8 @@ class Precompilation:
         self._threads = self._workers = None
 
 
-def precompile(
-    programs: Iterable[Any] = (),
-    *,
-    jobs: int | None = None,
-    executor: Executor | None = None,
-    store: Store | None = None,
-    progress: Progress = "auto",
-) -> Precompilation:
-    """Build many programs, several at a time.
-
-    With programs, wait for them; without, use it in a `with` statement and `add` them. A program
-    may come as a pair with the arguments of its `compile`. Errors come together in one
-    `ExceptionGroup`, each with a note that names its program.
-
-        precompile([diffusion, (advection, {"n": [1, 2]})], jobs=8)
-        with precompile(jobs=8) as builds:
-            builds.add(diffusion)
-
-    Args:
-        programs: what to build.
-        jobs: how many builds run at once, compilers included; by default those of the settings.
-        executor: where builds run instead of here: any executor of `concurrent.futures`, such as
-            `dask.distributed.Client.get_executor()` or `mpi4py.futures.MPIPoolExecutor`.
-        store: where results go instead of the engine's store; only for `programs`.
-        progress: a function that is told of each program as soon as it is done, by the thread
-            that built it; 'auto' draws a bar on a terminal and elsewhere prints a line a program to
-            standard error; None shows nothing.
-
-    """
-    given: list[tuple[Any, Any]] = [
-        item if isinstance(item, tuple) else (item, {}) for item in programs
-    ]
-    made = Precompilation(current().jobs if jobs is None else jobs, progress, executor)
-    if not given:
-        return made
-    with ExitStack() as stack:
-        if store is not None:
-            stack.enter_context(using(attrs.evolve(engine(), store=store)))
-        wanted = [order for program, static in given for order in orders_of(program, **static)]
-        made.expected = len(wanted)
-        stack.enter_context(made)
-        for order in wanted:
-            made.add_order(order)
-    return made
-
-
 def named(error: E, program: str) -> E:
-    """Note with an error which program it belongs to."""
+    """Add a note that names the program to an error."""
     note = f"While compiling '{program}'."
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)

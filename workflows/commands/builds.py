@@ -10,15 +10,16 @@ from typing import Any
 
 import click
 
+from ..batches.addresses import find
 from ..batches.lock_file import Locked, read
 from ..batches.missing_builds import why
-from ..batches.orders import Order, orders_of
-from ..batches.precompile import Precompilation
-from ..batches.progress import shown
+from ..batches.orders import orders_of
+from ..builds.order import Order
+from ..builds.pool import BuildPool
+from ..builds.progress import shown
 from ..engine.policy import policy
 from ..entries.entry_point import EntryPoint
-from .addresses import find
-from .cli import told
+from .arguments import report_errors
 
 LOCK = ".lock"
 what_argument = click.argument(
@@ -33,7 +34,7 @@ what_argument = click.argument(
 @click.option("--mpi", is_flag=True, help="Deal the builds over the ranks of an MPI job.")
 @click.option("--dask", metavar="ADDRESS", help="Build on the workers of this dask scheduler.")
 @click.option("--load", is_flag=True, help="Load what was built, to see that it can be.")
-@told
+@report_errors
 def build(
     what: tuple[str, ...],
     jobs: int | None,
@@ -62,7 +63,7 @@ def build(
         progress = stack.enter_context(shown("auto", len(wanted)))
         with (
             _told_together(),
-            Precompilation(jobs or current().jobs, progress, executor, len(wanted)) as builds,
+            BuildPool(jobs or current().jobs, progress, executor, len(wanted)) as builds,
         ):
             for order in wanted:
                 builds.add_order(order)
@@ -70,7 +71,7 @@ def build(
 
 @click.command(epilog="Example: fieldforge check programs.lock")
 @what_argument
-@told
+@report_errors
 def check(what: tuple[str, ...]) -> None:
     """List what is not in the store, and why; the exit code is 1 if anything is missing."""
     total, missing = 0, 0
@@ -88,7 +89,7 @@ def check(what: tuple[str, ...]) -> None:
 @click.command(epilog="Example: fieldforge diff programs.lock new.lock")
 @click.argument("old", type=click.Path(exists=True, dir_okay=False))
 @click.argument("new", type=click.Path(exists=True, dir_okay=False), required=False)
-@told
+@report_errors
 def diff(old: str, new: str | None) -> None:
     """Say what differs between two lock files, or between one and the programs as they are now."""
     if new is not None:
@@ -109,7 +110,7 @@ def diff(old: str, new: str | None) -> None:
 @click.argument("programs", nargs=-1, required=True, metavar="MODULE:PROGRAM...")
 @click.option("--runs", type=click.IntRange(2), default=2, help="How many processes to compare.")
 @click.option("--compile", "libraries", is_flag=True, help="Compare the compiled libraries too.")
-@told
+@report_errors
 def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     """Lower programs in several processes that have different hash seeds, imports and paths.
 

@@ -21,7 +21,7 @@ from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..engine.engine import Engine
 from ..engine.session import engine, using
-from .cli import _backend_of, _find, told
+from .arguments import backend_of, find_program, report_errors
 
 _SHORT = 12  # digits of a key in a table
 
@@ -32,14 +32,14 @@ def cache() -> None:
 
 
 @cache.command(epilog="Example: ls $(fieldforge cache path)")
-@told
+@report_errors
 def path() -> None:
     """Print the folder of the store; FIELDFORGE_CACHE_DIR names another one."""
     click.echo(str(engine().store.path))
 
 
 @cache.command(epilog="Example: fieldforge cache stats")
-@told
+@report_errors
 def stats() -> None:
     """Count what lies in the store, and in the layers below it."""
     from rich.console import Console
@@ -57,7 +57,7 @@ def stats() -> None:
 @cache.command("ls", epilog="Example: fieldforge cache ls --program smooth --stage compile")
 @click.option("--program", help="Only results of this program.")
 @click.option("--stage", help="Only results of this stage.")
-@told
+@report_errors
 def list_records(program: str | None, stage: str | None) -> None:
     """List results: key, stage, program, size, when they were made and how long that took."""
     from rich.console import Console
@@ -76,7 +76,7 @@ def list_records(program: str | None, stage: str | None) -> None:
 @cache.command(epilog="Example: fieldforge cache show 3fa9c2d1e0b7 --file log.txt")
 @click.argument("key")
 @click.option("--file", "name", help="Print this file of the result as text.")
-@told
+@report_errors
 def show(key: str, name: str | None) -> None:
     """Print what a result was made of and what is in it; the first digits of its key will do."""
     record = _record(key)
@@ -95,7 +95,7 @@ def show(key: str, name: str | None) -> None:
 
 
 @cache.command(epilog="Example: fieldforge cache verify")
-@told
+@report_errors
 def verify() -> None:
     """Read everything, set aside what is damaged, and exit with 1 if there was any."""
     from ...cache.checking import verify as check
@@ -117,7 +117,7 @@ def verify() -> None:
 @click.option("--days", type=float, help="Drop what was not used for so many days.")
 @click.option("--all", "everything", is_flag=True, help="Drop what was used just now, too.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@told
+@report_errors
 def gc(
     size: str | None, files: int | None, days: float | None, everything: bool, dry_run: bool
 ) -> None:
@@ -147,7 +147,7 @@ def gc(
 @click.argument("programs", metavar="MODULE:PROGRAM...", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, help=f"The file to write, such as model{SUFFIX}.")
 @click.option("--backend", type=click.Choice(sorted(BACKENDS)), help="Build by this backend.")
-@told
+@report_errors
 def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
     """Write all that programs need to start to one file; build what is missing.
 
@@ -159,11 +159,11 @@ def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
     recorder = Recorder(engine().store)
     pins: list[Pin] = []
     for name in programs:
-        entry = _find(name, backend, recorder)
+        entry = find_program(name, backend, recorder)
         with using(Engine(recorder)):
             entry.trace()
             entry.build()
-        pins += _pins(_backend_of(entry))
+        pins += _pins(backend_of(entry))
     head = {"programs": list(programs), "pins": [pin.row() for pin in dict.fromkeys(pins)]}
     records = [recorder.seen[key] for key in sorted(recorder.seen)]
     count = write_pack(output, recorder, records, head, read_secret(current().cache_key))
@@ -174,7 +174,7 @@ def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
 @cache.command(epilog="Example: fieldforge cache unpack model.ffpack")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--trust", is_flag=True, help="Take what is not signed by FIELDFORGE_CACHE_KEY.")
-@told
+@report_errors
 def unpack(file: Path, trust: bool) -> None:
     """Copy the results in a pack to the store; what is damaged or not signed is left out."""
     from ...cache.pack import Pack

@@ -5,27 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable
-from functools import wraps
-from types import ModuleType
-from typing import Any
 
 import click
 
-from ...cache.memory import Memory
-from ...cache.store import Store
-from ...runtime.process.errors import FieldforgeError
 from ..backends import pipelines
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS, find_backend
 from ..batches.missing_builds import changes
 from ..batches.orders import orders_of
-from ..engine.engine import Engine
-from ..engine.session import using
-from ..entries.entry_point import EntryPoint
 from ..graph.options import options_of
 from ..graph.text import show_value
-from .addresses import AddressError, load_module
+from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
@@ -62,28 +50,6 @@ def _has_demo() -> bool:
         return False
 
 
-def told(command: Callable[..., None]) -> Callable[..., None]:
-    """End a command on one of our errors with its words and exit code 1, without a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except FieldforgeError as error:
-            notes = getattr(error, "__notes__", ())
-            raise click.ClickException("\n".join([str(error), *notes])) from error
-
-    return run
-
-
-program_argument = click.argument("program", metavar="MODULE:PROGRAM")
-backend_option = click.option(
-    "--backend",
-    type=click.Choice(sorted(BACKENDS)),
-    help="Build by this backend instead of the program's own (for embedded ones: cpu).",
-)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(importlib.metadata.version(PACKAGE), prog_name=PACKAGE)
 def main() -> None:
@@ -101,10 +67,10 @@ def main() -> None:
 @click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
 @click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
 @backend_option
-@told
+@report_errors
 def show(program: str, stage: str | None, loops: bool, backend: str | None) -> None:
     """Print what a stage made of a program, from the store where it is there."""
-    found = _find(program, backend)
+    found = find_program(program, backend)
     if stage is None:
         click.echo(str(found.trace()))
         return
@@ -117,23 +83,23 @@ def show(program: str, stage: str | None, loops: bool, backend: str | None) -> N
 @click.option("--mermaid", is_flag=True, help="Print it in the mermaid language.")
 @click.option("--text", is_flag=True, help="Print the text that 'Workflow.parse' reads.")
 @backend_option
-@told
+@report_errors
 def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
     """Draw the stages that a program goes through, and what flows between them."""
-    flow = _backend_of(_find(program, backend)).workflow
+    flow = backend_of(find_program(program, backend)).workflow
     click.echo(flow.mermaid() if mermaid else str(flow) if text else flow.draw())
 
 
 @main.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
 @program_argument
 @backend_option
-@told
+@report_errors
 def explain(program: str, backend: str | None) -> None:
     """Say what has changed since the nearest build in the store, then build it stage by stage.
 
     That build may be of another process or another machine.
     """
-    found = _find(program, backend)
+    found = find_program(program, backend)
     for order in orders_of(found):
         since = changes(order)
         if since is not None and since.record is not None:
@@ -162,7 +128,7 @@ def stages() -> None:
     required=True,
     help="Tables of neighbours: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
-@told
+@report_errors
 def doctor(mesh: str) -> None:
     """Say how near neighbours lie in memory, and what a reverse Cuthill-McKee order would give."""
     from rich.console import Console
@@ -179,39 +145,3 @@ def doctor(mesh: str) -> None:
         )  # fmt: skip
     Console().print(table)
     click.echo(mesh_order.advice(found))
-
-
-def _find(program: str, backend: str | None, store: Store | None = None) -> EntryPoint:
-    """Import a program without touching the store, so that what follows can be told apart.
-
-    With another store, what decorators look up goes through that one.
-    """
-    where, colon, name = program.rpartition(":")
-    if not colon or not where or not name:
-        raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
-    with using(Engine(store or Memory())):
-        module = _load(where)
-    found = getattr(module, name, None)
-    if not isinstance(found, EntryPoint):
-        known = [
-            key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
-        ]
-        raise click.BadParameter(
-            f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
-        )
-    if backend is not None or found.backend is None:
-        return found.with_backend(backend or "cpu")
-    return found
-
-
-def _backend_of(entry: EntryPoint) -> Backend:
-    found = find_backend(entry.backend)
-    assert found is not None, "'_find' gives every program a backend"
-    return found
-
-
-def _load(where: str) -> ModuleType:
-    try:
-        return load_module(where)
-    except AddressError as error:
-        raise click.BadParameter(str(error)) from error

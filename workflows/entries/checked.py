@@ -24,7 +24,7 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import CheckError, CompilerNotFoundError
 from ...stages.ir import syntax
 from ..backends.backend import Backend
-from ..engine.building import OUT, parsed
+from ..builds.building import OUT, parsed
 from .calls import is_native
 
 Array: TypeAlias = np.ndarray[Any, Any]

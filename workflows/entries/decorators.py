@@ -10,9 +10,9 @@ from ...runtime.language.definition import Kind, ScanOptions
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..backends.ready_made import find_backend
-from ..engine.building import check, summary
+from ..builds.building import check, summary
 from .compilation_options import CompilationOptions, changed_options, grid_name
-from .entry_point import Made, check_grid
+from .decorated import Made, check_grid
 from .field_operator import FieldOperator
 from .program import Program, make_program
 from .rebinding import watch

@@ -15,7 +15,7 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..engine.building import trace
+from ..builds.building import trace
 from .variants import leaf_name
 
 BIND: Final = "bind"

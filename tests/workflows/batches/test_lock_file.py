@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.workflows.batches.addresses import AddressError, find, load_module
 from fieldforge.workflows.batches.lock_file import LockFileError, locking, read, write
-from fieldforge.workflows.commands.addresses import AddressError, find, load_module
 from fieldforge.workflows.commands.cli import main
 
 MODEL = """

@@ -1,0 +1,35 @@
+"""Turn programs, with the arguments of `compile`, into build orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...runtime.process.errors import ArgumentError
+from ..builds.order import Order
+from ..engine.session import engine
+from ..entries.entry_point import EntryPoint
+
+
+def orders(programs: Iterable[Any]) -> Iterator[Order]:
+    """Yield the orders of programs, and of pairs of a program and the arguments of `compile`.
+
+    orders([diffusion, (advection, {"n": [1, 2]})])
+    """
+    for item in programs:
+        program, given = item if isinstance(item, tuple) else (item, {})
+        yield from orders_of(program, **given)
+
+
+def orders_of(
+    program: Any, offset_provider: Any = None, domains: Any = None, **static: Any
+) -> Iterator[Order]:
+    """Yield one order for each variant that `program.compile` would build."""
+    if not isinstance(program, EntryPoint):
+        raise ArgumentError(
+            f"Expected a program or operator, got an object of type '{type(program).__name__}'.",
+            hints=["Decorate the function with 'program' or 'field_operator'."],
+        )
+    used = engine()
+    for variant, provider in program.wanted(offset_provider, static, domains):
+        yield program.order(variant, provider, used)

@@ -1,0 +1,73 @@
+"""`precompile`: build many programs at once, and report each error with the program's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from typing import Any
+
+import attrs
+
+from ...cache.store import Store
+from ...runtime.process.settings import current
+from ..builds.pool import BuildPool
+from ..builds.progress import Progress
+from ..engine.session import engine, using
+from .orders import orders_of
+
+
+@attrs.define(eq=False)
+class Precompilation(BuildPool):
+    """Programs that are being built; leaving the `with` block waits for all of them."""
+
+    def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
+        """Start to build a program, with the arguments of its `compile`."""
+        for order in orders_of(program, offset_provider, **static):
+            self.add_order(order)
+
+
+def precompile(
+    programs: Iterable[Any] = (),
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress = "auto",
+) -> Precompilation:
+    """Build many programs, several at a time.
+
+    With programs, the call waits for all of them. Without, use the result in a `with` statement and
+    `add` programs. A program may be a pair of the program and the arguments of its `compile`. All
+    errors are raised in one `ExceptionGroup`, each with a note that names its program.
+
+        precompile([diffusion, (advection, {"n": [1, 2]})], jobs=8)
+        with precompile(jobs=8) as builds:
+            builds.add(diffusion)
+
+    Args:
+        programs: programs and operators, or pairs as above.
+        jobs: the number of concurrent builds, compilers included; the settings have the default.
+        executor: runs the builds instead of this process: any executor of `concurrent.futures`,
+            such as `dask.distributed.Client.get_executor()` or `mpi4py.futures.MPIPoolExecutor`.
+        store: receives the results instead of the engine's store; only for `programs`.
+        progress: a function, called with each finished program by the thread that built it;
+            'auto' draws a bar on a terminal and otherwise prints one line per program to standard
+            error; None shows nothing.
+
+    """
+    given: list[tuple[Any, Any]] = [
+        item if isinstance(item, tuple) else (item, {}) for item in programs
+    ]
+    made = Precompilation(current().jobs if jobs is None else jobs, progress, executor)
+    if not given:
+        return made
+    with ExitStack() as stack:
+        if store is not None:
+            stack.enter_context(using(attrs.evolve(engine(), store=store)))
+        wanted = [order for program, static in given for order in orders_of(program, **static)]
+        made.expected = len(wanted)
+        stack.enter_context(made)
+        for order in wanted:
+            made.add_order(order)
+    return made
