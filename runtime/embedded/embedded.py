@@ -22,6 +22,7 @@ from ..fields.context import active, running
 from ..fields.field import combined
 from ..fields.operators import Operators
 from ..language.annotations import type_from_annotation
+from ..language.binding import bind_arguments
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
 from ..language.dimension import Dimension
@@ -31,7 +32,7 @@ from ..language.regions import Region, as_region
 from ..language.structure import leaves_of, map_leaves
 from ..language.types import Type
 from . import builtins as language
-from .arguments import bind
+from .arguments import bind, check_types
 from .gathering import applied
 from .invalid_values import is_checking, noted
 from .lanes import Lanes
@@ -66,6 +67,7 @@ def run_operator(
     """
     result: Any = None
     out = with_fields(_embedded(definition).result, out)
+    _check_output(definition, args, kwargs or {}, out)
     arguments: dict[str, Any] = {}
     columns = levels_of(out, domain)
     results: dict[Domain, list[Any]] = {}
@@ -81,6 +83,19 @@ def run_operator(
         chosen = iter([results[levels][place] for place, levels in enumerate(columns)])
         result = map_leaves(lambda _: next(chosen), result)
     write(definition.name, result, out, domain, arguments)
+
+
+def _check_output(
+    definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
+) -> None:
+    """Refuse arguments and an output of other types together, before anything is computed."""
+    embedded = _embedded(definition)
+    if definition.scan is not None or embedded.result is None or out is None:
+        return  # a scan takes fields of any dimensions; `write` checks its output
+    rows = [*embedded.parameters, ("out", embedded.result)]
+    names = [name for name, _ in embedded.parameters]
+    given = bind_arguments(definition.name, names, args, kwargs, embedded.defaults)
+    check_types(definition.name, [(*row, {**given, "out": out}[row[0]]) for row in rows])
 
 
 def run_program(
