@@ -37,8 +37,11 @@ def bind(
     """
     names = [parameter for parameter, _ in parameters]
     given = bind_arguments(name, names, args, kwargs, defaults)
-    check_types(name, [(*row, given[row[0]]) for row in parameters], scalar or as_number)
-    return [converted_to(type_, given[each], scalar or as_number) for each, type_ in parameters]
+    convert = scalar or as_number
+    values = [converted_to(type_, given[parameter], convert) for parameter, type_ in parameters]
+    if any(value is MISFIT for value in values):
+        check_types(name, [(*row, given[row[0]]) for row in parameters], convert)
+    return values
 
 
 def check_types(

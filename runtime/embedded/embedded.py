@@ -32,7 +32,7 @@ from ..language.regions import Region, as_region
 from ..language.structure import leaves_of, map_leaves
 from ..language.types import Type
 from . import builtins as language
-from .arguments import bind, check_types
+from .arguments import MISFIT, as_number, bind, check_types, converted_to
 from .gathering import applied
 from .invalid_values import is_checking, noted
 from .lanes import Lanes
@@ -88,13 +88,16 @@ def run_operator(
 def _check_output(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
 ) -> None:
-    """Refuse arguments and an output of other types together, before anything is computed."""
+    """Refuse an output of another type, and wrong arguments with it, before the evaluation."""
     embedded = _embedded(definition)
-    if definition.scan is not None or embedded.result is None or out is None:
+    result = embedded.result
+    if definition.scan is not None or result is None or out is None:
         return  # a scan takes fields of any dimensions; `write` checks its output
-    rows = [*embedded.parameters, ("out", embedded.result)]
+    if converted_to(result, out, as_number) is not MISFIT:
+        return
     names = [name for name, _ in embedded.parameters]
     given = bind_arguments(definition.name, names, args, kwargs, embedded.defaults)
+    rows = [*embedded.parameters, ("out", result)]
     check_types(definition.name, [(*row, {**given, "out": out}[row[0]]) for row in rows])
 
 

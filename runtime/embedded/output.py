@@ -15,10 +15,9 @@ from ..language.domain import Domain
 from ..language.operations import literal
 from ..language.output_domains import domain_at, written_domain
 from ..language.ranges import UnitRange
-from ..language.structure import elements, leaves_of
+from ..language.structure import leaves_of
 from ..process.errors import (
     ArgumentError,
-    DomainError,
     IndexOutOfBounds,
     MissingArgumentError,
     OverlapError,

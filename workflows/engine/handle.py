@@ -31,11 +31,6 @@ class Handle:
         made.digest, made._load, made._value = digest, None, value
         return made
 
-    @property
-    def is_decoded(self) -> bool:
-        """Tell whether the artifact is there already."""
-        return self._load is None
-
     def get(self) -> Any:
         """Return the artifact."""
         load = self._load

@@ -14,7 +14,7 @@ from ..builds.building import check, summary
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .decorated import Made, check_grid
 from .field_operator import FieldOperator
-from .program import Program, make_program
+from .program import Program
 from .rebinding import watch
 from .scan_operator import ScanOperator
 from .static_arguments import check_names
@@ -69,7 +69,7 @@ def program(
     """
 
     def decorate(function: Callable[..., Any]) -> Program:
-        return make_program(_made(function, "program", backend, grid_type, options))
+        return Program(_made(function, "program", backend, grid_type, options))
 
     return decorate if function is None else decorate(function)
 

@@ -85,14 +85,20 @@ class FieldOperator(NativeEntry):
         if self.backend is None or context.active():
             self._embedded(args, kwargs, out, domain, provider)
             return
-        more: dict[str, Any] = {"offset_provider": provider, "enable_jit": enable_jit, **kwargs}
+        calls, more = self._calls_for(out, domain)
+        calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs, **more)
+
+    def _calls_for(self, out: Any, domain: Any) -> tuple[Calls, dict[str, Any]]:
+        """Return the calls that write `out` on `domain`, and the arguments that say so."""
         if domain is None:
-            self._calls(*args, out=out, **more)
-        else:
-            out = with_fields(self._variants.shape.summary.signature.result, out)
-            bounds = domain_scalars(out, domain)
-            calls = self._calls_on_part(alike_on(OUT, out, bounds))
-            calls(*args, out=out, **(more | bounds))
+            return self._calls, {OUT: out}
+        out = with_fields(self._variants.shape.summary.signature.result, out)
+        bounds = domain_scalars(out, domain)
+        return self._calls_on_part(alike_on(OUT, out, bounds)), {OUT: out, **bounds}
+
+    def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
+        """Return the operator whose types are those of the arguments: itself."""
+        return self
 
     def _embedded(
         self,
@@ -103,9 +109,18 @@ class FieldOperator(NativeEntry):
         provider: Mapping[str, Any] | None,
     ) -> None:
         from ...runtime.embedded import embedded
+        from .embedded_ranges import Call, explained_ranges
 
         definition = self.__definition__
-        with observation.embedded_call(self, args, kwargs, provider):
+
+        def call() -> Call:
+            calls, more = self._typed(args, kwargs)._calls_for(out, domain)
+            return calls.variants.shape, args, {**kwargs, **more}
+
+        with (
+            observation.embedded_call(self, args, kwargs, provider),
+            explained_ranges(self.__name__, call, provider),
+        ):
             embedded.run_operator(
                 definition, args, kwargs, out=out, domain=domain, offset_provider=provider
             )

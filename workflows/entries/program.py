@@ -129,9 +129,7 @@ class Program(NativeEntry):
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.backend is None:
-            from ...runtime.embedded import embedded  # compiled programs never import it
-
-            embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
+            self._embedded(args, kwargs, offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
 
@@ -151,10 +149,22 @@ class Program(NativeEntry):
             if self.backend is not None:
                 self._calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
                 return
-            from ...runtime.embedded import embedded
-
             with observation.embedded_call(self, args, kwargs, provider):
-                embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
+                self._embedded(args, kwargs, provider)
+
+    def _embedded(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Mapping[str, Any] | None,
+    ) -> None:
+        from ...runtime.embedded import embedded  # compiled programs never import it
+        from .embedded_ranges import explained_ranges
+
+        with explained_ranges(
+            self.__name__, lambda: (self._variants.shape, args, kwargs), provider
+        ):
+            embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
 
     def _with_bound(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -170,8 +180,3 @@ class Program(NativeEntry):
 def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> None:
     """Call with all arguments except `names`."""
     call(**{name: value for name, value in arguments.items() if name not in names})
-
-
-def make_program(made: Made) -> Program:
-    """Return a program."""
-    return Program(made)

@@ -61,10 +61,10 @@ class ScanOperator(FieldOperator):
             UserWarning,
             stacklevel=3,
         )
-        operator = self._operator(args, kwargs)
+        operator = self._typed(args, kwargs)
         operator._run(args, kwargs, out, domain, provider, enable_jit)
 
-    def _operator(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
+    def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the wrapper operator for arguments of these types."""
         _, *parameters = self._variants.shape.summary.signature.parameters
         names = [name for name, _ in parameters]
@@ -90,7 +90,7 @@ class ScanOperator(FieldOperator):
     ) -> Trace:
         """Show every stage of a build for a call with these arguments."""
         self._current()
-        return self._operator(args, kwargs).trace(until=until, offset_provider=offset_provider)
+        return self._typed(args, kwargs).trace(until=until, offset_provider=offset_provider)
 
     @property
     def variants(self) -> str:
