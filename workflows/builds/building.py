@@ -1,4 +1,4 @@
-"""Check, build and trace one definition by the engine of this process."""
+"""Check, build and trace one definition with the engine of this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..engine.session import engine
 from ..graph.graph import Workflow
 from .build_budget import excess
 
-if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
+if TYPE_CHECKING:  # for traces only; a call from the store does not import it, see decision 0005
     from ..engine.inspection import Trace
 
 ENTRY = "entry"
@@ -32,13 +32,13 @@ _entry_flows: WeakKeyDictionary[Backend, Workflow] = WeakKeyDictionary()
 
 
 def check(definition: Definition) -> Handle:
-    """Run the static checks of the language; an error points at the user's own line."""
+    """Run the static checks of the language; errors point at the user's line."""
     found = engine().run(_CHECK, {"definition": definition}, program=definition.name, deep=False)
     return found["check"].outputs["summary"]
 
 
 def summary(definition: Definition) -> Summary:
-    """Return what calls have to know of a definition: its signature and its tables."""
+    """Return the signature of a definition and the neighbour tables that it reads."""
     found: Summary = check(definition).get()
     return found
 
@@ -64,14 +64,14 @@ def build(
     used: Engine,
     budget: float | None = None,
 ) -> Any:
-    """Return what runs a definition for a variant: a native entry, or a Python function.
+    """Build the entry of a variant: a native entry, or a Python function.
 
-    A build that takes more seconds than `budget` is told of, and goes on.
+    A build that takes more than `budget` seconds sends a warning to the observers.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
         raise NotLoadedError(
-            f"'{definition.name}' is called where programs are only built.",
+            f"'{definition.name}' is called while the policy 'build_only' is active.",
             hints=["Call it outside of the block 'with policy(\"build_only\")'."],
         )
     results = used.run(flow, inputs_of(definition, variant), program=definition.name)
@@ -98,7 +98,7 @@ def trace(
     until: str | None,
     budget: float | None = None,
 ) -> Trace:
-    """Run every stage, or find its result, and show them all."""
+    """Run every stage, or load its result, and return a trace of all."""
     from ..engine.inspection import make_trace
 
     used = engine()
@@ -119,7 +119,7 @@ def describe_variant(variant: Variant) -> str:
 
 
 def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
-    """Return what a workflow of ours needs from outside."""
+    """Return the inputs of a backend's workflow."""
     return {"definition": definition, "variant": variant}
 
 

@@ -1,4 +1,4 @@
-"""Show how far many builds are: a bar on a terminal, elsewhere a line a program."""
+"""Show the progress of many builds: a bar on a terminal, otherwise one line per program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import attrs
 
 @attrs.frozen
 class Built:
-    """One of many programs is done; `error` says how it failed."""
+    """One of many builds has finished; `error` is its error, if it failed."""
 
     program: str
     done: int
@@ -26,9 +26,9 @@ Progress: TypeAlias = Observe | Literal["auto"] | None
 
 @contextmanager
 def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
-    """Give the observer that was asked for; 'auto' draws a bar on a terminal, else prints lines.
+    """Yield the observer; 'auto' draws a bar on a terminal and otherwise prints lines.
 
-    A `total` of 0 means that nobody knows yet.
+    A `total` of 0 means that the number is unknown.
     """
     if progress != "auto":
         yield progress
@@ -55,7 +55,7 @@ def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
 
 
 def tell_lines(built: Built) -> None:
-    """Print one line a program, for logs and batch jobs."""
+    """Print one line per program, for logs and batch jobs."""
     state = "built" if built.error is None else f"failed: {type(built.error).__name__}"
     width = len(str(built.total))
     print(f"[{built.done:>{width}}/{built.total}] {built.program}: {state}", file=sys.stderr)  # noqa: T201

@@ -29,11 +29,13 @@ what_argument = click.argument(
 
 @click.command(epilog="Example: fieldforge build programs.lock --jobs 8 --trace build.json")
 @what_argument
-@click.option("--jobs", type=click.IntRange(1), help="Builds at once, compilers included.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Number of concurrent builds, compilers included."
+)
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write a Chrome trace to this file.")
-@click.option("--mpi", is_flag=True, help="Deal the builds over the ranks of an MPI job.")
+@click.option("--mpi", is_flag=True, help="Share the builds among the ranks of an MPI job.")
 @click.option("--dask", metavar="ADDRESS", help="Build on the workers of this dask scheduler.")
-@click.option("--load", is_flag=True, help="Load what was built, to see that it can be.")
+@click.option("--load", is_flag=True, help="Also load each result, to test that it loads.")
 @report_errors
 def build(
     what: tuple[str, ...],
@@ -45,7 +47,8 @@ def build(
 ) -> None:
     """Build the programs of lock files, or programs by name, into the store.
 
-    Nothing is loaded or run, so the machine need not be the one that runs them.
+    Nothing is loaded or run, so you can build on another machine than the one that runs the
+    programs.
     """
     from ...runtime.process.settings import current
     from ..engine.trace_file import tracing
@@ -73,7 +76,7 @@ def build(
 @what_argument
 @report_errors
 def check(what: tuple[str, ...]) -> None:
-    """List what is not in the store, and why; the exit code is 1 if anything is missing."""
+    """List the builds that are missing from the store, and why; exit with 1 if any is."""
     total, missing = 0, 0
     for order in _orders(what):
         total += 1
@@ -91,7 +94,7 @@ def check(what: tuple[str, ...]) -> None:
 @click.argument("new", type=click.Path(exists=True, dir_okay=False), required=False)
 @report_errors
 def diff(old: str, new: str | None) -> None:
-    """Say what differs between two lock files, or between one and the programs as they are now."""
+    """Compare two lock files, or a lock file with the programs as they are now."""
     if new is not None:
         _compare(read(old), read(new))
         return
@@ -99,7 +102,7 @@ def diff(old: str, new: str | None) -> None:
     changed = [(row, order) for row, order in _located(old, rows) if _key(order) != row.key]
     for row, order in changed:
         refused = order.missing()
-        said = f"would be built anew. {why(order, refused)}" if refused else "has been built anew."
+        said = f"would be rebuilt. {why(order, refused)}" if refused else "has been rebuilt."
         click.echo(f"{row.program}: {said}")
     seconds = sum(row.seconds or 0.0 for row, _ in changed)
     known = f", about {seconds:.1f} s of work" if seconds else ""
@@ -108,13 +111,13 @@ def diff(old: str, new: str | None) -> None:
 
 @click.command(epilog="Example: fieldforge audit examples/terrain.py:smooth --runs 3")
 @click.argument("programs", nargs=-1, required=True, metavar="MODULE:PROGRAM...")
-@click.option("--runs", type=click.IntRange(2), default=2, help="How many processes to compare.")
-@click.option("--compile", "libraries", is_flag=True, help="Compare the compiled libraries too.")
+@click.option("--runs", type=click.IntRange(2), default=2, help="Number of processes to compare.")
+@click.option("--compile", "libraries", is_flag=True, help="Also compare the compiled libraries.")
 @report_errors
 def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     """Lower programs in several processes that have different hash seeds, imports and paths.
 
-    The first stage that differs is shown with its diff; then the exit code is 1.
+    Print the first stage that differs, with a diff, and exit with 1.
     """
     from ..batches.audit import audit as compare
 
@@ -136,7 +139,7 @@ def _orders(what: Sequence[str]) -> Iterator[Order]:
         else:
             program = find(each)
             if not isinstance(program, EntryPoint):
-                raise click.BadParameter(f"'{each}' is no program or operator.")
+                raise click.BadParameter(f"'{each}' is not a program or operator.")
             yield from orders_of(program if program.backend else program.with_backend("cpu"))
 
 
@@ -186,7 +189,7 @@ def _dask_executor(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _told_together() -> Iterator[None]:
-    """End a command with the words of all errors."""
+    """Turn an `ExceptionGroup` into one message with all errors."""
     try:
         yield
     except ExceptionGroup as group:

@@ -1,4 +1,4 @@
-"""The command `fieldforge`: look at programs, stages, graphs and the store."""
+"""The command `fieldforge`: inspect programs, stages, graphs and the store."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
+DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
 class Commands(click.Group):
-    """The commands; 'demo' is looked for only when somebody asks."""
+    """The group of all commands; imports each module of commands when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, 'demo' among them where it is there."""
+        """Return the names of the commands, with 'demo' if the examples are installed."""
         own = [*super().list_commands(ctx), *BUILDS, "cache"]
         return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; those of the store, the demo and for batches are their own modules."""
+        """Return a command; those for the store, batches and the demo have modules of their own."""
         if cmd_name == "cache":
             from .cache import cache
 
@@ -55,8 +55,8 @@ def _has_demo() -> bool:
 def main() -> None:
     """Stencil programs in Python, compiled to the speed of memory.
 
-    A program is named as MODULE:PROGRAM, where MODULE is what you would import or the path of a
-    file: `model.diffusion:smooth` or `examples/terrain.py:smooth`.
+    Name a program as MODULE:PROGRAM, where MODULE is an importable name or the path of a file:
+    `model.diffusion:smooth` or `examples/terrain.py:smooth`.
     """
 
 
@@ -64,12 +64,14 @@ def main() -> None:
     epilog="Example: fieldforge show examples/terrain.py:smooth --stage lower",
 )
 @program_argument
-@click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
+@click.option(
+    "--stage", help="Print the output of this stage; the default is a table of all stages."
+)
 @click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
 @backend_option
 @report_errors
 def show(program: str, stage: str | None, loops: bool, backend: str | None) -> None:
-    """Print what a stage made of a program, from the store where it is there."""
+    """Print the output of a stage for a program, from the store if it is there."""
     found = find_program(program, backend)
     if stage is None:
         click.echo(str(found.trace()))
@@ -80,12 +82,12 @@ def show(program: str, stage: str | None, loops: bool, backend: str | None) -> N
 
 @main.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")
 @program_argument
-@click.option("--mermaid", is_flag=True, help="Print it in the mermaid language.")
+@click.option("--mermaid", is_flag=True, help="Print the graph in the mermaid language.")
 @click.option("--text", is_flag=True, help="Print the text that 'Workflow.parse' reads.")
 @backend_option
 @report_errors
 def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
-    """Draw the stages that a program goes through, and what flows between them."""
+    """Draw the stages of a program's workflow, and the artifacts between them."""
     flow = backend_of(find_program(program, backend)).workflow
     click.echo(flow.mermaid() if mermaid else str(flow) if text else flow.draw())
 
@@ -95,9 +97,9 @@ def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
 @backend_option
 @report_errors
 def explain(program: str, backend: str | None) -> None:
-    """Say what has changed since the nearest build in the store, then build it stage by stage.
+    """Explain what changed since the nearest build in the store, then build stage by stage.
 
-    That build may be of another process or another machine.
+    That build may come from another process or another machine.
     """
     found = find_program(program, backend)
     for order in orders_of(found):
@@ -126,11 +128,11 @@ def stages() -> None:
     "--mesh",
     metavar="FILE|LEVEL",
     required=True,
-    help="Tables of neighbours: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
+    help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
 @report_errors
 def doctor(mesh: str) -> None:
-    """Say how near neighbours lie in memory, and what a reverse Cuthill-McKee order would give."""
+    """Measure the memory locality of a mesh, now and in reverse Cuthill-McKee order."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`Trace`: every stage of one build by name, what it gave, and why it ran or did not."""
+"""`Trace`: the stages of one build by name, their outputs, and why each ran or did not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOW: Mapping[Outcome, str] = {
 
 @attrs.frozen(eq=False)
 class Step:
-    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
+    """One stage of a build: `seconds` to obtain its result, `build_seconds` to compute it."""
 
     name: str
     outcome: Outcome
@@ -42,17 +42,17 @@ class Step:
 
     @property
     def artifact(self) -> Any:
-        """The first output, which is the one that people mean."""
+        """The first output."""
         return next(iter(self.artifacts.values()))
 
     @property
     def text(self) -> str:
-        """The first output as a person reads it."""
+        """The first output as text."""
         return str(getattr(self.artifact, "text", self.artifact))
 
     @property
     def loops(self) -> str:
-        """The loop IR, where the stage wrote one."""
+        """The loop IR, if the stage wrote one."""
         if not hasattr(self.artifact, "loops"):
             raise WorkflowError(
                 f"Stage '{self.name}' writes no loops.", hints=["Look at stage 'codegen'."]
@@ -65,12 +65,12 @@ class Step:
         return self._result.components
 
     def why(self) -> tuple[Difference, ...] | None:
-        """Return what differs from the nearest earlier result; None when there is none."""
+        """Return the difference to the nearest earlier result; None if there is none."""
         record = _nearest_other(self._store, self._result)
         return None if record is None else differences(record.components, self.components)
 
     def explain(self) -> str:
-        """Say in a few lines why the stage ran, or where its result was found."""
+        """Explain in a few lines why the stage ran, or where its result was found."""
         head = f"{self.name}: "
         if self.outcome != "ran":
             return f"{head}{HOW[self.outcome]}."
@@ -88,12 +88,12 @@ class Step:
 class Trace(Mapping[str, Step]):
     """The stages of one build in the order in which they run.
 
-    `trace["lower"].text` is what stage 'lower' gave; `str(trace)` is a table.
+    `trace["lower"].text` is the output of stage 'lower'; `str(trace)` is a table.
     """
 
     program: str
     _steps: Mapping[str, Step]
-    note: str = ""  # where the build took longer than its budget: how long, and where
+    note: str = ""  # if the build exceeded its budget: by how much, and in which stage
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -124,7 +124,7 @@ class Trace(Mapping[str, Step]):
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
     def explain(self) -> str:
-        """Say of each stage why it ran or where its result was found."""
+        """Explain for each stage why it ran or where its result was found."""
         return "\n".join(step.explain() for step in self.values())
 
 
@@ -135,7 +135,7 @@ def make_trace(
     store: Store,
     note: str = "",
 ) -> Trace:
-    """Order results as they depend on each other."""
+    """Sort results by dependency."""
     steps = {
         step.name: _as_step(results[step.name], store) for step in plan if step.name in results
     }
@@ -159,7 +159,7 @@ def _duration(seconds: float) -> str:
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:
-    """Return the stored result of this stage and program that shares most parts, not itself."""
+    """Return the most similar other stored result of this stage and program."""
     best, found = (-1, -1), None
     for record in store.records(result.stage, result.program):
         if record.key == result.key:

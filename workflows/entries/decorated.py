@@ -22,7 +22,7 @@ from .rebinding import Watch, read_again, together, watch
 
 @attrs.frozen(eq=False)
 class Made:
-    """The value that a decorated object is made from; `with_...` makes another object of another.
+    """The immutable parts of a decorated object; `with_...` methods change a copy.
 
     Attributes:
         definition: the function, as it was read.

@@ -1,4 +1,4 @@
-"""Domains that are compiled in: those of the fields of a call, or what `compile` was told."""
+"""Domains that are compiled in: from the fields of a call, or from the arguments of `compile`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def ranges_of(parameters: Sequence[str], given: Mapping[str, Any]) -> KnownRange
 
 
 def ranges_told(program: str, parameters: Parameters, told: Mapping[Any, Any]) -> KnownRanges:
-    """Return the ranges of every field that a program takes, from what a person says of them.
+    """Return the ranges of all fields of a program, from the `domains` that a person gives.
 
-    Extents, or ranges, by dimension count for all fields; a domain by parameter for that one.
+    Extents or ranges by dimension hold for all fields, a domain by parameter for that field.
 
     >>> from fieldforge.runtime.language.types import ScalarType
     >>> line = FieldType((Dimension("I"),), ScalarType("float64"))

@@ -48,7 +48,7 @@ class NativeEntry(EntryPoint, _core.Program):
         held.append(self)
         self._wear(made)
         self._is_plain = cls._is_callable_natively and not made.bound and is_native(made.backend)
-        # a program with bound arguments is another one for the core: it takes all of them
+        # with bound arguments, another native program takes all arguments
         self._calls = make_calls(
             self.__name__, self._shape(parameters), made.backend, made.options, self._guard,
             self if self._is_plain else None,
@@ -68,7 +68,7 @@ class NativeEntry(EntryPoint, _core.Program):
         return self._calls.variants
 
     def _call_in_python(self, *args: Any, **kwargs: Any) -> Any:
-        """Make a call that the core does not make alone."""
+        """Make a call that needs a Python step."""
         raise NotImplementedError
 
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:

@@ -227,7 +227,7 @@ def test_a_program_made_in_a_function_has_no_address(lock, own_engine):
     def inner(u: ff.float64) -> ff.float64:
         return u
 
-    with pytest.raises(AddressError, match="is made inside a function"), locking(lock):
+    with pytest.raises(AddressError, match="is defined inside a function"), locking(lock):
         inner.compile()
 
 
