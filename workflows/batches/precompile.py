@@ -59,15 +59,14 @@ def precompile(
     given: list[tuple[Any, Any]] = [
         item if isinstance(item, tuple) else (item, {}) for item in programs
     ]
-    made = Precompilation(current().jobs if jobs is None else jobs, progress, executor)
+    jobs = current().jobs if jobs is None else jobs
     if not given:
-        return made
+        return Precompilation(jobs, progress, executor)
     with ExitStack() as stack:
         if store is not None:
             stack.enter_context(using(attrs.evolve(engine(), store=store)))
         wanted = [order for program, static in given for order in orders_of(program, **static)]
-        made.expected = len(wanted)
-        stack.enter_context(made)
+        made = stack.enter_context(Precompilation(jobs, progress, executor, len(wanted)))
         for order in wanted:
             made.add_order(order)
     return made

@@ -31,6 +31,10 @@ class Build:
             _cancel_all()
             raise
 
+    def mark_told(self) -> None:
+        """Remember that the caller got the error; it is raised once."""
+        self.told = True
+
 
 _under_way: list[Build] = []
 _batches: dict[int, BuildPool] = {}  # by the number of jobs
@@ -59,7 +63,7 @@ def wait_for_compilation() -> None:
         error = _error_of(build)
         if error is None or build.told:
             continue
-        build.told = True
+        build.mark_told()
         if not isinstance(error, Exception):
             raise error
         errors.append(error)

@@ -87,7 +87,7 @@ class Variants:
         found = self.table.find(variant)
         if found is not None:
             return found
-        return self._build(variant, used or engine(), provider, reason)
+        return self.build(variant, used or engine(), provider, reason)
 
     def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Add the variant that a call needs; the native core then tries the call again.
@@ -146,7 +146,8 @@ class Variants:
         self.shape.forget()
         self.table.forget()
 
-    def _build(self, variant: Variant, used: Engine, provider: Provider, reason: str) -> Any:
+    def build(self, variant: Variant, used: Engine, provider: Provider, reason: str) -> Any:
+        """Build a variant, add its entry to the table and return it."""
         assert self.backend is not None, "embedded functions are not built"
         self.shape.source()  # may read the function again, which drops the entries
         age, definition = self.table.age, self.shape.source()
@@ -168,4 +169,4 @@ class _Task:
     provider: Provider
 
     def __call__(self) -> Any:
-        return self.variants._build(self.variant, self.engine, self.provider, COMPILE)
+        return self.variants.build(self.variant, self.engine, self.provider, COMPILE)
