@@ -18,11 +18,11 @@ from ..backends.ready_made import BACKENDS
 from ..backends.recipes import registry
 from ..builds.order import Order
 from ..engine.session import engine
-from ..entries.dry_run import Asked, recording
 from ..entries.entry_point import EntryPoint
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage
 from ..graph.graph import Workflow
+from ..variants.dry_run import Asked, recording
 from .addresses import address_of, find
 
 FORMAT: Final = 1

@@ -16,11 +16,11 @@ from ...runtime.language.structure import leaves_of
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import ENTRY, OUT
-from .call_shape import CallShape, Provider
+from ..variants.builds import Variants
+from ..variants.call_shape import CallShape, Provider
+from ..variants.naming import leaf_name
+from ..variants.static_arguments import static_rows
 from .compilation_options import CompilationOptions
-from .static_arguments import static_rows
-from .variant_builds import Variants
-from .variants import leaf_name
 
 
 def is_native(backend: Backend | None) -> bool:

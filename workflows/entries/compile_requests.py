@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ...stages.artifacts import Variant
-from .call_shape import CallShape, Provider
+from ..variants.builds import Variants
+from ..variants.call_shape import CallShape, Provider
+from ..variants.static_arguments import check_names, combinations
 from .compilation_options import CompilationOptions
-from .static_arguments import check_names, combinations
-from .variant_builds import Variants
 
 Domains: TypeAlias = Mapping[Any, Any] | Sequence[Mapping[Any, Any]] | None
 

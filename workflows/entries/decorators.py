@@ -11,13 +11,13 @@ from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..backends.ready_made import find_backend
 from ..builds.building import check, summary
+from ..variants.static_arguments import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .decorated import Made, check_grid
 from .field_operator import FieldOperator
 from .program import Program
 from .rebinding import watch
 from .scan_operator import ScanOperator
-from .static_arguments import check_names
 
 DEFAULT_BACKEND: Backend | str | None = None
 """The backend of functions decorated without `backend=`; None uses the settings."""

@@ -15,7 +15,7 @@ from ...runtime.process.errors import DomainError, FieldforgeError, IndexOutOfBo
 from ..backends.recipes import reference
 from ..builds.building import build
 from ..engine.session import engine
-from .call_shape import CallShape, Provider
+from ..variants.call_shape import CallShape, Provider
 
 Call: TypeAlias = tuple[CallShape, tuple[Any, ...], Mapping[str, Any]]
 

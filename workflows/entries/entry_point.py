@@ -16,11 +16,11 @@ from ..backends.backend import Backend
 from ..backends.recipes import reference
 from ..builds.building import trace
 from ..engine.engine import Engine
-from .call_shape import Provider
+from ..variants.builds import Variants
+from ..variants.call_shape import Provider
 from .compile_requests import Domains, choose_static, requested_variants
 from .decorated import Decorated, parameter_names
 from .recording import note, paused
-from .variant_builds import Variants
 
 if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
     from ..builds.order import Order

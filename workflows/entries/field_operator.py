@@ -11,13 +11,13 @@ from ...runtime.fields.bare_array import with_fields
 from ...runtime.language.types import FieldType, leaves
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT
-from .alike import Groups, alike_on
+from ..variants.alike import Groups, alike_on
+from ..variants.builds import Variants
+from ..variants.naming import leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
-from .variant_builds import Variants
-from .variants import leaf_name
 
 
 class FieldOperator(NativeEntry):

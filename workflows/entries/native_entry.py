@@ -10,11 +10,11 @@ from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
 from ...runtime.process import settings
-from .call_shape import CallShape
+from ..variants.builds import Variants
+from ..variants.call_shape import CallShape
 from .calls import Calls, is_native, make_calls
 from .decorated import Made
 from .entry_point import EntryPoint
-from .variant_builds import Variants
 
 
 class NativeEntry(EntryPoint, _core.Program):

@@ -12,12 +12,12 @@ from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
 from ...runtime.language.binding import bind_arguments
 from ...runtime.process.errors import ArgumentError, nearest
+from ..variants.static_arguments import check_names
 from .bound_program import BoundProgram
 from .calls import is_native
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
-from .static_arguments import check_names
 
 
 class Program(NativeEntry):

@@ -16,7 +16,7 @@ from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import trace
-from .variants import leaf_name
+from ..variants.naming import leaf_name
 
 BIND: Final = "bind"
 

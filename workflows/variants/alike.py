@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import Type, leaves
-from .variants import leaf_name
+from .naming import leaf_name
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
 

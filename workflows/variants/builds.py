@@ -17,7 +17,7 @@ from ..engine.engine import Engine
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
-from .variant_table import EntrySink, VariantTable
+from .table import EntrySink, VariantTable
 
 COMPILE: Final = "asked for by 'compile'"
 

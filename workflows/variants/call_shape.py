@@ -15,9 +15,9 @@ from ...stages.parse.summary import Summary
 from ..builds.building import OUT, call_parameters, summary
 from .alike import Groups, alike_outputs, all_alike
 from .known_domains import ranges_of, ranges_told
+from .naming import default_variant, variant_of
 from .static_arguments import Static, spelled
 from .tables import tables_of
-from .variants import default_variant, variant_of
 
 Provider: TypeAlias = Mapping[str, Any] | None
 

@@ -10,7 +10,7 @@ from ...runtime.language.domain import domain as make_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import FieldType, Type, leaves
 from ...runtime.process.errors import ArgumentError, DomainError, nearest
-from .variants import leaf_name
+from .naming import leaf_name
 
 KnownRanges: TypeAlias = tuple[tuple[str, str, int, int], ...]  # leaf, dimension, start, stop
 Parameters: TypeAlias = Iterable[tuple[str, Type]]

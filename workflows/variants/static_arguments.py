@@ -14,7 +14,7 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import ScalarType, Type, leaves, type_of_value
 from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ...stages.ir.literal import number, spell
-from .variants import leaf_name
+from .naming import leaf_name
 
 Static: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from ...stages.artifacts import Variant
-from .variants import why
+from .naming import why
 
 if TYPE_CHECKING:  # a call from the store imports no thread pool, see decision 0005
     from ..builds.background import Build

@@ -13,9 +13,9 @@ from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DSLTypeError, MissingOffsetError, OptionError
 from fieldforge.workflows.builds.background import wait_for_compilation
-from fieldforge.workflows.entries import variant_builds
 from fieldforge.workflows.entries.decorators import field_operator, program, scan_operator
-from fieldforge.workflows.entries.variant_builds import NotCompiledError, Variants
+from fieldforge.workflows.variants import builds as variant_builds
+from fieldforge.workflows.variants.builds import NotCompiledError, Variants
 
 I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
 Cell, Edge = Dimension("Cell"), Dimension("Edge")

@@ -8,8 +8,8 @@ from fieldforge.experimental import concat_where
 from fieldforge.runtime.language.ranges import Infinity
 from fieldforge.runtime.language.types import FieldType, ScalarType
 from fieldforge.runtime.process.errors import ArgumentError, OptionError
-from fieldforge.workflows.entries.known_domains import ranges_told
-from fieldforge.workflows.entries.variant_builds import NotCompiledError
+from fieldforge.workflows.variants.builds import NotCompiledError
+from fieldforge.workflows.variants.known_domains import ranges_told
 
 I = ff.Dimension("I")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)

@@ -1,7 +1,7 @@
 """Variants come and go while others call."""
 
 import fieldforge as ff
-from fieldforge.workflows.entries import variant_builds
+from fieldforge.workflows.variants import builds as variant_builds
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]
