@@ -29,10 +29,10 @@ from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..language.operations import literal
 from ..language.regions import Region, as_region
-from ..language.structure import leaves_of, map_leaves
-from ..language.types import Type
+from ..language.structure import elements, leaves_of, map_leaves
+from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from . import builtins as language
-from .arguments import MISFIT, as_number, bind, check_types, converted_to
+from .arguments import bind, check_types
 from .gathering import applied
 from .invalid_values import is_checking, noted
 from .lanes import Lanes
@@ -93,12 +93,33 @@ def _check_output(
     result = embedded.result
     if definition.scan is not None or result is None or out is None:
         return  # a scan takes fields of any dimensions; `write` checks its output
-    if converted_to(result, out, as_number) is not MISFIT:
+    if _takes(result, out):
         return
     names = [name for name, _ in embedded.parameters]
     given = bind_arguments(definition.name, names, args, kwargs, embedded.defaults)
-    rows = [*embedded.parameters, ("out", result)]
+    rows = [*embedded.parameters, ("out", _as_output(result))]
     check_types(definition.name, [(*row, {**given, "out": out}[row[0]]) for row in rows])
+
+
+def _takes(result: Type, out: Any) -> bool:
+    """Tell whether an output can hold a result; its dimensions may come in any order."""
+    if isinstance(result, TupleType | CollectionType):
+        parts = elements(out)
+        if parts is None or len(parts) != len(result.elements):
+            return False
+        return all(map(_takes, result.elements, parts))
+    dims = result.dims if isinstance(result, FieldType) else ()
+    dtype = result.dtype if isinstance(result, FieldType) else result
+    if not isinstance(out, AnyValue):
+        return False
+    return set(out.domain.dims) == set(dims) and out.dtype == str(dtype)
+
+
+def _as_output(result: Type) -> Type:
+    """Return the type of the output for a result: a number goes to a field without dimensions."""
+    if isinstance(result, TupleType | CollectionType):
+        return attrs.evolve(result, elements=tuple(map(_as_output, result.elements)))
+    return FieldType((), result) if isinstance(result, ScalarType) else result
 
 
 def run_program(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Self
 
@@ -129,7 +130,11 @@ class Program(NativeEntry):
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.backend is None:
-            self._embedded(args, kwargs, offset_provider)
+            from ...runtime.embedded import embedded  # compiled programs never import it
+
+            definition = self.__definition__
+            with self._explained(args, kwargs, offset_provider):
+                embedded.run_program(definition, args, kwargs, offset_provider=offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
 
@@ -149,22 +154,26 @@ class Program(NativeEntry):
             if self.backend is not None:
                 self._calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
                 return
-            with observation.embedded_call(self, args, kwargs, provider):
-                self._embedded(args, kwargs, provider)
+            from ...runtime.embedded import embedded
 
-    def _embedded(
+            with (
+                observation.embedded_call(self, args, kwargs, provider),
+                self._explained(args, kwargs, provider),
+            ):
+                embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
+
+    def _explained(
         self,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         provider: Mapping[str, Any] | None,
-    ) -> None:
-        from ...runtime.embedded import embedded  # compiled programs never import it
+    ) -> AbstractContextManager[None]:
+        """Return a context in which an embedded call names the field that is too small."""
         from .embedded_ranges import explained_ranges
 
-        with explained_ranges(
+        return explained_ranges(
             self.__name__, lambda: (self._variants.shape, args, kwargs), provider
-        ):
-            embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
+        )
 
     def _with_bound(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
