@@ -175,12 +175,6 @@ PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t
                                       : with_room(self, given, call_or_defer);
 }
 
-PyObject* vectorcall_python(PyObject* callable, PyObject* const* values, size_t flags,
-                            PyObject* keywords) noexcept {
-    const Held python_call(Py_NewRef(program_of(callable)->python_call));
-    return PyObject_Vectorcall(python_call.get(), values, flags, keywords);
-}
-
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
                                         const std::vector<Substitute>& substitutes) {
     std::shared_ptr<const Prepared> made;

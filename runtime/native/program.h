@@ -27,13 +27,13 @@ struct Program {
     PyObject* on_miss;
     // Makes calls that do not give every parameter, the last of them by name; null: such are refused.
     PyObject* otherwise;
-    PyObject* python_call;  // takes every call while it is set; see `route`
     // Entries that ask most of the layout come first. Read and changed with the interpreter's lock
     // held, and an entry, which is owned, is held while it is in use.
     std::vector<Variant>* variants;
     uint64_t generation;  // another one when entries came or went
     Watch* watch;
     PyObject* weak_references;
+    PyObject* python_call;  // takes every call while it is set; see `route`
 };
 
 extern PyTypeObject* program_type;
@@ -44,9 +44,6 @@ inline Program* program_of(PyObject* self) { return reinterpret_cast<Program*>(s
 PyObject* call_ordered(Program* self, const Bound& bound);
 PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t flags,
                              PyObject* keywords) noexcept;
-// Hands every call to `python_call`.
-PyObject* vectorcall_python(PyObject* callable, PyObject* const* values, size_t flags,
-                            PyObject* keywords) noexcept;
 // The same, but whatever does not fit the parameters is refused.
 PyObject* call_program(Program* self, const Given& given) noexcept;
 

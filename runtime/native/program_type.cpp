@@ -7,6 +7,7 @@
 #include <new>
 
 #include "callable.h"
+#include "held.h"
 
 namespace fieldforge {
 
@@ -103,6 +104,13 @@ PyObject* watch(PyObject* object, PyObject* args) {
         return PyErr_NoMemory();
     }
     Py_RETURN_NONE;
+}
+
+// Hands every call to `python_call`.
+PyObject* vectorcall_python(PyObject* callable, PyObject* const* values, size_t flags,
+                            PyObject* keywords) noexcept {
+    const Held python_call(Py_NewRef(program_of(callable)->python_call));
+    return PyObject_Vectorcall(python_call.get(), values, flags, keywords);
 }
 
 // Python takes all calls, or none: the pointer changes, so native calls ask nothing.
