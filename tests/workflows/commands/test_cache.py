@@ -66,7 +66,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(call, disk, words, said):
 
 def test_verify_counts_what_is_whole_and_sets_aside_what_is_not(call, disk):
     done = call("verify")
-    assert (done.exit_code, "Everything is whole." in done.output) == (0, True)
+    assert (done.exit_code, "All results are intact." in done.output) == (0, True)
     blob = next((disk.path / "v1/cas").glob("*/*"))
     blob.chmod(0o644)
     blob.write_bytes(b"damaged")

@@ -1,6 +1,6 @@
-"""Which outputs of a statement, or of an operator that is called directly, have the same ranges.
+"""Group the outputs of a statement, or of a directly called operator, by their ranges.
 
-One walk writes all those; outputs that may differ are computed each on its own.
+One loop nest writes all outputs of a group; other outputs are computed on their own.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any, TypeAlias
 from ...runtime.language.dimension import Dimension
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import Type, leaves
-from .variants import leaf_name
+from .naming import leaf_name
 
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 def all_alike(name: str, type_: Type) -> Groups:
-    """Return one group of all the leaves of an output, none where there is one leaf only."""
+    """Return one group of all leaves of an output, no group for a single leaf."""
     names = tuple(leaf_name(name, path) for path, _ in leaves(type_))
     return (names,) if len(names) > 1 else ()
 
 
 def alike_outputs(outputs: Groups, given: Mapping[str, Any]) -> Groups:
-    """Group the outputs of each statement of a program by the ranges of the fields given."""
+    """Group the outputs of each statement by the ranges of the given fields."""
     found: list[tuple[str, ...]] = []
     for names in outputs:
         domains = {name: _domain_of(name, given) for name in names}
@@ -39,7 +39,7 @@ def _domain_of(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def alike_on(name: str, out: Any, bounds: Mapping[str, int]) -> Groups | None:
-    """Group outputs whose `domain=` has these bounds, by their scalars; None if all are alike."""
+    """Group outputs by the bounds of `domain=`; None if all have the same."""
     ranges = {}
     for path, leaf in leaves_of(out):
         known = leaf_name(name, path)
@@ -52,7 +52,7 @@ def alike_on(name: str, out: Any, bounds: Mapping[str, int]) -> Groups | None:
 
 
 def _groups(ranges: Mapping[str, Mapping[Dimension, Any]]) -> Groups | None:
-    """Group leaves by their ranges, as far as they have the same dimensions."""
+    """Group leaves whose ranges agree in the dimensions that they share."""
     groups: list[tuple[list[str], dict[Dimension, Any]]] = []
     for name, own in ranges.items():
         for names, known in groups:

@@ -1,4 +1,4 @@
-"""Neighbour tables of an offset provider, as far as a build has to know them."""
+"""The properties of neighbour tables that a build depends on."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Table: TypeAlias = tuple[str, int, bool]
 def tables_of(
     provider: Mapping[str, Any] | None, names: Iterable[tuple[str, bool]]
 ) -> tuple[Table, ...]:
-    """Return name, width and whether entries may be missing, for the tables that are reached.
+    """Return name, width and whether entries may be missing, for each table that is read.
 
-    `names` says of each whether it must be there. What else the provider holds, and how many
-    rows a table has, makes no difference.
+    `names` has the tables, and whether each is required. Other entries of the provider and the
+    number of rows make no difference.
     """
     found = []
     for name, needed in names:
@@ -32,7 +32,7 @@ def tables_of(
 
 
 def _table(name: str, given: Any) -> Table:
-    width = getattr(given, "max_neighbors", None)  # the type of a table will do for a build
+    width = getattr(given, "max_neighbors", None)  # a build needs the type of a table only
     if width is None and is_table(given):
         width = given.shape[-1]
     if width is None:

@@ -1,7 +1,7 @@
 """Variants come and go while others call."""
 
 import fieldforge as ff
-from fieldforge.workflows.entries import variant_table
+from fieldforge.workflows.variants import builds as variant_builds
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]
@@ -19,7 +19,7 @@ def copy(u: Line, out: Line):
 
 def test_a_build_of_a_function_that_has_changed_meanwhile_is_not_kept(own_engine, monkeypatch):
     program = copy.with_backend(ff.cpu)
-    variants = program._sets[0]
+    variants = program._variants
     built = []
 
     def build(*args):
@@ -28,14 +28,14 @@ def test_a_build_of_a_function_that_has_changed_meanwhile_is_not_kept(own_engine
         built.append(real(*args))
         return built[-1]
 
-    real = variant_table.build
-    monkeypatch.setattr(variant_table, "build", build)
+    real = variant_builds.build
+    monkeypatch.setattr(variant_builds, "build", build)
     out = ff.zeros({I: 2})
     program(ff.ones({I: 2}), out)
 
     assert out.asnumpy().tolist() == [1.0, 1.0]
     assert len(built) == 2
-    assert list(variants.table.values()) == built[1:]
+    assert list(variants.table.entries.values()) == built[1:]
     assert program.entries == (built[1],)
 
 

@@ -8,7 +8,7 @@ from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
 from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.workflows.entries.program import Program
-from fieldforge.workflows.entries.static_arguments import (
+from fieldforge.workflows.variants.static_arguments import (
     check_names,
     combinations,
     spelled,

@@ -11,7 +11,7 @@ import attrs
 
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from .variant_table import Variants
+from .table import VariantTable
 
 
 @attrs.frozen(eq=False)
@@ -35,7 +35,7 @@ class ProgramPool:
         return self.name, self.backend.name if self.backend else "embedded"
 
 
-def pool_of(*sets: Variants) -> ProgramPool:
-    """Return the view of all variants in these sets, which belong to one program."""
-    tables = ChainMap(*(variants.table for variants in sets))
-    return ProgramPool(sets[0].source().name, sets[0].backend, MappingProxyType(tables))
+def pool_of(name: str, backend: Backend | None, *tables: VariantTable) -> ProgramPool:
+    """Return the view of all variants in these tables, which belong to one program."""
+    entries = ChainMap(*(table.entries for table in tables))
+    return ProgramPool(name, backend, MappingProxyType(entries))

@@ -1,4 +1,4 @@
-"""Domains that are compiled in: those of the fields of a call, or what `compile` was told."""
+"""Domains that are compiled in: from the fields of a call, or from the arguments of `compile`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...runtime.language.domain import domain as make_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import FieldType, Type, leaves
 from ...runtime.process.errors import ArgumentError, DomainError, nearest
-from .variants import leaf_name
+from .naming import leaf_name
 
 KnownRanges: TypeAlias = tuple[tuple[str, str, int, int], ...]  # leaf, dimension, start, stop
 Parameters: TypeAlias = Iterable[tuple[str, Type]]
@@ -29,9 +29,9 @@ def ranges_of(parameters: Sequence[str], given: Mapping[str, Any]) -> KnownRange
 
 
 def ranges_told(program: str, parameters: Parameters, told: Mapping[Any, Any]) -> KnownRanges:
-    """Return the ranges of every field that a program takes, from what a person says of them.
+    """Return the ranges of all fields of a program, from the `domains` that a person gives.
 
-    Extents, or ranges, by dimension count for all fields; a domain by parameter for that one.
+    Extents or ranges by dimension hold for all fields, a domain by parameter for that field.
 
     >>> from fieldforge.runtime.language.types import ScalarType
     >>> line = FieldType((Dimension("I"),), ScalarType("float64"))

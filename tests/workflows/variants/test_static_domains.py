@@ -8,8 +8,8 @@ from fieldforge.experimental import concat_where
 from fieldforge.runtime.language.ranges import Infinity
 from fieldforge.runtime.language.types import FieldType, ScalarType
 from fieldforge.runtime.process.errors import ArgumentError, OptionError
-from fieldforge.workflows.entries.known_domains import ranges_told
-from fieldforge.workflows.entries.variant_table import NotCompiledError
+from fieldforge.workflows.variants.builds import NotCompiledError
+from fieldforge.workflows.variants.known_domains import ranges_told
 
 I = ff.Dimension("I")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
@@ -51,7 +51,7 @@ def meant(extent, levels=4, first=0):
 
 
 def count(program):
-    return sum(len(variants.table) for variants in program._sets)
+    return sum(len(variants.table.entries) for variants in program._variant_sets)
 
 
 @pytest.fixture(params=[ff.cpu, ff.reference], ids=["cpu", "reference"])
@@ -97,7 +97,7 @@ def test_compile_for_a_domain_leaves_other_domains_to_code_for_all():
         program(u, out)
         assert np.array_equal(out.asnumpy(), meant(extent))
 
-    assert [bool(variant.ranges) for variant in program._sets[0].table] == [True, False]
+    assert [bool(variant.ranges) for variant in program._variants.table.entries] == [True, False]
 
 
 def test_compile_takes_several_domains_and_domains_of_single_parameters():

@@ -3,7 +3,7 @@ import pytest
 from fieldforge.runtime.fields.constructors import as_connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.process.errors import ArgumentError, MissingOffsetError
-from fieldforge.workflows.entries.tables import tables_of
+from fieldforge.workflows.variants.tables import tables_of
 
 CELL, EDGE = Dimension("Cell"), Dimension("Edge")
 LOCAL = Dimension("C2E", DimensionKind.LOCAL)

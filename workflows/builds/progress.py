@@ -1,4 +1,4 @@
-"""Show how far many builds are: a bar on a terminal, elsewhere a line a program."""
+"""Show the progress of many builds: a bar on a terminal, otherwise one line per program."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import attrs
 
 @attrs.frozen
 class Built:
-    """One of many programs is done; `error` says how it failed.
+    """One of many builds has finished; `error` is its error, if it failed.
 
-    `is_found` says that it was in the store already, so nothing was built.
+    `is_found` says that the store had it already, so nothing was built.
     """
 
     program: str
@@ -30,9 +30,9 @@ Progress: TypeAlias = Observe | Literal["auto"] | None
 
 @contextmanager
 def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
-    """Give the observer that was asked for; 'auto' draws a bar on a terminal, else prints lines.
+    """Yield the observer; 'auto' draws a bar on a terminal and otherwise prints lines.
 
-    A `total` of 0 means that nobody knows yet.
+    A `total` of 0 means that the number is unknown.
     """
     if progress != "auto":
         yield progress
@@ -59,7 +59,7 @@ def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
 
 
 def tell_lines(built: Built) -> None:
-    """Print one line a program, for logs and batch jobs."""
+    """Print one line per program, for logs and batch jobs."""
     state = "found" if built.is_found else "built"
     if built.error is not None:
         state = f"failed: {type(built.error).__name__}"

@@ -1,4 +1,4 @@
-"""Say when a build took longer than it should, and which stage took the time on how much."""
+"""Warn when a build exceeds its time budget, and name the slowest stage and its work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from .handle import Result
+from ..engine.handle import Result
 
 _NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
 _ROW: Final = re.compile(r"^ *(%\d+ |store )", re.MULTILINE)
@@ -16,14 +16,14 @@ _ROW: Final = re.compile(r"^ *(%\d+ |store )", re.MULTILINE)
 
 @attrs.frozen
 class Excess:
-    """A build beyond its budget: the stage that took most of the time, and a sentence."""
+    """A build that exceeded its budget: its slowest stage, and the warning."""
 
     stage: str
     message: str
 
 
 def excess(program: str, results: Mapping[str, Result], budget: float | None) -> Excess | None:
-    """Return what there is to say of a build; what was found in the store takes no time of it."""
+    """Return the warning for a build, or None; stages found in the store count no time."""
     ran = [result for result in results.values() if result.outcome == "ran"]
     total = sum(result.seconds for result in ran)
     if budget is None or total <= budget:
@@ -37,7 +37,7 @@ def excess(program: str, results: Mapping[str, Result], budget: float | None) ->
 
 
 def _size(slowest: Result, results: Mapping[str, Result]) -> str:
-    """Say how much the stage had to do: values, or nests and lines of generated code."""
+    """Describe the work of a stage: values, or loop nests and lines of generated code."""
     artifacts = [_artifact(slowest)]
     if slowest.name == "compile" and "codegen" in results:
         artifacts = [_artifact(results["codegen"])]

@@ -1,4 +1,4 @@
-"""Static arguments: scalars whose values are compiled in, and how a call is told by them."""
+"""Static arguments: scalars whose values are compiled in and select the variant of a call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import ScalarType, Type, leaves, type_of_value
 from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ...stages.ir.literal import number, spell
-from .variants import leaf_name
+from .naming import leaf_name
 
 Static: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -61,10 +61,9 @@ def spelled(types: Mapping[str, Type], name: str, value: Any) -> Static:
 def static_rows(
     types: Mapping[str, Type], names: Sequence[str], static: Static
 ) -> Iterator[tuple[str, object, Callable[[object], bool]]]:
-    """Yield each static parameter with the value of a variant, and what tells whether others fit.
+    """Yield each static parameter with its value in a variant and a test for other values.
 
-    A variant without values was built for a call whose values are no numbers; it fits no other, and
-    refuses the call.
+    A variant without values serves calls whose values are no numbers, and refuses them.
     """
     known = dict(static)
     for name in names:
@@ -80,7 +79,7 @@ def static_rows(
 
 @attrs.frozen
 class _Same:
-    """Whether a value is that of a variant: as it is spelled in the code."""
+    """Tests whether a value is the variant's: whether the code spells it the same."""
 
     types: Mapping[str, Type]
     name: str
@@ -92,7 +91,7 @@ class _Same:
 
 @attrs.frozen
 class _Unfit:
-    """Whether a value is no number of its type."""
+    """Tests whether a value is no number of its type."""
 
     types: Mapping[str, Type]
     name: str
@@ -106,7 +105,7 @@ class _Unfit:
 
 
 def _single(type_: Type, wanted: Static) -> object:
-    """Return the value of a parameter that is one number; a tuple is compared leaf by leaf."""
+    """Return the number of a scalar parameter, or the leaves of a tuple."""
     if isinstance(type_, ScalarType):
         return number(wanted[0][1], type_.name).item()
     return wanted

@@ -1,4 +1,4 @@
-"""Check, build and trace one definition by the engine of this process."""
+"""Check, build and trace one definition with the engine of this process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
 from ..backends.backend import Backend
+from ..engine.engine import Engine
+from ..engine.events import Warned
+from ..engine.handle import Handle, Result
+from ..engine.policy import NotLoadedError, current_policy
+from ..engine.session import engine
 from ..graph.graph import Workflow
 from .build_budget import excess
-from .engine import Engine
-from .events import Warned
-from .handle import Handle, Result
-from .policy import NotLoadedError, current_policy
-from .session import engine
 
-if TYPE_CHECKING:  # for those who look inside; a call from the store does not, see decision 0005
-    from .inspection import Trace
+if TYPE_CHECKING:  # for traces only; a call from the store does not import it, see decision 0005
+    from ..engine.inspection import Trace
 
 ENTRY = "entry"
 OUT = "out"
@@ -31,13 +31,13 @@ _ENTRY_FLOW = "_entry_flow"
 
 
 def check(definition: Definition) -> Handle:
-    """Run the static checks of the language; an error points at the user's own line."""
+    """Run the static checks of the language; errors point at the user's line."""
     found = engine().run(_CHECK, {"definition": definition}, program=definition.name, deep=False)
     return found["check"].outputs["summary"]
 
 
 def summary(definition: Definition) -> Summary:
-    """Return what calls have to know of a definition: its signature and its tables."""
+    """Return the signature of a definition and the neighbour tables that it reads."""
     found: Summary = check(definition).get()
     return found
 
@@ -63,14 +63,14 @@ def build(
     used: Engine,
     budget: float | None = None,
 ) -> Any:
-    """Return what runs a definition for a variant: a native entry, or a Python function.
+    """Build the entry of a variant: a native entry, or a Python function.
 
-    A build that takes more seconds than `budget` is told of, and goes on.
+    A build that takes more than `budget` seconds sends a warning to the observers.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
         raise NotLoadedError(
-            f"'{definition.name}' is called where programs are only built.",
+            f"'{definition.name}' is called while the policy 'build_only' is active.",
             hints=["Call it outside of the block 'with policy(\"build_only\")'."],
         )
     results = _loaded(flow, inputs_of(definition, variant), definition.name, used)
@@ -112,8 +112,8 @@ def trace(
     until: str | None,
     budget: float | None = None,
 ) -> Trace:
-    """Run every stage, or find its result, and show them all."""
-    from .inspection import make_trace
+    """Run every stage, or load its result, and return a trace of all."""
+    from ..engine.inspection import make_trace
 
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
@@ -124,8 +124,15 @@ def trace(
     return make_trace(definition.name, flow.plan, results, used.store, note, inputs)
 
 
+def describe_variant(variant: Variant) -> str:
+    """Name a variant by its static arguments if it has any, else by its layout."""
+    if variant.static:
+        return ", ".join(f"{name}={value}" for name, value in variant.static)
+    return variant.text.replace("\n", ", ")
+
+
 def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
-    """Return what a workflow of ours needs from outside."""
+    """Return the inputs of a backend's workflow."""
     return {"definition": definition, "variant": variant}
 
 

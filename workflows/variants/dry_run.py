@@ -1,4 +1,4 @@
-"""Write down which builds a model asks for, with or without doing them."""
+"""Record the builds that a model asks for, with or without running them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..backends.backend import Backend
 
 @attrs.frozen(eq=False)
 class Asked:
-    """One build that was asked for."""
+    """One build that a program asked for."""
 
     definition: Definition
     backend: Backend
@@ -24,7 +24,7 @@ class Asked:
 
 @attrs.define(eq=False)
 class Recorder:
-    """The builds that were asked for, in order; a dry one keeps `compile` from beginning them."""
+    """The recorded builds in order; while a dry one is active `compile` starts none."""
 
     dry: bool = True
     asked: list[Asked] = attrs.field(factory=list)
@@ -35,9 +35,9 @@ _recorders: Final[list[Recorder]] = []
 
 @contextmanager
 def recording(*, dry: bool = True) -> Iterator[Recorder]:
-    """Record every build that is asked for inside the block, in all threads.
+    """Record every build that any thread asks for inside the block.
 
-    When `dry`, `compile` and what sets a model up by it build nothing; calls still build.
+    With `dry`, `compile` builds nothing; calls still build.
     """
     recorder = Recorder(dry)
     _recorders.append(recorder)
@@ -47,8 +47,8 @@ def recording(*, dry: bool = True) -> Iterator[Recorder]:
         _recorders.remove(recorder)
 
 
-def note(definition: Definition, backend: Backend, variant: Variant) -> bool:
-    """Tell the recorders of a build; return whether it is to be left out."""
+def note_build(definition: Definition, backend: Backend, variant: Variant) -> bool:
+    """Record a build that a program asks for; return whether to skip it."""
     for recorder in _recorders:
         recorder.asked.append(Asked(definition, backend, variant))
     return any(recorder.dry for recorder in _recorders)

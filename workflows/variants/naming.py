@@ -1,4 +1,4 @@
-"""What a build may know about the arguments of a call: which axis of each field is contiguous."""
+"""Describe the arguments of a call for a build: which axis of each field is contiguous."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def variant_of(
     tables: tuple[tuple[str, int, bool], ...] = (),
     static: tuple[tuple[str, str], ...] = (),
 ) -> Variant:
-    """Describe the arguments of a call; whatever is no field has no layout."""
+    """Return the variant for the arguments of a call; only fields have a layout."""
     given = {**dict(zip(parameters, args, strict=False)), **kwargs}
     found = (
         (leaf_name(name, path), _contiguous(leaf))
@@ -37,7 +37,7 @@ def default_variant(
     tables: tuple[tuple[str, int, bool], ...] = (),
     static: tuple[tuple[str, str], ...] = (),
 ) -> Variant:
-    """Describe arguments that our own constructors have made."""
+    """Return the variant for fields that our constructors make."""
     unit = tuple(_default_units(parameters))
     return Variant(unit=unit, static=static, domain=domain, tables=tables)
 
@@ -52,7 +52,7 @@ def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
 
 
 def why(variant: Variant, known: Sequence[Variant]) -> str:
-    """Say why a call needed a variant though there were others: what it has that none of them had.
+    """Explain why a call needed another variant: its differences to the nearest known one.
 
     >>> why(Variant(static=(("n", "3"),)), [Variant(static=(("n", "2"),))])
     'a call with another value of n than variant 0'
@@ -83,7 +83,7 @@ def _differences(one: Variant, other: Variant) -> list[str]:
 
 
 def _changed(one: tuple[tuple[str, str], ...], other: tuple[tuple[str, str], ...]) -> Iterator[str]:
-    """Yield the names that have another value, or one only here or only there."""
+    """Yield the names whose values differ, or that only one side has."""
     ours, theirs = dict(one), dict(other)
     yield from (name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
 
@@ -96,10 +96,10 @@ def _default_units(parameters: Iterable[tuple[str, Type]]) -> Iterator[tuple[str
 
 
 def _contiguous(value: Any) -> str | None:
-    """Return the dimension along which the elements of a field lie side by side.
+    """Return the dimension along which a field is contiguous, None if there is none.
 
-    An axis with one element or none fits any layout, so then it is that of our own constructors.
-    What is returned here the native core must take to fit: it asks for no other variant.
+    An axis with at most one element fits any layout; the layout of our constructors is then taken.
+    The native core must accept the layout returned here for the call, or it asks in vain.
     """
     dims, array = getattr(value, "dims", ()), getattr(value, "ndarray", None)
     if not dims or array is None:

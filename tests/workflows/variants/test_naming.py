@@ -8,7 +8,7 @@ from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.lower import build
-from fieldforge.workflows.entries.variants import default_variant, leaf_name, variant_of, why
+from fieldforge.workflows.variants.naming import default_variant, leaf_name, variant_of, why
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)

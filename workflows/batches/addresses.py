@@ -1,4 +1,4 @@
-"""Where things are that a command or a lock file names: `package.module:name` or `file.py:name`."""
+"""Addresses of programs in commands and lock files: `package.module:name`, `file.py:name`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...runtime.process.errors import FieldforgeError
 
 
 class AddressError(FieldforgeError, LookupError):
-    """There is no such module or file, or nothing of that name in it."""
+    """An address names no module or file, or nothing inside it."""
 
 
 def load_module(where: str) -> ModuleType:
@@ -45,16 +45,16 @@ def _load_file(file: Path) -> ModuleType:
 
 
 def address_of(function: Callable[..., Any], folder: str = ".") -> str:
-    """Return where a function is found again: by its module, or by a file seen from `folder`.
+    """Return the address of a function: its module, or its file relative to `folder`.
 
-    A file is named that was run as a script, or stands below the folder and in no package.
+    The address has the file if it was run as a script, or lies below `folder` in no package.
     """
     module, name = function.__module__, function.__qualname__
     found = sys.modules.get(module)
     file = getattr(found, "__file__", None)
     if "<locals>" in name or found is None:
         raise AddressError(
-            f"'{name}' is made inside a function, so it has no address to build it from.",
+            f"'{name}' is defined inside a function, so it has no address.",
             hints=["Define it at the top level of a module."],
         )
     path = os.path.relpath(file, folder) if file else ""
@@ -67,7 +67,7 @@ def address_of(function: Callable[..., Any], folder: str = ".") -> str:
 
 
 def find(address: str, folder: str = ".") -> Any:
-    """Return what stands at an address."""
+    """Return the object at an address."""
     where, _, name = address.rpartition(":")
     value: Any = load_module(os.path.join(folder, where) if where.endswith(".py") else where)
     for part in name.split("."):

@@ -1,4 +1,4 @@
-"""Builds that go on while the caller does something else."""
+"""Builds in the background: start them, wait for them."""
 
 from __future__ import annotations
 
@@ -8,38 +8,42 @@ from typing import Any
 import attrs
 
 from ...runtime.process.settings import current
-from .orders import Order
-from .precompile import Precompilation
+from .order import Order
+from .pool import BuildPool
 
 
 @attrs.define(eq=False)
 class Build:
-    """A build under way; a failure is raised to the first who asks."""
+    """A build in progress; the first caller of `result` gets its error."""
 
     program: str
     future: Future[Any]
     told: bool = False
 
     def result(self) -> Any:
-        """Wait, and return what was built."""
+        """Wait for the build and return the entry."""
         try:
             return self.future.result()
         except Exception:
             self.told = True
             raise
-        except BaseException:  # Ctrl-C, say
+        except BaseException:  # for instance Ctrl-C
             _cancel_all()
             raise
 
+    def mark_told(self) -> None:
+        """Remember that the caller got the error; it is raised once."""
+        self.told = True
+
 
 _under_way: list[Build] = []
-_batches: dict[int, Precompilation] = {}  # by the number of jobs
+_batches: dict[int, BuildPool] = {}  # by the number of jobs
 
 
 def begin(order: Order) -> Build:
-    """Start a build; as many go on at once as the settings allow."""
+    """Start a build; the settings limit how many run at once."""
     jobs = current().jobs
-    batch = _batches.setdefault(jobs, Precompilation(jobs))
+    batch = _batches.setdefault(jobs, BuildPool(jobs))
     build = Build(order.name, batch.add_order(order))
     _under_way[:] = [each for each in _under_way if not _is_settled(each)]
     _under_way.append(build)
@@ -47,10 +51,10 @@ def begin(order: Order) -> Build:
 
 
 def wait_for_compilation() -> None:
-    """Wait for everything that `compile` has started.
+    """Wait for all builds that `compile` has started.
 
-    One build that failed raises its error, several an `ExceptionGroup`; each failure is
-    raised once.
+    One failed build raises its error, several raise an `ExceptionGroup`. Each failure is raised
+    once.
     """
     waiting = list(_under_way)
     del _under_way[: len(waiting)]
@@ -59,7 +63,7 @@ def wait_for_compilation() -> None:
         error = _error_of(build)
         if error is None or build.told:
             continue
-        build.told = True
+        build.mark_told()
         if not isinstance(error, Exception):
             raise error
         errors.append(error)
@@ -75,13 +79,13 @@ def wait_for_compilation() -> None:
 def _error_of(build: Build) -> BaseException | None:
     try:
         return build.future.exception()
-    except BaseException:  # of the waiting, not of the build
+    except BaseException:  # an error of the waiting, not of the build
         _cancel_all()
         raise
 
 
 def _cancel_all() -> None:
-    """Drop what has not begun and end the compilers of what has."""
+    """Drop waiting builds and end the compilers of running ones."""
     for jobs in tuple(_batches):
         _batches.pop(jobs).cancel()
 
