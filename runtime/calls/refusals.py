@@ -10,7 +10,9 @@ from .._core import FieldView
 from ..embedded.arguments import describe
 from ..fields.bare_array import advice, device_of, with_fields
 from ..fields.device import DeviceType
+from ..fields.neighbour_table import beyond
 from ..language.dimension import Dimension
+from ..language.ranges import UnitRange
 from ..language.structure import elements
 from ..language.types import FieldType, ScalarType
 from ..process.errors import (
@@ -194,9 +196,13 @@ def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
     place = _device_name(*device_of(_value(plan, arguments, index)))
     return DeviceError(
         f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
-        f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
+        f"'{plan.program}' was compiled for {_kind_name(plan.device)} (backend '{plan.backend}').",
         hint="Allocate the field with the allocator of the backend.",
     )
+
+
+def _kind_name(device_type: int) -> str:
+    return "the CPU" if device_type == DeviceType.CPU else f"{DeviceType(device_type).name} devices"
 
 
 def _device_name(device_type: int, number: int) -> str:
@@ -228,8 +234,12 @@ def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
     field = _value(plan, arguments, index)
     done = "writes" if written else "reads"
     covered = (field.starts[axis], field.stops[axis])
-    kind = "Table" if argument.kind == "table" else "Field"
-    return too_small(argument.name, argument.dims[axis], done, (start, stop), covered, kind)
+    kind, dim = "Table" if argument.kind == "table" else "Field", argument.dims[axis]
+    error = too_small(argument.name, dim, done, (start, stop), covered, kind)
+    given = arguments[len(plan.parameters) :]
+    tables = given[0] if given and isinstance(given[0], Mapping) else {}
+    error.hints = (*beyond(tables, dim, UnitRange(*covered)), *error.hints)
+    return error
 
 
 def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:
@@ -259,15 +269,15 @@ def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> Progra
 def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> ArgumentError:
     return ArgumentError(
         f"Program '{plan.program}' needs {needed} bytes of workspace for these arguments, but the "
-        f"buffer given has {given} from its first multiple of 64 on.",
-        hint="Ask 'workspace_size' of the program, and add 64 for the alignment.",
+        f"buffer given has {given} from its first address on that is a multiple of 64.",
+        hint="Ask 'workspace_size' of the program, and add 64 for a buffer that is misaligned.",
     )
 
 
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
-    fields = [argument.name for argument in plan.arguments if argument.kind == "field"]
-    if plan.backend == "cpu" and code <= len(fields):  # see `codegen/cpp_checks.py`
-        return NotFiniteError(plan.program, fields[code - 1])
+    for status in plan.statuses:
+        if status.code == code:
+            return NotFiniteError(plan.program, plan.arguments[status.argument].name)
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 

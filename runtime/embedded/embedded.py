@@ -19,8 +19,7 @@ import numpy as np
 
 from ..fields.bare_array import with_fields
 from ..fields.context import active, running
-from ..fields.field import combined
-from ..fields.operators import Operators
+from ..fields.operators import Operators, combined
 from ..language.annotations import type_from_annotation
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
@@ -33,10 +32,10 @@ from ..language.types import Type
 from . import builtins as language
 from .arguments import bind
 from .gathering import applied
-from .invalid_values import is_checking, noted
 from .lanes import Lanes
 from .output import levels_of, write
 from .piecewise import AnyValue
+from .provenance import is_checking, noted
 from .rewriting import rewritten
 from .scanning import Walk, as_column, scanned
 from .walking import walked
@@ -80,7 +79,8 @@ def run_operator(
         # a scan walks the levels of its own output
         chosen = iter([results[levels][place] for place, levels in enumerate(columns)])
         result = map_leaves(lambda _: next(chosen), result)
-    write(definition.name, result, out, domain, arguments)
+    with running(offset_provider):  # a message may name its tables
+        write(definition.name, result, out, domain, arguments)
 
 
 def run_program(

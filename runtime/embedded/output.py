@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
+from ..fields import context
 from ..fields.alignment import view_on
 from ..fields.field import Field, make, values_of
+from ..fields.neighbour_table import beyond
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
 from ..language.domain import domain as make_domain
@@ -185,8 +187,9 @@ def _check_cover(
                 f"The result of '{operator}' does not cover '{name}': needed along '{dim.value}' "
                 f"is {needed}, given is {given}.",
                 hints=[
+                    *_beyond(arguments),
                     f"The inputs along '{dim.value}' are {_given(arguments, dim) or 'none'}; give "
-                    "larger ones, or write a smaller 'domain'."
+                    "larger ones, or write a smaller 'domain'.",
                 ],
             )
     missing = gap(value, box) if isinstance(value, PiecewiseField) else None
@@ -194,8 +197,22 @@ def _check_cover(
         raise IndexOutOfBounds(
             f"The result of '{operator}' does not cover '{name}': "
             f"there is no value at '{missing}'.",
-            hints=["An input, or what is read through a neighbour table, ends before that."],
+            hints=[
+                *_beyond(arguments),
+                "An input, or what is read through a neighbour table, ends before that.",
+            ],
         )
+
+
+def _beyond(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Name the tables that lead outside of an input."""
+    seen = set()
+    for argument in arguments.values():
+        for _, leaf in leaves_of(argument):
+            for dim, own in leaf.domain if isinstance(leaf, Field) else ():
+                if (dim, own) not in seen:
+                    seen.add((dim, own))
+                    yield from beyond(context.tables(), dim, own)
 
 
 def _given(arguments: Mapping[str, Any], dim: Dimension) -> str:

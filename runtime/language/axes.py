@@ -198,7 +198,7 @@ class Domain(Sequence[NamedRange]):
     """A box of indices: a range for each of some dimensions, in the order given.
 
     >>> I, J = Dimension("I"), Dimension("J")
-    >>> box = domain({I: 4, J: (1, 3)})
+    >>> box = Domain((I, 4), (J, (1, 3)))
     >>> box.shape, str(box[J]), str(box.slice_at[1:-1, :] & (J < 2))
     ((4, 2), 'J[horizontal]=(1:3)', 'Domain(I[horizontal]=(1:3), J[horizontal]=(1:2))')
     """
@@ -274,8 +274,8 @@ class Domain(Sequence[NamedRange]):
     def __getitem__(self, index: int | slice | Dimension) -> NamedRange | Domain:
         if isinstance(index, slice):
             return Domain(dims=self.dims[index], ranges=self.ranges[index])
-        if isinstance(index, Dimension):
-            place = self.dim_index(index, allow_missing=True)
+        if isinstance(index, Dimension | str):
+            place = None if isinstance(index, str) else self.dim_index(index)
             if place is None:
                 raise KeyError(f"No dimension '{index}' in '{self}'.")
             index = place
@@ -307,11 +307,11 @@ class Domain(Sequence[NamedRange]):
         return Domain(dims=self.dims, ranges=(hull,))
 
     @overload
-    def dim_index(self, dim: Dimension, allow_missing: Literal[False] = False) -> int: ...
+    def dim_index(self, dim: Dimension, allow_missing: Literal[False]) -> int: ...
     @overload
-    def dim_index(self, dim: Dimension, allow_missing: bool) -> int | None: ...
-    def dim_index(self, dim: Dimension, allow_missing: bool = False) -> int | None:
-        """Return the place of a dimension; None if it is absent and that is allowed."""
+    def dim_index(self, dim: Dimension, allow_missing: bool = True) -> int | None: ...
+    def dim_index(self, dim: Dimension, allow_missing: bool = True) -> int | None:
+        """Return the place of a dimension; None if it is absent, unless that is an error."""
         for place, mine in enumerate(self.dims):
             if mine is dim:
                 return place
@@ -325,13 +325,13 @@ class Domain(Sequence[NamedRange]):
 
     def insert(self, index: int | Dimension, *named_ranges: NamedRange) -> Domain:
         """Return the domain with ranges added before a place or a dimension."""
-        place = self.dim_index(index) if isinstance(index, Dimension) else index
+        place = self.dim_index(index, False) if isinstance(index, Dimension) else index
         pairs = tuple(self)
         return Domain(*pairs[:place], *named_ranges, *pairs[place:])
 
     def replace(self, index: int | Dimension, *named_ranges: NamedRange) -> Domain:
         """Return the domain with one dimension replaced by none, one or several."""
-        place = self.dim_index(index) if isinstance(index, Dimension) else index
+        place = self.dim_index(index, False) if isinstance(index, Dimension) else index
         if not -self.ndim <= place < self.ndim:
             raise DomainError(f"Place {place} is outside '{self}'.")
         pairs, place = tuple(self), place % self.ndim

@@ -138,12 +138,14 @@ _LATE: _Final = {
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("allocators", "backend", "common", "config", "constructors", "custom_layout_allocators",
-         "experimental", "field_utils", "named_collections", "typing"),
+         "eve", "experimental", "field_utils", "named_collections", "typing", "utils"),
         (),
     ),
+    "embedded": ("exceptions", "nd_array_field"),
     "ffront": ("decorator", "experimental", "fbuiltins"),
-    "instrumentation": ("hook_machinery", "hooks", "metrics"),
+    "instrumentation": ("gpu_profiler", "hook_machinery", "hooks", "metrics"),
     "program_processors": ("runners.dace", "runners.gtfn"),
+    "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
 if not _TYPE_CHECKING:  # type checkers would take it to have every name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
 from functools import partial
@@ -64,9 +64,10 @@ class Precompilation:
             count = max(self.jobs, 1) if self._executor is None else MOST_WAITING
             self._threads = ThreadPoolExecutor(count, thread_name_prefix=self._thread_names)
         remote = self._executor or self._own_workers()
-        future = self._threads.submit(self._build, order, remote)
+        stored: list[bool] = []  # filled by the build, read when it is told of
+        future = self._threads.submit(self._build, order, remote, stored)
         self._futures.append((order.name, future))
-        future.add_done_callback(partial(self._tell, order.name))
+        future.add_done_callback(partial(self._tell, order.name, stored))
         return future
 
     def wait(self) -> None:
@@ -129,7 +130,7 @@ class Precompilation:
             else:
                 self.cancel()
 
-    def _tell(self, name: str, future: Future[Any]) -> None:
+    def _tell(self, name: str, stored: Sequence[bool], future: Future[Any]) -> None:
         """Tell of a build that is done, in the thread that has done it and one at a time.
 
         What the observer raises ends the waiting.
@@ -140,7 +141,7 @@ class Precompilation:
             self._done += 1
             total = max(self.expected, len(self._futures))
             try:
-                self._observe(Built(name, self._done, total, future.exception()))
+                self._observe(Built(name, self._done, total, future.exception(), any(stored)))
             except BaseException as error:  # raised where the caller waits
                 self._refusal = self._refusal or error
 
@@ -156,10 +157,12 @@ class Precompilation:
             self._workers = Workers(self.jobs)
         return self._workers
 
-    def _build(self, order: Order, remote: Executor | None) -> Any:
+    def _build(self, order: Order, remote: Executor | None, stored: list[bool]) -> Any:
         """Build one variant, elsewhere if it can travel and is not stored yet."""
         request = None
-        if remote is not None and not order.is_stored():
+        if self._observe is not None or remote is not None:
+            stored.append(order.is_stored())
+        if remote is not None and not any(stored):
             request = order.request()
         if remote is None or request is None:
             with self._budget:

@@ -12,12 +12,16 @@ import attrs
 
 @attrs.frozen
 class Built:
-    """One of many programs is done; `error` says how it failed."""
+    """One of many programs is done; `error` says how it failed.
+
+    `is_found` says that it was in the store already, so nothing was built.
+    """
 
     program: str
     done: int
     total: int
     error: BaseException | None = None
+    is_found: bool = False
 
 
 Observe: TypeAlias = Callable[[Built], None]
@@ -56,6 +60,8 @@ def shown(progress: Progress, total: int) -> Iterator[Observe | None]:
 
 def tell_lines(built: Built) -> None:
     """Print one line a program, for logs and batch jobs."""
-    state = "built" if built.error is None else f"failed: {type(built.error).__name__}"
+    state = "found" if built.is_found else "built"
+    if built.error is not None:
+        state = f"failed: {type(built.error).__name__}"
     width = len(str(built.total))
     print(f"[{built.done:>{width}}/{built.total}] {built.program}: {state}", file=sys.stderr)  # noqa: T201

@@ -132,6 +132,10 @@ def _orders(what: Sequence[str]) -> Iterator[Order]:
     for each in what:
         if each.endswith(LOCK):
             yield from (order for _, order in _located(each, read(each)))
+        elif ":" not in each:
+            raise click.ClickException(
+                f"Expected a lock file 'NAME{LOCK}' or MODULE:PROGRAM, got '{each}'."
+            )
         else:
             program = find(each)
             if not isinstance(program, EntryPoint):

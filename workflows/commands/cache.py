@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ from ...cache.disk import Disk
 from ...cache.opening import SUFFIX, read_secret
 from ...cache.record import Record
 from ...cache.store import Store
-from ...runtime.process.errors import StoreError
+from ...runtime.process.errors import OptionError, StoreError
 from ...runtime.process.settings import current, read_size
 from ...stages.compile.pins import Pin, add_pins, parse_pins
 from ...stages.compile.stage import Compile
@@ -24,6 +25,19 @@ from ..engine.session import engine, using
 from .cli import _backend_of, _find, told
 
 _SHORT = 12  # digits of a key in a table
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+    """A number of bytes, or of K, M, G or T of them."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the number; anything else is an error of this option."""
+        try:
+            return value if isinstance(value, int) else read_size("--size", value)
+        except OptionError:
+            self.fail(f"Expected a number of bytes, such as 500M or 2G, got '{value}'.", param, ctx)
 
 
 @click.group()
@@ -112,21 +126,21 @@ def verify() -> None:
 
 
 @cache.command(epilog="Example: fieldforge cache gc --size 2G --dry-run")
-@click.option("--size", help="Bytes to keep, such as 500M or 2G [FIELDFORGE_CACHE_SIZE].")
+@click.option("--size", type=Size(), help="Bytes to keep, such as 500M [FIELDFORGE_CACHE_SIZE].")
 @click.option("--files", type=int, help="How many files to keep.")
 @click.option("--days", type=float, help="Drop what was not used for so many days.")
 @click.option("--all", "everything", is_flag=True, help="Drop what was used just now, too.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @told
 def gc(
-    size: str | None, files: int | None, days: float | None, everything: bool, dry_run: bool
+    size: int | None, files: int | None, days: float | None, everything: bool, dry_run: bool
 ) -> None:
     """Drop what was used least recently, never what was used within four hours."""
     import attrs
 
     from ...cache.eviction import DAY, Budget
 
-    budget = Budget(size=read_size("--size", size) if size else current().cache_size)
+    budget = Budget(size=current().cache_size if size is None else size)
     if files is not None:
         budget = attrs.evolve(budget, files=files)
     if days is not None:

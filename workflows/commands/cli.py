@@ -29,6 +29,7 @@ from .addresses import AddressError, load_module
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
+OTHERS = ("migrate", "run")  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
 
 
@@ -37,7 +38,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        own = [*super().list_commands(ctx), *BUILDS, "cache"]
+        own = [*super().list_commands(ctx), *BUILDS, *OTHERS, "cache"]
         return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -50,6 +51,9 @@ class Commands(click.Group):
             from . import builds as cli_builds
 
             return cli_builds.COMMANDS[cmd_name]
+        if cmd_name in OTHERS:
+            module = importlib.import_module(f".{cmd_name}", __package__)
+            return getattr(module, cmd_name)  # type: ignore[no-any-return]  # by contract
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
@@ -142,11 +146,12 @@ def explain(program: str, backend: str | None) -> None:
     That build may be of another process or another machine.
     """
     found = _find(program, backend)
-    for order in orders_of(found):
-        since = changes(order)
-        if since is not None and since.record is not None:
-            click.echo(f"{order.name}: {since}")
-    click.echo(found.trace().explain())
+    told = [(order.name, changes(order)) for order in orders_of(found)]
+    trace = found.trace()  # after that the store has what is asked for
+    for name, since in told:
+        if since is not None and (since.record is not None or trace.is_new):
+            click.echo(f"{name}: {since}")
+    click.echo(trace.explain())
 
 
 @main.command(epilog="Example: fieldforge stages")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
@@ -28,7 +27,7 @@ ENTRY = "entry"
 OUT = "out"
 _CHECK = Workflow.chain(Check())
 _PARSE = Workflow.chain(Parse())
-_entry_flows: WeakKeyDictionary[Backend, Workflow] = WeakKeyDictionary()
+_ENTRY_FLOW = "_entry_flow"
 
 
 def check(definition: Definition) -> Handle:
@@ -99,10 +98,10 @@ def _loaded(
 
 def entry_flow(backend: Backend) -> Workflow:
     """Return the stages that an entry of a backend depends on."""
-    found = _entry_flows.get(backend)
-    if found is None:
+    found: Workflow | None = vars(backend).get(_ENTRY_FLOW)
+    if found is None:  # kept with the object: equal backends may differ in where their tools are
         flow = backend.workflow
-        found = _entry_flows[backend] = flow.upto(_entry_stage(flow, backend))
+        found = vars(backend)[_ENTRY_FLOW] = flow.upto(_entry_stage(flow, backend))
     return found
 
 

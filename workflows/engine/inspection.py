@@ -17,7 +17,7 @@ from ...stages.base import Stage
 from ..graph.plan import Step as PlanStep
 from .events import Outcome
 from .handle import Result
-from .reasons import said
+from .reasons import is_stranger, said
 
 HOW: Mapping[Outcome, str] = {
     "memory": "found in this process",
@@ -101,16 +101,27 @@ class Step:
     def why(self) -> tuple[Difference, ...] | None:
         """Return what differs from the nearest earlier result; None when there is none."""
         record = _nearest_other(self._store, self._result)
-        return None if record is None else differences(record.components, self.components)
+        if record is None or is_stranger(dict(record.components), self.components):
+            return None
+        return differences(record.components, self.components)
 
-    def explain(self) -> str:
-        """Say in a few lines why the stage ran, or where its result was found."""
+    @property
+    def is_first(self) -> bool:
+        """Whether it ran on the text of a program that the store has never seen."""
+        reads_text = any(label.endswith("input.source") for label in self.components)
+        return self.outcome == "ran" and reads_text and self.why() is None
+
+    def explain(self, is_new: bool = False) -> str:
+        """Say in a few lines why the stage ran, or where its result was found.
+
+        `is_new` says that what the store has under the name is another program.
+        """
         head = f"{self.name}: "
         if self.outcome != "ran":
             return f"{head}{HOW[self.outcome]}."
         if not self.components:
             return f"{head}ran, as it does in every process."
-        changed = self.why()
+        changed = None if is_new else self.why()
         if changed is None:
             return f"{head}ran, for the first time for '{self._result.program}'."
         equal = len(self.components) - sum(part.new is not None for part in changed)
@@ -157,9 +168,14 @@ class Trace(Mapping[str, Step]):
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the store has seen no program like this one under its name."""
+        return any(step.is_first for step in self.values())
+
     def explain(self) -> str:
         """Say of each stage why it ran or where its result was found."""
-        return "\n".join(step.explain() for step in self.values())
+        return "\n".join(step.explain(self.is_new) for step in self.values())
 
 
 def make_trace(

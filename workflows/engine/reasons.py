@@ -15,6 +15,8 @@ from ...cache.store import Store
 _DIGEST: Final = 64
 _KINDS: Final = ("stage", "version", "code", "option", "environment", "input", "feeds")
 _MOST_LINES: Final = 12
+_ANNOTATION: Final = "input.annotation."
+_ALIKE: Final = 0.5
 
 
 @attrs.frozen
@@ -39,8 +41,27 @@ class Reason:
 def reason(store: Store, stage: str, program: str, components: Mapping[str, str]) -> Reason:
     """Compare what is wanted with the nearest record of this stage and program."""
     record = nearest(store, stage, program, components)
+    if record is not None and is_stranger(dict(record.components), components):
+        record = None
     found = differences(record.components, components) if record else ()
     return Reason(stage, program, record, _roots(found))
+
+
+def is_stranger(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Tell whether a record is of another program that has the same name by chance.
+
+    One that was edited keeps its parameters or most of its text.
+    """
+    sources = [label for label in new if label.endswith("input.source")]
+    for label in sources:
+        if label not in old or old[label] == new[label]:
+            return False
+        kept = [part for part in new if _ANNOTATION in part and old.get(part) == new[part]]
+        bodies = (text.partition(":\n")[2] or text for text in (old[label], new[label]))
+        alike = difflib.SequenceMatcher(None, *bodies, autojunk=False).ratio()
+        if kept or alike >= _ALIKE:
+            return False
+    return bool(sources)
 
 
 def said(part: Difference) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ...runtime import _core
 from ...runtime.calls.refusals import reject
+from .pickling import bound_again
 
 
 class BoundProgram(_core.BoundCall):
@@ -18,6 +19,7 @@ class BoundProgram(_core.BoundCall):
     """
 
     __name__: str
+    _pickled: tuple[Any, dict[str, Any], Mapping[str, Any] | None]
     _whole: inspect.Signature
 
     def __new__(
@@ -43,7 +45,13 @@ class BoundProgram(_core.BoundCall):
         self.__name__ = program.__name__
         self.__doc__ = program.__doc__
         self._whole = signature
+        own = {name for name, _ in program._made.bound}
+        kept = {name: value for name, value in values.items() if name not in own}
+        self._pickled = (program, kept, offset_provider)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bound_again, self._pickled
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -12,6 +12,7 @@ from ...runtime.calls.refusals import reject
 from ...runtime.process import settings
 from .calls import Calls, is_native
 from .entry_point import EntryPoint, Made
+from .pickling import reduced
 from .variant_table import Variants
 
 
@@ -65,6 +66,19 @@ class NativeEntry(EntryPoint, _core.Program):
             build_budget=options.build_budget,
             **more,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self)
+
+    def __copy__(self) -> Self:
+        return self  # nobody can change it
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
+    @classmethod
+    def _made_by(cls) -> type[EntryPoint]:
+        return cls._natively
 
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self._renew()

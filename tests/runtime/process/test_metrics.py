@@ -153,7 +153,10 @@ def test_an_error_leaves_no_sample(call):
 
 def test_the_table_has_a_row_for_each_source_and_a_column_for_each_metric():
     table = metrics.dumps(
-        {"q": Source(metrics={"total": Metric([1.0])}), "p": Source(metrics={"compute": Metric()})}
+        {
+            "q": Source(metrics={"total": Metric(samples=[1.0])}),
+            "p": Source(metrics={"compute": Metric()}),
+        }
     )
 
     head, first, second = table.splitlines()
