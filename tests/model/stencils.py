@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from fieldforge.workflows.commands.gt4py_imports import install
+
 from .finding import Found, Stencil, find, is_installed
 
 PATIENCE: Final = 900.0  # seconds that one stencil may take
