@@ -196,9 +196,13 @@ def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
     place = _device_name(*device_of(_value(plan, arguments, index)))
     return DeviceError(
         f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
-        f"'{plan.program}' was compiled for the CPU (backend '{plan.backend}').",
+        f"'{plan.program}' was compiled for {_kind_name(plan.device)} (backend '{plan.backend}').",
         hint="Allocate the field with the allocator of the backend.",
     )
+
+
+def _kind_name(device_type: int) -> str:
+    return "the CPU" if device_type == DeviceType.CPU else f"{DeviceType(device_type).name} devices"
 
 
 def _device_name(device_type: int, number: int) -> str:
@@ -271,9 +275,9 @@ def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> Argumen
 
 
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
-    fields = [argument.name for argument in plan.arguments if argument.kind == "field"]
-    if plan.backend == "cpu" and code <= len(fields):  # see `codegen/cpp_checks.py`
-        return NotFiniteError(plan.program, fields[code - 1])
+    for status in plan.statuses:
+        if status.code == code:
+            return NotFiniteError(plan.program, plan.arguments[status.argument].name)
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 

@@ -26,10 +26,9 @@ from numpy import (
     uint64,
 )
 
-from ..fields.combining import common_dtype, converted
 from ..fields.constructors import as_dtype
-from ..fields.field import combined, make
-from ..fields.operators import Operators
+from ..fields.field import make
+from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension, check_dims, in_canonical_order
 from ..language.domain import Domain
@@ -55,7 +54,7 @@ __all__ = [  # noqa: RUF022 - types, then functions in the order of the specific
 ]  # fmt: skip
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class MathBuiltin:
     """A builtin that works point by point: a row of the table of operations."""
 

@@ -21,8 +21,8 @@ from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
 from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
-from .invalid_values import is_checking
 from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
+from .provenance import is_checking
 from .strips import Strip, strips
 
 MOST_RUNS: Final = 1024

@@ -9,6 +9,7 @@ UnboundedField  an intermediate of embedded execution that is constant along inf
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,7 +46,24 @@ class BufferInfo(NamedTuple):
     device: tuple[int, int]
 
 
-class Field(Operators, FieldView):
+class SingleArray(Operators):
+    """What both fields share: the values lie in one array."""
+
+    __slots__ = ()
+
+    def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
+        """Apply an operation point by point where the domains of all fields meet."""
+        for operand in operands:
+            if isinstance(operand, Operators) and not isinstance(operand, SingleArray):
+                return operand.combined(op, operands, dtype)
+        fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
+        arrays, domain = align([(values_of(field), field.domain) for field in fields])
+        views = iter(arrays)
+        filled = (next(views) if isinstance(x, SingleArray) else x for x in operands)
+        return make(operations.apply(op, *filled, dtype=dtype), domain)
+
+
+class Field(SingleArray, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
@@ -199,7 +217,7 @@ class Field(Operators, FieldView):
         return field
 
 
-class UnboundedField(Operators):
+class UnboundedField(SingleArray):
     """A field that is constant along at least one infinite axis.
 
     The array has extent 1 along those axes. It arises in embedded execution from
@@ -286,20 +304,6 @@ def restricted(field: AnyField, domain: Domain) -> Field:
             )
     array = view_on(values_of(field), field.domain, domain)
     return Field._on(fitted(array, domain), domain)
-
-
-def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
-    """Apply an operation of the language to fields and NumPy scalars of one dtype."""
-    for operand in operands:
-        if isinstance(operand, Operators) and not isinstance(operand, Field | UnboundedField):
-            return operand.combined(op, operands, dtype)
-    fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
-    if not fields:
-        return operations.apply(op, *operands, dtype=dtype)
-    arrays, domain = align([(values_of(field), field.domain) for field in fields])
-    views = iter(arrays)
-    filled = (next(views) if isinstance(x, Operators) else x for x in operands)
-    return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
 def _copied(array: Any, domain: Domain) -> Field:

@@ -198,7 +198,7 @@ class Domain(Sequence[NamedRange]):
     """A box of indices: a range for each of some dimensions, in the order given.
 
     >>> I, J = Dimension("I"), Dimension("J")
-    >>> box = domain({I: 4, J: (1, 3)})
+    >>> box = Domain((I, 4), (J, (1, 3)))
     >>> box.shape, str(box[J]), str(box.slice_at[1:-1, :] & (J < 2))
     ((4, 2), 'J[horizontal]=(1:3)', 'Domain(I[horizontal]=(1:3), J[horizontal]=(1:2))')
     """

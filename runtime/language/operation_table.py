@@ -23,7 +23,7 @@ NUMBERS: Final = (*INTEGERS, *FLOATS)
 BOOL: Final = ("bool",)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)  # rows are single, and methods cost import time
 class Operation:
     """What everybody who types, computes, writes or documents an operation needs to know.
 
@@ -47,9 +47,9 @@ class Operation:
     """
 
     name: str
-    compute: Compute = attrs.field(eq=False, repr=False)
-    meaning: str = attrs.field(repr=False)
-    example: str = attrs.field(repr=False)
+    compute: Compute
+    meaning: str
+    example: str
     arity: int = attrs.field(default=2, kw_only=True)
     takes: tuple[str, ...] = attrs.field(default=NUMBERS, kw_only=True)
     gives: Literal["operand", "bool", "target"] = attrs.field(default="operand", kw_only=True)
@@ -59,6 +59,9 @@ class Operation:
     cost: int = attrs.field(default=1, kw_only=True)
     is_recomputed: bool = attrs.field(default=True, kw_only=True)
     hides_nan: bool = attrs.field(default=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"<operation '{self.name}'>"
 
 
 def _function(name: str, compute: Compute, meaning: str, example: str, **rest: Any) -> Operation:

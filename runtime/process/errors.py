@@ -355,6 +355,10 @@ class CompilationError(FieldforgeError):
         return "\n".join([*lines, *_wrapped("Hint", self.hints)])
 
 
+class LibraryError(FieldforgeError):
+    """A compiled library is incomplete, cannot be written or loaded, or lacks its entry point."""
+
+
 class StoreError(FieldforgeError):
     """The store of stage results could not do its work."""
 

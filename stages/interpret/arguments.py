@@ -1,4 +1,4 @@
-"""The arguments of a call as leaves by name, with the checks that a compiled program makes too."""
+"""Flatten the arguments of a call to leaves by name, with the checks of a compiled program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..ir.dataflow import Dataflow, Leaf, Table
 
 
 def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Take positional arguments apart and check them against the leaves of the program."""
+    """Flatten positional arguments and check them against the leaves of the program."""
     expected = len(program.parameters)
     if len(arguments) != expected:
         raise ArgumentError(
@@ -39,7 +39,7 @@ def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
 
 
 def tables_of(program: Dataflow, provider: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the neighbour tables of a program out of an offset provider, and check them."""
+    """Get the neighbour tables of a program from an offset provider, and check them."""
     return {table.name: _table(table, provider) for table in program.tables}
 
 
@@ -78,7 +78,7 @@ def _inside(leaf: Leaf, arguments: Sequence[Any]) -> Any:
 
 
 def _fitting(leaf: Leaf, value: Any) -> Any:
-    """Return what the program works on, or MISFIT."""
+    """Return the field or scalar for a leaf, or MISFIT if the type differs."""
     if leaf.kind == "scalar":
         return as_number(value, ScalarType(leaf.dtype))
     dims = getattr(value, "dims", None) if hasattr(value, "starts") else None

@@ -1,4 +1,4 @@
-"""The stage that makes a callable of dataflow by interpreting it: slow, and the oracle."""
+"""The stage `interpret`: a callable that interprets dataflow, slow, as the oracle."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..base import Artifact, Stage
 
 @attrs.frozen
 class Entry:
-    """What runs a program: call it with the arguments in the order of the parameters."""
+    """The interpreted program; call it with the arguments in the order of the parameters."""
 
     lowered: Lowered
 
     def __call__(self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None) -> None:
-        """Check types and ranges as a compiled program does, then run."""
+        """Check types and ranges like a compiled program, then run."""
         from .arguments import arguments_of, tables_of
         from .evaluation import check_ranges, interpret
 
@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The program that is run."""
+        """The listing of the program."""
         return self.lowered.text
 
     def files(self) -> Mapping[str, bytes]:
@@ -45,7 +45,7 @@ class Entry:
 
 @attrs.frozen
 class Interpret(Stage):
-    """Make a callable of a lowered program; nothing is generated or compiled."""
+    """Make a callable from a lowered program without generating or compiling code."""
 
     name: ClassVar[str] = "interpret"
     needs: ClassVar[tuple[str, ...]] = ("lowered",)

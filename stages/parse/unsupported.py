@@ -1,4 +1,4 @@
-"""Python that the language does not have: the name of each construct and what to write instead."""
+"""Name the constructs of Python that the language lacks, and say what to write instead."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NAMED: Final = {
 
 
 def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
-    """Return the error for a construct; an unlisted one is called by its `ast` class."""
+    """Return the error for a construct; name an unlisted one by its `ast` class."""
     if isinstance(node, ast.BoolOp):
         node = node.op
     name = type(node).__name__
@@ -58,5 +58,5 @@ def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
 
 
 def not_yet(span: Span, what: str) -> DSLError:
-    """Return the error for a part of the language that is still missing."""
+    """Return the error for a part of the language that is not implemented."""
     return DSLError(span, f"{what} not supported yet.")

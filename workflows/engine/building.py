@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
-from ...runtime.process.errors import WorkflowError
-from ...stages.artifacts import Parsed, Variant
+from ...runtime.process.errors import LibraryError, WorkflowError
+from ...stages.artifacts import Compiled, Parsed, Variant
 from ...stages.parse.stage import Check, Parse
 from ...stages.parse.summary import Summary
 from ..backends.backend import Backend
@@ -73,12 +73,27 @@ def build(
             f"'{definition.name}' is called where programs are only built.",
             hints=["Call it outside of the block 'with policy(\"build_only\")'."],
         )
-    results = used.run(flow, inputs_of(definition, variant), program=definition.name)
+    results = _loaded(flow, inputs_of(definition, variant), definition.name, used)
     late = excess(definition.name, results, budget)
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))
     last = _entry_stage(flow, backend)
     return results[last].outputs[ENTRY].get()
+
+
+def _loaded(
+    flow: Workflow, inputs: Mapping[str, Any], program: str, used: Engine
+) -> Mapping[str, Result]:
+    """Run the stages up to the entry; a library that does not load is compiled once more."""
+    try:
+        return used.run(flow, inputs, program=program)
+    except LibraryError as error:
+        compiles = [step.name for step in flow.plan if Compiled in step.stage.provides.values()]
+        if not compiles or current_policy() == "must_hit":
+            raise
+        message = f"A library is compiled again, because it does not load: {error.message}"
+        used.tell(Warned(program, compiles[-1], message))
+    return used.run(flow, inputs, program=program, afresh=compiles)
 
 
 def entry_flow(backend: Backend) -> Workflow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -68,6 +68,7 @@ class Engine:
         trust: bool = False,
         load: bool = True,
         policy: Policy | None = None,
+        afresh: Collection[str] = (),
     ) -> Mapping[str, Result]:
         """Run the stages that `until` depends on (all, by default) and return results by stage.
 
@@ -81,12 +82,15 @@ class Engine:
             trust: believe what this engine knows of prerequisites that are the same objects.
             load: run the stages too whose results are never stored.
             policy: what may run; that of the innermost `policy` block if not given.
+            afresh: stages that run even if their results are known, which are replaced.
 
         """
         flow = workflow.upto(*until) if until else workflow
         _require(flow, inputs)
         outside = {need: given(inputs[need]) for need in flow.inputs}
         shortcut = self._shortcut(flow, outside, program) if deep and not self.dump else None
+        if shortcut is not None and afresh:
+            shortcut = attrs.evolve(shortcut, results={}, remaining=frozenset(flow.names))
         results: dict[str, Result] = dict(shortcut.results) if shortcut else {}
         remaining = shortcut.remaining if shortcut else flow.names
         may = policy or current_policy()
@@ -103,7 +107,7 @@ class Engine:
                 else outside[feed.need]
                 for feed in step.feeds
             }
-            results[step.name] = self._step(step, feeds, program, trust, may)
+            results[step.name] = self._step(step, feeds, program, trust, may, step.name in afresh)
 
         self._work_through(plan, work)
         if shortcut is not None and not shortcut.results:
@@ -149,9 +153,15 @@ class Engine:
         return shortcut
 
     def _step(
-        self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool, may: Policy
+        self,
+        step: Step,
+        feeds: Mapping[str, Handle],
+        program: str,
+        trust: bool,
+        may: Policy,
+        afresh: bool,
     ) -> Result:
-        job = Job(self._desk, step.name, step.stage, feeds, program, may)
+        job = Job(self._desk, step.name, step.stage, feeds, program, may, afresh)
         result = job.result(lambda: self._earlier(step, feeds, program, trust))
         if type(step.stage).prerequisites is not Stage.prerequisites:
             self._remember(step.stage, feeds, result)

@@ -44,6 +44,7 @@ class Job:
     feeds: Mapping[str, Handle]
     program: str
     policy: Policy = "may_build"
+    afresh: bool = False  # run the stage even if its result is known
 
     def result(self, earlier: Earlier) -> Result:
         """Return the result: a live one, the stored one, or the one that is made now."""
@@ -52,6 +53,8 @@ class Job:
         components = own_components(self.stage, self.desk.memo)
         components |= input_components(self.stage, self.feeds)
         key = components_key(components)
+        if self.afresh:
+            self.desk.live.forget(key)
         began = time.perf_counter()
         built: list[Result] = []
 
@@ -73,7 +76,7 @@ class Job:
         if self.stage.cache == "memory" or is_nameless(components):
             self.desk.tell(Warned(self.program, self.name, _why_in_memory(components)))
             return self._make(components, key, earlier)[0]
-        found = self._find(components, key, earlier)
+        found = None if self.afresh else self._find(components, key, earlier)
         if found is not None:
             return found
 
@@ -82,7 +85,7 @@ class Job:
             self._keep(made, files)
             return made
 
-        if self.desk.store.path is None:  # no other process could be making it
+        if self.afresh or self.desk.store.path is None:  # no other process could be making it
             return make()
         return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
 

@@ -10,7 +10,7 @@ import attrs
 
 from ...runtime import _core
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
-from ...runtime.embedded import invalid_values as checking
+from ...runtime.embedded import provenance
 from ...runtime.language.definition import Definition
 from ...runtime.process.errors import ArgumentError, NotCompilableError, OptionError
 from ...runtime.process.settings import current
@@ -162,7 +162,7 @@ class EntryPoint:
         """Whether the settings ask for checked calls, and this is not what makes them."""
         wanted = current().check
         is_asked = bool(wanted) and self.__name__ in wanted
-        return is_asked and not self._has_checks and not checking.is_checking()
+        return is_asked and not self._has_checks and not provenance.is_checking()
 
     def with_threads(self, count: int) -> Limited:
         """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""

@@ -8,6 +8,7 @@ from ...ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
 from ..cpp.memory import pointers, scalars
 from ..cpp.names import Names as CppNames
 from ..cpp.names import WriterOptions
+from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
 
 SDFG_NAME = "kernel"  # never the user's: equal programs have equal text
@@ -47,15 +48,14 @@ class Names:
 
     def entry(self, name: str, opening: Sequence[str], call: Sequence[str]) -> Iterator[str]:
         """Write the entry point: integers, scalars, pointers, bounds, and then `call`."""
-        yield f'extern "C" s32 {name}(const void* const* ptrs, const s64* ints,'
-        yield "                                   const void* scalars, void* arena, void*) {"
+        yield from entry_head(name)
         yield from opening
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
         yield from scalars(self.cpp)
         yield from pointers(self.cpp)
         for index, nest in enumerate(self.kernel.nests):
             yield from self._bounds(index, nest)
-        yield "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"
+        yield UNUSED
         yield from call
         yield "  return 0;"
         yield "}"

@@ -9,7 +9,7 @@ import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
-from ...target import Target
+from ...target import CpuTarget
 from ..cpp.stage import FLAGS
 from ..value_names import value_names
 from .settings import dace_version
@@ -36,7 +36,7 @@ class CodegenDace(Stage):
         "interface": Interface,
     }
 
-    target: Target = attrs.field(factory=Target.host)
+    target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
@@ -57,7 +57,7 @@ class CodegenDace(Stage):
         source, listing = sdfg_source(kernel, self.parallel_from)
         return {
             "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
-            "interface": describe(lowered.program, kernel, groups, BACKEND),
+            "interface": describe(lowered.program, kernel, groups, BACKEND, self.target.device),
         }
 
     def environment(self) -> Mapping[str, str]:
