@@ -60,16 +60,20 @@ def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Li
     loaded once in a process. With `or_memory`, what cannot be loaded from a file (the disk is full
     or read-only, the folder is another user's or runs no programs) is loaded from memory.
     """
-    digest = hashlib.sha256(data).hexdigest()
-    path = directory / f"{digest}.so"
     try:
-        _place(path, data)
-        return _load(path)
+        return _load(place_library(data, directory))
     except LibraryError:
-        copy = _sealed_copy(digest, data) if or_memory else None
+        copy = _sealed_copy(hashlib.sha256(data).hexdigest(), data) if or_memory else None
         if copy is None:
             raise
         return _load(copy)
+
+
+def place_library(data: bytes, directory: Path) -> Path:
+    """Write `data` to a verified private file in `directory`, unless it is there."""
+    path = directory / f"{hashlib.sha256(data).hexdigest()}.so"
+    _place(path, data)
+    return path
 
 
 def _place(path: Path, data: bytes) -> None:

@@ -80,7 +80,7 @@ extern thread_local Device* ready;   // the device whose context is current, whe
 extern std::atomic<int> capturing;   // how many captures we have begun
 
 [[noreturn]] void fail(const Device& device, Result result, Entry entry, std::string object = {});
-[[noreturn]] void raise_lost(Device& device);
+void raise_lost(Device& device);
 void lose(Device& device, Result result, Entry entry) noexcept;  // of destructors
 void set_python_error(const Failure& failure);
 bool is_finalizing();
