@@ -45,7 +45,8 @@ def _dtype_of(code: int, bits: int) -> np.dtype[Any]:
     if (code, bits) == _BFLOAT16:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
     if code not in _KINDS:
         raise TypeError(f"NumPy has no dtype for elements of {bits} bits (code {code} of DLPack).")
     return np.dtype("?" if code == _CODES["b"] else f"{_KINDS[code]}{bits // 8}")

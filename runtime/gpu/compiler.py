@@ -53,7 +53,7 @@ def compile_kernels(
     compiler: Compiler = "auto",
     name: str = "kernels",
 ) -> bytes:
-    """Compile CUDA C++ to what `Module.load` takes.
+    r"""Compile CUDA C++ to what `Module.load` takes.
 
     Args:
         source: kernels as `extern "C" __global__ void name(...)`. One text serves all platforms.
@@ -69,7 +69,7 @@ def compile_kernels(
 
     >>> blob = compile_kernels('extern "C" __global__ void nothing() {}', compiler="host")
     >>> blob[:4]
-    b'\\x7fELF'
+    b'\x7fELF'
 
     """
     if compiler == "auto":

@@ -23,9 +23,8 @@ class GpuError(FieldforgeError, RuntimeError):
         where: the call that failed, such as cuLaunchKernel.
         what: the object that the call was about, such as "kernel 'axpy'".
 
-    >>> error = GpuError.of(700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cuLaunchKernel", "kernel 'axpy'", "")
-    >>> print(error)
-    The call 'cuLaunchKernel' failed for kernel 'axpy': CUDA_ERROR_ILLEGAL_ADDRESS (700).
+    >>> GpuError.of(719, "CUDA_ERROR_LAUNCH_FAILED", "cuLaunchKernel", "kernel 'axpy'", "").message
+    "The call 'cuLaunchKernel' failed for kernel 'axpy': CUDA_ERROR_LAUNCH_FAILED (719)."
 
     """
 

@@ -350,7 +350,7 @@ class Launcher:
         grid: Extent | None = None,
         block: Extent | None = None,
     ) -> BoundCall:
-        """Fix all arguments, which the result keeps; its order with other streams is the caller's."""
+        """Fix all arguments, which the result keeps; order with other streams is up to you."""
 
     @property
     def kernel(self) -> Kernel: ...

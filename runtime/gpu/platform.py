@@ -30,12 +30,13 @@ def choose() -> str:
             reasons.append(error.message)
         else:
             return name
-    error = GpuUnavailableError(
+    unavailable = GpuUnavailableError(
         f"There is no GPU: {' '.join(reasons)}",
         hint="FIELDFORGE_GPU=null runs on a simulated device in the memory of the host.",
     )
-    error.code, error.name, error.where, error.what = NO_DRIVER, "UNAVAILABLE", "", ""
-    raise error
+    unavailable.code, unavailable.name = NO_DRIVER, "UNAVAILABLE"
+    unavailable.where = unavailable.what = ""
+    raise unavailable
 
 
 def platform() -> Platform | None:

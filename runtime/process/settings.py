@@ -73,7 +73,7 @@ class Settings:
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
-        gpu: the platform of the GPU runtime: cuda, hip or null; None takes the first that has a GPU.
+        gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         compiler_variables: the variables, by their own names, that compilers are given.
 
