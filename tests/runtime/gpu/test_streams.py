@@ -180,7 +180,7 @@ def test_two_threads_on_one_device(device, module, numbers):
                 for _ in range(50):
                     launch(1.0, x, y, 1000)
                 np.testing.assert_allclose(y.to_host(), 50 * data)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
