@@ -57,8 +57,8 @@ def is_stranger(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
         if label not in old or old[label] == new[label]:
             return False
         kept = [part for part in new if _ANNOTATION in part and old.get(part) == new[part]]
-        bodies = (text.partition(":\n")[2] or text for text in (old[label], new[label]))
-        alike = difflib.SequenceMatcher(None, *bodies, autojunk=False).ratio()
+        before, after = (text.partition(":\n")[2] or text for text in (old[label], new[label]))
+        alike = difflib.SequenceMatcher(None, before, after, autojunk=False).ratio()
         if kept or alike >= _ALIKE:
             return False
     return bool(sources)
