@@ -255,7 +255,13 @@ def floor(image: bytes) -> dict[str, Any]:
     return found
 
 
-PEERS = {"C++": floor, "fieldforge": ours, "cuda.bindings": bindings, "cuda.core": core, "cupy": cupy_rows}
+PEERS = {
+    "C++": floor,
+    "fieldforge": ours,
+    "cuda.bindings": bindings,
+    "cuda.core": core,
+    "cupy": cupy_rows,
+}
 
 
 def imports() -> dict[str, Any]:
