@@ -1,34 +1,28 @@
-"""Checked execution: say where a NaN came from.
+"""Find the operation or argument that made an invalid value: a NaN or an infinity.
 
-While a checked program runs embedded, every result of an operator of the language is remembered
-with its operands and its place in the source. If a value that is about to be written is not
-finite, the way back leads to the first operation whose operands were finite, or to an argument.
-A neighbour that is missing counts as NaN, and so does what 'as_offset' asks for beyond a field: a
-result that depends on one is found, too.
+While a checked program runs embedded, `provenance` records the operands and the source line of
+every result. If a value about to be written is not finite, this module follows the records back
+to the first operation whose operands were finite, or to an argument. Missing neighbours and
+reads by `as_offset` beyond a field count as NaN, so a result that depends on them is found, too.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from types import FrameType
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..fields.alignment import first
-from ..fields.context import running, tables
+from ..fields.context import running
 from ..fields.field import AnyField, make, values_of
 from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
 from ..process.errors import CheckError
-from ..process.source import Span
+from .gathering import applied
 from .piecewise import AnyValue, Piece, assembled, pieces_of
-from .rewriting import APPLY, CALLEE
+from .provenance import Checking, Made, current_checking
 
 Point: TypeAlias = Mapping[Dimension, int]
 
@@ -36,57 +30,9 @@ Point: TypeAlias = Mapping[Dimension, int]
 MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
-@attrs.frozen(eq=False)
-class _Made:
-    """One result: of which operation, from what, and the frame's place in the source."""
-
-    value: AnyValue
-    op: str
-    operands: tuple[Any, ...]
-    operator: str
-    span: Span | None
-    tables: Mapping[str, Any]
-
-
-@attrs.frozen(eq=False)
-class _Checking:
-    """All results of one call, by the identity of the values, which are kept alive."""
-
-    arguments: Mapping[int, str]
-    made: dict[int, _Made] = attrs.field(factory=dict)
-
-
-_CHECKING: Final[ContextVar[_Checking | None]] = ContextVar("fieldforge_checking", default=None)
-
-
-@contextmanager
-def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Check what is computed in the block; the names are those of the fields that are given."""
-    token = _CHECKING.set(_Checking({id(value): name for name, value in arguments.items()}))
-    try:
-        yield
-    finally:
-        _CHECKING.reset(token)
-
-
-def is_checking() -> bool:
-    """Say whether a checked program is running."""
-    return _CHECKING.get() is not None
-
-
-def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
-    """Remember how a value was made, if anybody wants to know; return it."""
-    checking = _CHECKING.get()
-    if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
-        return value
-    if all(value is not operand for operand in operands):  # 'where' may return what it was given
-        checking.made[id(value)] = _Made(value, op, operands, *_place(), tables())
-    return value
-
-
 def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> None:
-    """Refuse to write a number that is not finite, and say where it came from."""
-    checking = _CHECKING.get()
+    """Raise `CheckError` if a value to be written is not finite; the error names its origin."""
+    checking = current_checking()
     point = None if checking is None else _first_bad(value, box)
     if checking is None or point is None:
         return
@@ -109,9 +55,9 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
 
 
 def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
-    """Return the error for a number that compiled code wrote and embedded execution does not.
+    """Return the error for an invalid value that only compiled code wrote, not embedded execution.
 
-    Its place is the first one where there was a finite number before; there may be none any more.
+    It names the first point that held a finite number before, if such a point is left.
     """
     point: Point = {}
     found = float("nan")
@@ -125,9 +71,9 @@ def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
 
 
 def _origin(
-    checking: _Checking, value: AnyValue, point: Point
-) -> tuple[_Made | None, AnyValue, Point]:
-    """Follow a number back to the operation that made it of finite ones, None for an argument."""
+    checking: Checking, value: AnyValue, point: Point
+) -> tuple[Made | None, AnyValue, Point]:
+    """Follow an invalid value back to the operation with finite operands; None for an argument."""
     while (made := checking.made.get(id(value))) is not None:
         step = _back(checking, made, point)
         if step is None:
@@ -136,8 +82,8 @@ def _origin(
     return None, value, point
 
 
-def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
-    """Return the operand that is not finite either, and where; None if there is none."""
+def _back(checking: Checking, made: Made, point: Point) -> tuple[AnyValue, Point] | None:
+    """Return an operand that is not finite either, and its point; None if all are finite."""
     if made.op in MOVING:
         source = _source(made, point)
         return None if source is None else (made.operands[0], source)
@@ -152,19 +98,17 @@ def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Poi
     return None
 
 
-def _is_there(checking: _Checking, value: AnyValue, point: Point) -> bool:
-    """Tell whether a number is that of a neighbour, which reductions do not skip."""
+def _is_there(checking: Checking, value: AnyValue, point: Point) -> bool:
+    """Return True for a value that reductions do not skip as a missing neighbour."""
     made, _, _ = _origin(checking, value, point)
     return made is None or made.op != "neighbours"
 
 
-def _source(made: _Made, point: Point) -> Point | None:
-    """Return where a moved number was taken from, None if its place does not exist.
+def _source(made: Made, point: Point) -> Point | None:
+    """Return the point that a shift or gather read, None if it does not exist.
 
-    Numbers that count the elements are moved in the same way; what is missing is NaN.
+    The same shift or gather is applied to the numbers of the elements; missing ones are NaN.
     """
-    from .gathering import applied  # which asks whether a program is checked
-
     value, *offsets = made.operands
     counts = np.cumsum([0, *(values_of(piece.field).size for piece in pieces_of(value))])
     numbered = [
@@ -197,7 +141,7 @@ def _first_bad(value: AnyValue, box: Domain) -> Point | None:
 
 
 def _bad_along(value: AnyValue, point: Point) -> Iterator[Point]:
-    """Yield the points of a value that are those of `point`, as far as it goes, and not finite."""
+    """Yield the points of a value that agree with `point` and are not finite."""
     ranges = {dim: UnitRange(index, index + 1) for dim, index in point.items()}
     for piece in pieces_of(value):
         yield from ({**point, **found} for found in _bad(piece.field, ranges))
@@ -226,7 +170,7 @@ def _point(field: AnyField, place: Any) -> dict[Dimension, int]:
 
 
 def _number_at(value: Any, point: Point) -> Any:
-    """Return the number at a point, None where the value has none; a number is everywhere."""
+    """Return the number at a point, None where the value has none; a scalar has one everywhere."""
     if not isinstance(value, AnyValue):
         return value if isinstance(value, bool | int | float | np.generic) else None
     for piece in pieces_of(value):
@@ -250,7 +194,7 @@ def _is_bad(number: Any) -> bool:
     return number is not None and number.dtype.kind == "f" and not np.isfinite(number)
 
 
-def _arose(origin: _Made, point: Point) -> str:
+def _arose(origin: Made, point: Point) -> str:
     if origin.op == "neighbours":
         return "it is that of a neighbour that is missing (a skip value in the table)"
     if origin.op == "as_offset":
@@ -262,16 +206,3 @@ def _arose(origin: _Made, point: Point) -> str:
 
 def _shown(point: Point) -> str:
     return ", ".join(f"{dim.value}={index}" for dim, index in point.items()) or "its only point"
-
-
-def _place() -> tuple[str, Span | None]:
-    """Return the operator that is running, and where in its source."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if APPLY in code.co_freevars or CALLEE in code.co_freevars:
-            positions = list(code.co_positions())[frame.f_lasti // 2]
-            line, end_line, column, end_column = (each or 0 for each in positions)
-            return code.co_name, Span(code.co_filename, line, column + 1, end_line, end_column + 1)
-        frame = frame.f_back
-    return "", None

@@ -32,7 +32,7 @@ class Strip:
 
 
 def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
-    """Yield what there is of a value within a finite range of `dim`, on boxes of the rest.
+    """Yield the parts of a value within a finite range of `dim`, as strips on boxes of the rest.
 
     The boxes do not overlap; where one has nothing within the range it is left out.
     """
@@ -43,14 +43,14 @@ def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
             own, wanted = piece.box[dim].unit_range, piece.box.pop(dim)
             near = own & span
             if not near.is_empty() and (wanted & box) == box:
-                place = piece.box.dim_index(dim)
+                place = piece.box.dim_index(dim, False)
                 parts.append(_narrowed(piece, box.insert(place, NamedRange(dim, near)), near, dim))
         if parts:
             yield _strip(box, parts, dim)
 
 
 def _narrowed(piece: Piece, box: Domain, near: UnitRange, dim: Dimension) -> Piece:
-    """Cut a piece; along `dim` its values are written out where they are constant."""
+    """Cut a piece; repeat its values along `dim` where they are constant."""
     field = narrowed(piece.field, box)
     if field.domain[dim].unit_range.is_finite():
         return Piece(box, field)

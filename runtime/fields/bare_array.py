@@ -23,8 +23,8 @@ _HOST: Final = (1, 3, 11)  # memory that the CPU can reach, as DLPack counts
 def with_fields(type_: Type | None, value: Any) -> Any:
     """Return the value of a parameter with a field for each array that fits its type.
 
-    >>> from .dimension import Dimension
-    >>> from .types import ScalarType
+    >>> from fieldforge.runtime.language.dimension import Dimension
+    >>> from fieldforge.runtime.language.types import ScalarType
     >>> line = FieldType((Dimension("I"),), ScalarType("float64"))
     >>> str(with_fields(line, np.ones(3)))
     'Field(I=(0:3); float64)'
@@ -84,7 +84,7 @@ def is_array(value: Any) -> bool:
 
 
 def describe_array(value: Any) -> str:
-    """Return what an array is, for a message.
+    """Return a description of an array for a message.
 
     >>> describe_array(np.ones((2, 3), np.float32))
     'array with 2 axes of float32'
@@ -98,7 +98,7 @@ def describe_array(value: Any) -> str:
 
 
 def advice(name: str, type_: Type, value: Any) -> str | None:
-    """Say what to do about an array that cannot stand for the field of a parameter."""
+    """Return a hint for an array that cannot be passed for the field of a parameter."""
     if not isinstance(type_, FieldType) or not is_array(value):
         return None
     if isinstance(value, np.ma.MaskedArray):

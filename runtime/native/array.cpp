@@ -17,14 +17,14 @@ PyTypeObject* numpy_array_type() {
     return found;
 }
 
-// NumPy makes an array of what says where its memory lies, without a copy.
+// NumPy wraps objects with an array interface without a copy.
 PyObject* as_numpy(PyObject* array) {
     if (!PyObject_HasAttrString(array, "__array_interface__")) return nullptr;
     const Held numpy(PyImport_ImportModule("numpy"));
     return numpy ? PyObject_CallMethod(numpy.get(), "asarray", "O", array) : nullptr;
 }
 
-// A masked array lends its memory without the mask, so whoever took it would read what is hidden.
+// A masked array exports its memory without the mask, so a program would read hidden values.
 bool is_masked(PyObject* array) {
     return Py_TYPE(array) != numpy_array_type() &&
            PyType_IsSubtype(Py_TYPE(array), numpy_array_type()) &&

@@ -1,17 +1,21 @@
-"""Everything that can go wrong, said to the person who wrote the stencil.
+"""The tree of errors, worded for the person who wrote the stencil.
 
     FieldforgeError
       DSLError                     something in the source of an operator or program; has a place
-      ArgumentError ... and so on  something in a call, in the settings, on the machine, on disk
+        CallError                  an argument of a call, which has none: `ArgumentError`, ...
+      OptionError ... and so on    something in the settings, on the machine, on disk
 
-Each has one sentence as its `message`, and `hints` that say what to do. Errors
-survive pickling with all they hold, so that they can come from worker processes.
+What a wrong argument raises is a `DSLError` and a `TypeError` or `ValueError` at once.
+
+Each error has one sentence as its `message`, and `hints` that say what to do. Errors can be
+pickled with all their attributes, so that worker processes can raise them in their parent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from .source import Span
 
@@ -19,21 +23,28 @@ if TYPE_CHECKING:  # a program without errors imports nothing that prints one
     from .excerpt import Related
 
 LAST_LINES = 20
+_STAGGERED: Final = re.compile(r"\b_Staggered(?=\w)")
 
 
 class FieldforgeError(Exception):
     """Anything that fieldforge refuses or fails to do."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        message = _in_words(message)
         super().__init__(message)
         self.message = message
-        self.hints = (*([hint] if hint else []), *hints)
+        self.hints = tuple(map(_in_words, (*([hint] if hint else []), *hints)))
 
     def __str__(self) -> str:
         return "\n".join([self.message, *_wrapped("Hint", self.hints)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
+
+
+def _in_words(text: str) -> str:
+    """Write staggered dimensions as people call them; their names inside are not for reading."""
+    return _STAGGERED.sub("staggered ", text)
 
 
 def _restore(
@@ -93,9 +104,9 @@ class DSLError(FieldforgeError):
     ) -> None:
         super().__init__(message, hints=hints)
         self.location = location
-        self.label = label
+        self.label = None if label is None else _in_words(label)
         self.related = tuple(map(_as_related, related))
-        self.notes = tuple(notes)
+        self.notes = tuple(map(_in_words, notes))
 
     def at(self, location: Span) -> Self:
         """Say where the error is, unless that is known; returns the error itself."""
@@ -118,13 +129,15 @@ class UnsupportedPythonFeatureError(DSLError):
     code = "unsupported-syntax"
 
     def __init__(self, location: Span | None, feature: str, **details: Any) -> None:
-        details.setdefault("notes", ("Only a subset of Python is valid inside GT4Py functions.",))
+        details.setdefault(
+            "notes", ("Only a subset of Python is valid inside operators and programs.",)
+        )
         super().__init__(location, f"Unsupported Python syntax: '{feature}'.", **details)
         self.feature = feature
 
 
 class UndefinedSymbolError(DSLError):
-    """A name that means nothing where it is used."""
+    """A name that is not defined where it is used."""
 
     code = "undefined-symbol"
 
@@ -153,7 +166,7 @@ class MissingAttributeError(DSLError):
         self.attr_name = attr_name
 
 
-class MissingArgumentError(DSLError):
+class MissingArgumentError(DSLError, TypeError):
     """An argument that a call needs and does not give."""
 
     def __init__(
@@ -165,7 +178,7 @@ class MissingArgumentError(DSLError):
         self.is_kwarg = is_kwarg
 
 
-class DSLTypeError(DSLError):
+class DSLTypeError(DSLError, TypeError):
     """The types of an expression, argument or annotation do not fit."""
 
 
@@ -229,23 +242,30 @@ class CheckError(DSLError, FloatingPointError):
 # --- a call and its arguments -----------------------------------------------------------------
 
 
-class ArgumentError(FieldforgeError, TypeError):
+class CallError(DSLError):
+    """An argument does not fit; the place is the user's own call, so there is no `location`."""
+
+    def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        super().__init__(None, message, hints=(*([hint] if hint else []), *hints))
+
+
+class ArgumentError(CallError, TypeError):
     """An argument of a call has the wrong type, dtype or dimensions, or is one too many."""
 
 
-class DomainError(FieldforgeError, ValueError, IndexError):
+class DomainError(CallError, ValueError, IndexError):
     """A domain does not fit: an input too small, an output not covered, a dimension missing."""
 
 
-class ReadOnlyError(FieldforgeError, ValueError):
-    """Something was to be written that can only be read."""
+class ReadOnlyError(CallError, ValueError):
+    """An output is read-only."""
 
 
-class OverlapError(FieldforgeError, ValueError):
+class OverlapError(CallError, ValueError):
     """Two outputs of one call share memory."""
 
 
-class DeviceError(FieldforgeError):
+class DeviceError(CallError, ValueError):
     """Memory lives on another device than the one that is needed, or there is no such device."""
 
 
@@ -253,7 +273,7 @@ class EmbeddedExecutionError(FieldforgeError):
     """An operation on fields that embedded execution cannot do."""
 
 
-class MissingOffsetError(EmbeddedExecutionError, KeyError):
+class MissingOffsetError(EmbeddedExecutionError, CallError, KeyError):
     """A neighbour table that the offset provider of a call does not have."""
 
 
@@ -269,7 +289,7 @@ class NonContiguousDomain(EmbeddedExecutionError, DomainError):  # noqa: N818 - 
 
 
 class OptionError(FieldforgeError, ValueError):
-    r"""An option, backend or setting that nobody knows, or a value it cannot have.
+    r"""An unknown option, backend or setting, or an invalid value of one.
 
     >>> str(OptionError("Unknown backend 'gup'.", name="gup", known=["cpu", "gpu"]))
     "Unknown backend 'gup'.\nHint: Did you mean 'gpu'? Known are 'cpu', 'gpu'."
@@ -289,12 +309,16 @@ class OptionError(FieldforgeError, ValueError):
         super().__init__(message, hints=(*([hint] if hint else []), *hints))
 
 
+class NotCompilableError(OptionError, RuntimeError):
+    """There is nothing to compile: the program runs embedded."""
+
+
 class CompilerNotFoundError(FieldforgeError):
-    """No compiler is installed where one was looked for."""
+    """No C++ compiler was found."""
 
 
 class DaceNotFoundError(FieldforgeError):
-    """There is no DaCe that the backend `dace_cpu` can use."""
+    """The backend `dace_cpu` found no usable DaCe."""
 
 
 class CompilationError(FieldforgeError):
@@ -331,6 +355,10 @@ class CompilationError(FieldforgeError):
         return "\n".join([*lines, *_wrapped("Hint", self.hints)])
 
 
+class LibraryError(FieldforgeError):
+    """A compiled library is incomplete, cannot be written or loaded, or lacks its entry point."""
+
+
 class StoreError(FieldforgeError):
     """The store of stage results could not do its work."""
 
@@ -352,4 +380,4 @@ class WorkflowError(FieldforgeError):
 
 
 class InputDataError(FieldforgeError, ValueError):
-    """A file that a person gave as input does not hold what it should."""
+    """An input file has the wrong content."""

@@ -1,6 +1,6 @@
-"""Loop IR for a person: buffers, then nests with one loop or instruction a line.
+"""Print the loop IR: buffers, then nests with one loop or instruction a line.
 
-A bound that many others share is named before them: `$0 = min(n, stop(out, K))`.
+The listing defines a bound that others share before them: `$0 = min(n, stop(out, K))`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def show(kernel: Kernel) -> str:
 
 
 class _Printer:
-    """Texts of what is in one kernel."""
+    """Print the parts of one kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.names: dict[Bound, str] = {}
@@ -60,7 +60,7 @@ class _Printer:
                 self.definitions.append((self.names[part], text))
 
     def bound(self, bound: Bound) -> str:
-        """Return the text of a bound; what has a name is not opened."""
+        """Return the text of a bound, with names for named parts."""
         if bound in self.names:
             return self.names[bound]
         if is_settled(bound):
@@ -84,7 +84,8 @@ class _Printer:
         if buffer.unit is not None:
             text += f" unit {buffer.unit.value}"
         if buffer.memory in ("arena", "tile"):
-            text += f" box ({', '.join(map(self.range, buffer.box))}) slot {buffer.slot}"
+            text += f" box ({', '.join(map(self.range, buffer.box))})"
+            text += f" slot {buffer.slot}" if buffer.slot >= 0 else ""
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
 
     def tiling(self, tiling: Tiling) -> str:
@@ -92,7 +93,7 @@ class _Printer:
         cuts = ", ".join(
             f"{self.range(cut.range)} by {'at most ' * cut.even}{cut.size}" for cut in tiling.cuts
         )
-        members = f"nests {tiling.first} .. {tiling.last - 1}"
+        members = f"nests {tiling.first} .. {tiling.stop - 1}"
         rolled = f", rows of {tiling.rolled.value} in turn" if tiling.rolled else ""
         return f"tiles of {members}, parallel {cuts}{rolled}  # {tiling.reason}"
 

@@ -1,23 +1,18 @@
-"""What is true of every row of dataflow: its operands, dimensions and dtype."""
+"""Verify single rows of dataflow: operands, dimensions and dtype."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.types import FLOATS, INTEGERS, SCALARS
+from ...runtime.language.operation_table import NUMBERS, Operation
+from ...runtime.language.operations import BY_NAME
+from ...runtime.language.types import INTEGERS
 from .dataflow import (
-    ARITHMETIC,
-    COMPARISONS,
-    LOGIC,
-    MATH,
-    OPERATIONS,
-    PREDICATES,
     REDUCTIONS,
-    UNARY,
     Body,
     Displace,
     Gather,
@@ -40,27 +35,24 @@ from .dataflow import (
 )
 from .literal import respell
 
-NUMBERS: Final = (*INTEGERS, *FLOATS)
-BINARY: Final = (*ARITHMETIC, *COMPARISONS, "and", "or", "xor")
-
 Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
 
 
 @attrs.frozen
 class Rules:
-    """The rules of rows among the other rows, leaves and tables of a program."""
+    """The rules for a row, given the other rows, leaves and tables of its program."""
 
     values: tuple[Value, ...]
     leaves: Mapping[str, Leaf]
     tables: Mapping[str, Table]
 
     def complaints(self, value: Value) -> Complaints:
-        """Yield what is wrong with a row."""
+        """Yield the broken rules of a row."""
         if not isinstance(value, Result):
             for operand in value.operands:
                 if isinstance(self.values[operand], Scan):
-                    yield "uses a scan otherwise than through its results"
+                    yield "uses a scan itself, expected one of its results"
         match value:
             case Input() | Scalar():
                 yield from self._leaf(value)
@@ -77,20 +69,20 @@ class Rules:
             case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local():
                 yield from self._access(value)
             case _:
-                yield f"is a '{type(value).__name__}', which is no value of the dataflow IR"
+                yield f"has the class '{type(value).__name__}', which the dataflow IR does not have"
 
     def _leaf(self, value: Input | Scalar) -> Complaints:
         kind = "field" if isinstance(value, Input) else "scalar"
         leaf = self.leaves.get(value.name)
         if leaf is None or leaf.kind != kind:
-            yield f"reads '{value.name}', which is no {kind} leaf"
+            yield f"reads '{value.name}', which is not a {kind} leaf"
         elif (leaf.dims, leaf.dtype) != (value.dims, value.dtype):
-            yield f"reads '{value.name}' with other dimensions or another dtype than it has"
+            yield f"reads '{value.name}' with dimensions or a dtype other than its own"
 
     def _access(self, value: Shift | Displace | Gather | Neighbours | Reduce | Local) -> Complaints:
         arg = self.values[value.arg]
         if value.dtype != arg.dtype:
-            yield "has another dtype than what it is made from"
+            yield "has a dtype other than that of its operand"
         match value:
             case Shift():
                 yield from _shift(value, arg.dims)
@@ -115,9 +107,9 @@ class Rules:
         kept = [dim for dim in given if dim is not table.source]
         new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
         if any(dim in kept for dim in new):
-            yield f"gathers by '{table.name}' what has a dimension of the result already"
+            yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
         if value.dims != _canonical((*kept, *new)):
-            yield f"has other dimensions than '{table.name}' gives"
+            yield f"has dimensions other than those of a gather by '{table.name}'"
         if isinstance(value, Gather) and not 0 <= value.index < table.width:
             yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
 
@@ -128,7 +120,7 @@ class Rules:
             return
         kept = tuple(dim for dim in given if dim is not table.local)
         if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
-            yield f"has other dimensions than a reduction over '{table.local}' gives"
+            yield f"has dimensions other than those of a reduction over '{table.local}'"
         if value.op not in REDUCTIONS:
             yield f"reduces by the unknown operation '{value.op}'"
         if value.dtype not in NUMBERS:
@@ -144,7 +136,7 @@ class Rules:
         if any(dim.kind is DimensionKind.LOCAL for dims in inside for dim in dims):
             yield "has a box along a local dimension"
         if value.dims != union_of((*inside, then.dims, otherwise.dims)):
-            yield "has other dimensions than its region and its branches"
+            yield "has dimensions other than those of its region and its branches"
         if not value.dtype == then.dtype == otherwise.dtype:
             yield "has branches of different dtypes"
 
@@ -153,22 +145,22 @@ class Rules:
         if value.axis.kind is not DimensionKind.VERTICAL:
             yield f"walks along '{value.axis}', which is not vertical"
         if any(each.dims for each in init):
-            yield "begins with a state that has dimensions"
+            yield "has an initial state with dimensions"
         if value.dims != union_of([(value.axis,), *(each.dims for each in args)]):
-            yield "has other dimensions than its arguments and its axis"
+            yield "has dimensions other than those of its arguments and its axis"
         if not init or value.dtype != init[0].dtype:
-            yield "has another dtype than the first leaf of its state"
+            yield "has a dtype other than that of the first leaf of its state"
         state = [each.dtype for each in init]
         yield from _body(value.body, state, [each.dtype for each in args])
 
     def _result(self, value: Result) -> Complaints:
         scan = self.values[value.scan]
         if not isinstance(scan, Scan):
-            yield "is the result of what is no scan"
+            yield "is the result of a row that is not a scan"
         elif not 0 <= value.index < len(scan.init):
             yield f"is result {value.index} of a scan that has {len(scan.init)}"
         elif (value.dims, value.dtype) != (scan.dims, self.values[scan.init[value.index]].dtype):
-            yield "has other dimensions or another dtype than the scan gives"
+            yield "has dimensions or a dtype other than those of the scan"
 
 
 def _body(body: Body, state: list[str], args: list[str]) -> Complaints:
@@ -180,7 +172,7 @@ def _body(body: Body, state: list[str], args: list[str]) -> Complaints:
         if not isinstance(value, Scalar | Literal | Map):
             yield f"has a '{type(value).__name__}' in its body"
         elif any(not 0 <= operand < row for operand in value.operands):
-            yield f"has a body whose row %{row} uses a row that does not stand before it"
+            yield f"has a body whose row %{row} uses a row that is not defined before it"
         else:
             complaints = rules.complaints(value)
             yield from (f"has a body whose row %{row} {each}" for each in complaints)
@@ -198,7 +190,7 @@ def _shift(value: Shift, given: Dims) -> Complaints:
     if value.dim not in given:
         yield f"is shifted along '{value.dim}', which its operand does not have"
     if value.dims != tuple(value.onto if dim is value.dim else dim for dim in given):
-        yield "has other dimensions than what it shifts"
+        yield "has dimensions other than those of its operand"
 
 
 def _displace(value: Displace, given: Dims, by: Value) -> Complaints:
@@ -216,7 +208,7 @@ def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
     if local not in given:
         yield f"takes slots of '{local}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not local):
-        yield f"has other dimensions than its operand without '{local}'"
+        yield f"has dimensions other than those of its operand without '{local}'"
 
 
 def _canonical(dims: Iterable[Dimension]) -> Dims:
@@ -235,47 +227,39 @@ def _literal(value: Literal) -> Complaints:
     try:
         spelling = respell(value.text, value.dtype)
     except ValueError:
-        yield f"spells '{value.text}', which is no number of type '{value.dtype}'"
+        yield f"spells '{value.text}', which is not a number of type '{value.dtype}'"
         return
     if spelling != value.text:
         yield f"spells '{value.text}', whose canonical spelling is '{spelling}'"
 
 
 def _operation(value: Map, given: list[str]) -> Complaints:
-    op = value.op
-    if op not in OPERATIONS:
-        yield f"has the unknown operation '{op}'"
+    row = BY_NAME.get(value.op)
+    if row is None:
+        yield f"has the unknown operation '{value.op}'"
         return
-    arity = 2 if op in BINARY else 3 if op in ("select", "fma") else 1
-    if len(given) != arity:
-        yield f"gives '{op}' {len(given)} operands, expected {arity}"
+    if len(given) != row.arity:
+        yield f"gives '{value.op}' {len(given)} operands, expected {row.arity}"
         return
-    allowed: tuple[str, ...]
-    if op == "select":
-        allowed, operands, result = SCALARS, given[1:], given[1]
+    operands = given
+    if value.op == "select":
+        operands = given[1:]
         if given[0] != "bool":
             yield f"selects by a '{given[0]}', expected 'bool'"
-    else:
-        allowed, result = _signature(op, given[0], value.dtype)
-        operands = given
+    result = _result(row, operands[0], value.dtype)
     if any(dtype != operands[0] for dtype in operands):
-        yield f"gives '{op}' operands of different dtypes: {', '.join(operands)}"
-    elif operands[0] not in allowed:
-        yield f"gives '{op}' an operand of dtype '{operands[0]}'"
+        yield f"gives '{value.op}' operands of different dtypes: {', '.join(operands)}"
+    elif operands[0] not in row.takes:
+        yield f"gives '{value.op}' an operand of dtype '{operands[0]}'"
     elif value.dtype != result:
         yield f"has dtype '{value.dtype}', expected '{result}'"
 
 
-def _signature(op: str, operand: str, own: str) -> tuple[tuple[str, ...], str]:
-    """Return the dtypes that an operation takes, and the one that it then gives."""
-    if op in ARITHMETIC or op in UNARY:
-        return NUMBERS, operand
-    if op in COMPARISONS:
-        return SCALARS, "bool"
-    if op in LOGIC:
-        return ("bool",), "bool"
-    if op in MATH or op == "fma":
-        return FLOATS, operand
-    if op in PREDICATES:
-        return FLOATS, "bool"
-    return SCALARS, own  # a cast
+def _result(row: Operation, operand: str, own: str) -> str:
+    match row.gives:
+        case "operand":
+            return operand
+        case "bool":
+            return "bool"
+        case "target":
+            return own

@@ -1,4 +1,4 @@
-"""The rules that a scheduled program keeps; a violation is a bug of the schedule."""
+"""Verify the rules of the loop IR; a violation is a bug of the schedule."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def verify(kernel: Kernel) -> Kernel:
 
 
 def _check_tilings(kernel: Kernel) -> None:
-    """See that tilings follow one another, and that only their own nests touch their arrays."""
+    """Check that tilings are in order, and that only their own nests touch their arrays."""
     end = 0
     owners: dict[str, int] = {}
     memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
     for number, tiling in enumerate(kernel.tilings):
-        if not end <= tiling.first < tiling.last <= len(kernel.nests):
+        if not end <= tiling.first < tiling.stop <= len(kernel.nests):
             raise ValueError(f"Tiling {number} of kernel '{kernel.name}' is not in order.")
-        end = tiling.last
-        for index in range(tiling.first, tiling.last):
+        end = tiling.stop
+        for index in range(tiling.first, tiling.stop):
             _check_margins(kernel.nests[index], index, tiling)
             for row in kernel.nests[index].body:
                 if isinstance(row, Load | Store) and memory.get(row.buffer) == "tile":
                     owners.setdefault(row.buffer, number)
                     if owners[row.buffer] != number:
                         raise ValueError(f"Two tilings share the array '{row.buffer}'.")
-    tiled = {index for tiling in kernel.tilings for index in range(tiling.first, tiling.last)}
+    tiled = {index for tiling in kernel.tilings for index in range(tiling.first, tiling.stop)}
     for index, nest in enumerate(kernel.nests):
         touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
         if index not in tiled and not touched.isdisjoint(owners):
@@ -70,7 +70,7 @@ def _problems(
             yield row, f"there is no part {instruction.part}"
         for operand in instruction.operands:
             if not 0 <= operand < row:
-                yield row, f"refers to row %{operand}, which does not stand earlier"
+                yield row, f"refers to row %{operand}, which is not defined before it"
                 continue
             other = nest.body[operand]
             if other.level > instruction.level:

@@ -1,4 +1,4 @@
-"""From a `Definition` to its typed tree; the one place where everything about a function meets."""
+"""Parse a `Definition` to its typed tree: header, body, result and the operators that it calls."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Final
 import attrs
 
 from ...runtime.language.definition import Definition
+from ...runtime.language.operations import POINTWISE
 from ...runtime.language.types import SCALARS
 from ...runtime.process.errors import DSLError, FieldforgeError
 from ..artifacts import Spans
-from ..ir import codec, dataflow, syntax
+from ..ir import codec, syntax
+from . import builtin_typing
 from .programs import read_calls
 from .reach import Reach, reach_of
 from .scans import ScanAxisError, check_body, read_options
@@ -21,18 +23,14 @@ from .signature import read_parameters, read_return
 from .source import Source, read
 from .statements import read_body
 
-_OTHERS: Final = (
-    "int", "float", "tuple", "IndexType", "neighbor_sum", "max_over", "min_over", "where",
-    "concat_where", "broadcast", "astype", "as_offset", "minimum", "maximum", "power", "fmod",
-)  # fmt: skip
 BUILTIN_NAMES: Final = frozenset(
-    (*SCALARS, *dataflow.UNARY, *dataflow.MATH, *dataflow.PREDICATES, *_OTHERS)
+    (*SCALARS, "int", "float", "tuple", "IndexType", *POINTWISE, *builtin_typing.OTHERS)
 )
 
 
 @attrs.frozen(eq=False)
 class Tree:
-    """One definition as it was read; `callees` are the trees that it calls, in order."""
+    """The typed tree of one definition; `callees` are the trees that it calls, in order."""
 
     root: syntax.Root
     key: str
@@ -42,13 +40,13 @@ class Tree:
 
     @property
     def callee(self) -> syntax.Callee:
-        """The tree as something that can be called."""
+        """The tree as the callee of a call."""
         assert not isinstance(self.root, syntax.Program)
         return self.root
 
 
 def parse_definition(definition: Definition, callees: Mapping[int, Tree]) -> Tree:
-    """Read one definition; `callees` are the trees that it reaches, by the identity of each."""
+    """Parse one definition; `callees` are the trees that it reaches, keyed by identity."""
     try:
         return _parse(definition, callees)
     except FieldforgeError as error:
@@ -84,7 +82,7 @@ def _root(
     options = read_options(scope, definition, parameters) if scope.scan else None
     body = read_body(scope, statements)
     result = scope.result
-    assert result is not None  # `read_body` refuses a body without result
+    assert result is not None  # `read_body` refuses a body that returns nothing
     if options is None:
         return syntax.Operator(name, parameters, tuple(scope.nodes), body, result)
     check_body(scope, name, parameters[0])
@@ -98,7 +96,7 @@ def _key(root: syntax.Root) -> str:
 
 
 def _scope(source: Source, definition: Definition, callees: Mapping[int, Tree]) -> Scope:
-    code = definition.function.__code__  # knows which names Python takes for local
+    code = definition.function.__code__  # lists the names that Python treats as local
     return Scope(
         source=source,
         closure=dict(definition.closure),

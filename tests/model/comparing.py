@@ -10,11 +10,12 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.language.structure import elements
 from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
 from fieldforge.stages.artifacts import Parsed
-from fieldforge.stages.ir import dataflow, syntax
-from fieldforge.workflows.engine.building import parsed
+from fieldforge.stages.ir import syntax
+from fieldforge.workflows.builds.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
 
@@ -22,7 +23,7 @@ COMPILED: Final = ff.recipes.cpu(numerics="strict")
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel
-_INEXACT: Final = frozenset({*dataflow.MATH, "pow"}) - {"sqrt", "floor", "ceil", "trunc"}
+_INEXACT: Final = frozenset(row.name for row in TABLE if row.ulps)
 
 Way = Callable[[Any, Arguments], None]
 

@@ -1,9 +1,11 @@
-"""`Trace`: every stage of one build by name, what it gave, and why it ran or did not."""
+"""`Trace`: the stages of one build by name, their outputs, and why each ran or did not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -11,10 +13,11 @@ from ...cache.explain import Difference, differences
 from ...cache.record import Record
 from ...cache.store import Store
 from ...runtime.process.errors import WorkflowError, nearest
+from ...stages.base import Stage
 from ..graph.plan import Step as PlanStep
 from .events import Outcome
 from .handle import Result
-from .reasons import said
+from .reasons import is_stranger, said
 
 HOW: Mapping[Outcome, str] = {
     "memory": "found in this process",
@@ -23,9 +26,29 @@ HOW: Mapping[Outcome, str] = {
 }
 
 
-@attrs.frozen(eq=False)
+Inputs: TypeAlias = Callable[[], Mapping[str, Any]]
+
+
+class _Listings(dict[str, str]):
+    """The listings of a stage; a pass that did not run is an error that names those that did."""
+
+    def __init__(self, stage: str, texts: Mapping[str, str]) -> None:
+        super().__init__(texts)
+        self.stage = stage
+
+    def __missing__(self, name: str) -> str:
+        known = ", ".join(f"'{own}'" for own in self)
+        close = nearest(name, list(self))
+        raise WorkflowError(
+            f"Stage '{self.stage}' ran no pass '{name}', "
+            + (f"expected one of {known}." if self else "and has no passes."),
+            hints=[f"Did you mean '{close}'?"] if close else [],
+        )
+
+
+@attrs.frozen(eq=False, slots=False)
 class Step:
-    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
+    """One stage of a build: `seconds` to obtain its result, `build_seconds` to compute it."""
 
     name: str
     outcome: Outcome
@@ -34,6 +57,8 @@ class Step:
     key: str
     _result: Result = attrs.field(repr=False)
     _store: Store = attrs.field(repr=False)
+    _stage: Stage = attrs.field(repr=False)
+    _inputs: Inputs = attrs.field(repr=False)
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
@@ -42,22 +67,31 @@ class Step:
 
     @property
     def artifact(self) -> Any:
-        """The first output, which is the one that people mean."""
+        """The first output."""
         return next(iter(self.artifacts.values()))
 
     @property
     def text(self) -> str:
-        """The first output as a person reads it."""
+        """The first output as text."""
         return str(getattr(self.artifact, "text", self.artifact))
 
     @property
     def loops(self) -> str:
-        """The loop IR, where the stage wrote one."""
+        """The loop IR, if the stage wrote one."""
         if not hasattr(self.artifact, "loops"):
             raise WorkflowError(
                 f"Stage '{self.name}' writes no loops.", hints=["Look at stage 'codegen'."]
             )
         return str(self.artifact.loops)
+
+    @cached_property
+    def after(self) -> Mapping[str, str]:
+        """The listing of the IR after each pass of the stage, by the name of the pass.
+
+        `trace["codegen"].after["tile"]` shows the loops as pass `tile` left them. The passes run
+        again to tell; a stage without passes has none.
+        """
+        return _Listings(self.name, self._stage.after_passes(**self._inputs()))
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -65,18 +99,29 @@ class Step:
         return self._result.components
 
     def why(self) -> tuple[Difference, ...] | None:
-        """Return what differs from the nearest earlier result; None when there is none."""
+        """Return the difference to the nearest earlier result; None if there is none."""
         record = _nearest_other(self._store, self._result)
-        return None if record is None else differences(record.components, self.components)
+        if record is None or is_stranger(dict(record.components), self.components):
+            return None
+        return differences(record.components, self.components)
 
-    def explain(self) -> str:
-        """Say in a few lines why the stage ran, or where its result was found."""
+    @property
+    def is_first(self) -> bool:
+        """Whether it ran on the text of a program that the store has never seen."""
+        reads_text = any(label.endswith("input.source") for label in self.components)
+        return self.outcome == "ran" and reads_text and self.why() is None
+
+    def explain(self, is_new: bool = False) -> str:
+        """Explain in a few lines why the stage ran, or where its result was found.
+
+        `is_new` says that what the store has under the name is another program.
+        """
         head = f"{self.name}: "
         if self.outcome != "ran":
             return f"{head}{HOW[self.outcome]}."
         if not self.components:
             return f"{head}ran, as it does in every process."
-        changed = self.why()
+        changed = None if is_new else self.why()
         if changed is None:
             return f"{head}ran, for the first time for '{self._result.program}'."
         equal = len(self.components) - sum(part.new is not None for part in changed)
@@ -88,12 +133,12 @@ class Step:
 class Trace(Mapping[str, Step]):
     """The stages of one build in the order in which they run.
 
-    `trace["lower"].text` is what stage 'lower' gave; `str(trace)` is a table.
+    `trace["lower"].text` is the output of stage 'lower'; `str(trace)` is a table.
     """
 
     program: str
     _steps: Mapping[str, Step]
-    note: str = ""  # where the build took longer than its budget: how long, and where
+    note: str = ""  # if the build exceeded its budget: by how much, and in which stage
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -123,9 +168,14 @@ class Trace(Mapping[str, Step]):
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the store has seen no program like this one under its name."""
+        return any(step.is_first for step in self.values())
+
     def explain(self) -> str:
-        """Say of each stage why it ran or where its result was found."""
-        return "\n".join(step.explain() for step in self.values())
+        """Explain for each stage why it ran or where its result was found."""
+        return "\n".join(step.explain(self.is_new) for step in self.values())
 
 
 def make_trace(
@@ -134,15 +184,28 @@ def make_trace(
     results: Mapping[str, Result],
     store: Store,
     note: str = "",
+    inputs: Mapping[str, Any] = MappingProxyType({}),
 ) -> Trace:
-    """Order results as they depend on each other."""
+    """Sort results by dependency; `inputs` are those of the workflow."""
     steps = {
-        step.name: _as_step(results[step.name], store) for step in plan if step.name in results
+        step.name: _as_step(results[step.name], store, step, _inputs(step, results, inputs))
+        for step in plan
+        if step.name in results
     }
     return Trace(program, steps, note)
 
 
-def _as_step(result: Result, store: Store) -> Step:
+def _inputs(step: PlanStep, results: Mapping[str, Result], given: Mapping[str, Any]) -> Inputs:
+    """Return what gives the inputs of a step when they are asked for."""
+    return lambda: {
+        feed.need: given[feed.port]
+        if feed.source is None
+        else results[feed.source].outputs[feed.port].get()
+        for feed in step.feeds
+    }
+
+
+def _as_step(result: Result, store: Store, step: PlanStep, inputs: Inputs) -> Step:
     return Step(
         result.name,
         result.outcome,
@@ -151,6 +214,8 @@ def _as_step(result: Result, store: Store) -> Step:
         result.key,
         result,
         store,
+        step.stage,
+        inputs,
     )
 
 
@@ -159,7 +224,7 @@ def _duration(seconds: float) -> str:
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:
-    """Return the stored result of this stage and program that shares most parts, not itself."""
+    """Return the most similar other stored result of this stage and program."""
     best, found = (-1, -1), None
     for record in store.records(result.stage, result.program):
         if record.key == result.key:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....runtime.calls.plan import ENTRY
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
-from .names import Limits, Names, stored_type
+from .names import Names, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
 from .strips import stream_function
@@ -24,8 +24,8 @@ static inline s64 even(s64 count, s64 most) {
   const s64 tiles = (count + most - 1) / most;
   return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
 }"""
-# Entering the runtime takes 0.4 us, a system call among it, for a region of one thread too. Inside
-# a region of somebody else its loops would be shared with threads that never come here.
+# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
+# parallel region of the caller, the loops would wait for threads that never reach this code.
 ALONE = """\
 #if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
 #define FIELDFORGE_ALONE
@@ -44,10 +44,10 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-def write_cpp(kernel: Kernel, limits: Limits) -> str:
+def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     """Return the source of a kernel."""
-    names = Names(kernel, integers(kernel), limits)
-    if limits.checked:
+    names = Names(kernel, integers(kernel), options)
+    if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
     functions = [text for _, text in sorted(names.functions.items())]
@@ -56,18 +56,16 @@ def write_cpp(kernel: Kernel, limits: Limits) -> str:
     tools = [ENDS]
     tools += [THREADS] if kernel.tilings else []
     tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
-    tools += [stream_function(limits.vector_bytes)] if streams else []
+    tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     head = [
-        f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
-        "                             void* arena, void*) {",
+        *entry_head(),
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
     ]
-    unused = ["  (void)ptrs, (void)ints, (void)scalars, (void)arena;"]
-    body = [*tools, *functions, "", *head, *unused, *nests]
+    body = [*tools, *functions, "", *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 
@@ -81,7 +79,7 @@ def _nests(names: Names) -> Iterator[str]:
     while index < len(kernel.nests):
         if index in heads:
             yield from _tiled(names, heads[index])
-            index = heads[index].last
+            index = heads[index].stop
         else:
             yield f"  {{  // nest {index}"
             yield from write_nest(names, kernel.nests[index], None)
@@ -91,9 +89,9 @@ def _nests(names: Names) -> Iterator[str]:
 def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     """Write nests that run tile by tile in one parallel region."""
     kernel = names.kernel
-    members = kernel.nests[tiling.first : tiling.last]
+    members = kernel.nests[tiling.first : tiling.stop]
     guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
-    yield f"  {{  // nests {tiling.first} .. {tiling.last - 1}"
+    yield f"  {{  // nests {tiling.first} .. {tiling.stop - 1}"
     yield f"  if ({' && '.join(guard or ['true'])}) {{"
     for level, cut in enumerate(tiling.cuts):
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
@@ -116,14 +114,14 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     for array in arrays:
         yield _tile_array(names, array, tiling)
     yield from _rows_in_turn(members, tiling)
-    for index in range(tiling.first, tiling.last):
+    for index in range(tiling.first, tiling.stop):
         yield f"  {{  // nest {index}"
         yield from write_nest(names, kernel.nests[index], tiling)
     yield "  " + "}" * (len(tiling.cuts) + 3 + (tiling.rolled is not None))
 
 
 def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
-    """Begin the loop over the rows that nests take turns on: as early as the first one has to."""
+    """Open the loop over rows that nests take in turn, early enough for the widest margin."""
     if tiling.rolled is not None:
         margins = [
             loop.margin or (0, 0)
@@ -146,8 +144,8 @@ def _tile_loop(names: Names, level: int, cut: Cut) -> str:
 
 
 def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:
-    """Return the arrays that are made anew in each tile."""
-    members = names.kernel.nests[tiling.first : tiling.last]
+    """Return the arrays that each tile fills anew."""
+    members = names.kernel.nests[tiling.first : tiling.stop]
     touched = {name for nest in members for name in buffers_of(nest)}
     return [
         buffer

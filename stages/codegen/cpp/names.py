@@ -1,4 +1,4 @@
-"""What everything in a kernel is called in C++."""
+"""The C++ names of everything in a kernel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from .operations import TYPES
 
 
 @attrs.frozen
-class Limits:
-    """From which size on a loop has threads and writes past the caches, and by which means.
+class WriterOptions:
+    """What the C++ writer may use, and from which size of a loop nest on.
 
-    In a `checked` program stores are tested.
+    Attributes:
+        parallel_from: loop nests over fewer points run on one thread.
+        stream_from: calls that touch so many bytes use non-temporal stores.
+        vector_bytes: the size of a vector register.
+        vector_math: whether the C library has `exp` and a few others for vectors.
+        own_math: whether transcendental functions are written out.
+        checked: whether every store tests that its number is finite.
+
     """
 
     parallel_from: int
@@ -32,9 +39,11 @@ class Limits:
 class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
-    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], limits: Limits) -> None:
+    def __init__(
+        self, kernel: Kernel, known: Sequence[Bound | Stride], options: WriterOptions
+    ) -> None:
         self.kernel = kernel
-        self.limits = limits
+        self.options = options
         self.places = {source: i for i, source in enumerate(known)}
         self.functions: dict[str, str] = {}
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
@@ -43,12 +52,12 @@ class Names:
         arrays = [buffer for buffer in kernel.buffers if buffer.memory in ("arena", "tile")]
         self.buffers = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
         self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
-        # by group of stores and buffer, the number of a store that is tested
+        # number of each tested store, by group of stores and buffer
         self.tests: dict[tuple[int, str], int] = {}
         self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 
     def bound(self, bound: Bound) -> str:
-        """Return a bound as an expression that binds tightly."""
+        """Return a bound as an expression that needs no brackets around it."""
         symbol, constant = split(bound)
         if symbol is None:
             return str(constant)
@@ -65,13 +74,13 @@ class Names:
         return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
 
     def is_large(self, nest: Nest) -> str:
-        """Return the test that a nest has points enough for several threads."""
-        return f"{self._points(nest)} >= {self.limits.parallel_from}"
+        """Return the test whether a nest has enough points for several threads."""
+        return f"{self._points(nest)} >= {self.options.parallel_from}"
 
     def is_far(self, nest: Nest) -> str:
-        """Return the test that the fields that a call touches are more than the caches hold.
+        """Return the test whether a call touches more bytes of fields than the caches hold.
 
-        They are taken for as large as what the nest walks.
+        The test takes each field to be as large as the domain of the nest.
         """
         bodies = (row for each in self.kernel.nests for row in each.body)
         touched = {row.buffer for row in bodies if isinstance(row, Load | Store)}
@@ -83,7 +92,7 @@ class Names:
             and all(loop.range.dim in buffer.dims for loop in nest.loops)
         ]
         size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
-        return f"{self._points(nest)} * {size} >= {self.limits.stream_from}"
+        return f"{self._points(nest)} * {size} >= {self.options.stream_from}"
 
     def _points(self, nest: Nest) -> str:
         return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)

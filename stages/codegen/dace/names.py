@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ...ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
 from ..cpp.memory import pointers, scalars
-from ..cpp.names import Limits
 from ..cpp.names import Names as CppNames
-from ..cpp.operations import TYPES
+from ..cpp.names import WriterOptions
+from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
 
 SDFG_NAME = "kernel"  # never the user's: equal programs have equal text
@@ -19,7 +19,7 @@ class Names:
 
     def __init__(self, kernel: Kernel, parallel_from: int) -> None:
         self.kernel = kernel
-        self.cpp = CppNames(kernel, integers(kernel), Limits(parallel_from))
+        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(parallel_from))
 
     def array(self, buffer: str) -> str:
         """Return the name of a field or of an array in the arena."""
@@ -48,15 +48,14 @@ class Names:
 
     def entry(self, name: str, opening: Sequence[str], call: Sequence[str]) -> Iterator[str]:
         """Write the entry point: integers, scalars, pointers, bounds, and then `call`."""
-        yield f'extern "C" s32 {name}(const void* const* ptrs, const s64* ints,'
-        yield "                                   const void* scalars, void* arena, void*) {"
+        yield from entry_head(name)
         yield from opening
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
         yield from scalars(self.cpp)
         yield from pointers(self.cpp)
         for index, nest in enumerate(self.kernel.nests):
             yield from self._bounds(index, nest)
-        yield "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"
+        yield UNUSED
         yield from call
         yield "  return 0;"
         yield "}"
@@ -81,8 +80,3 @@ def connector(row: int, access: Load | Store) -> str:
 def stored_type(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
-
-
-def type_name(dtype: str) -> str:
-    """Return the C++ name of a value."""
-    return TYPES[dtype][0]

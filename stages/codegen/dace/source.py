@@ -80,7 +80,7 @@ def _join(
             "",
             *(text for _, text in functions),
             "namespace {",
-            *_annotated(lines, names.kernel, names.cpp.limits.parallel_from),
+            *_annotated(lines, names.kernel, names.cpp.options.parallel_from),
             "}",
             "",
             *names.entry(ENTRY, opening, call),

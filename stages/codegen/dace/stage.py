@@ -9,8 +9,9 @@ import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
-from ...target import Target
+from ...target import CpuTarget
 from ..cpp.stage import FLAGS
+from ..value_names import value_names
 from .settings import dace_version
 
 BACKEND = "dace_cpu"
@@ -35,27 +36,28 @@ class CodegenDace(Stage):
         "interface": Interface,
     }
 
-    target: Target = attrs.field(factory=Target.host)
+    target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
         from ..interface import describe
+        from ..pass_list import PLAN_ONLY
+        from ..passes import make_loops
         from ..schedule.placement import Rules
-        from ..schedule.schedule import schedule
         from .limits import refuse_unsupported
         from .source import sdfg_source
 
         refuse_unsupported(lowered.program)
         dace_version()  # says how to install what is missing
         rules = Rules(self.target, self.arrays, self.inline)
-        kernel, groups = schedule(lowered, variant, rules)
+        kernel, groups = make_loops(lowered, variant, rules, PLAN_ONLY)
         source, listing = sdfg_source(kernel, self.parallel_from)
         return {
             "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
-            "interface": describe(lowered.program, kernel, groups, BACKEND),
+            "interface": describe(lowered.program, kernel, groups, BACKEND, self.target.device),
         }
 
     def environment(self) -> Mapping[str, str]:

@@ -10,8 +10,6 @@ from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull
 from ...ir.loops import Buffer, Instruction, Kernel, Nest, Store
-from ...ir.verify_loops import verify
-from ..loop_passes.arena import plan_arena
 from .body import copy_body
 from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
@@ -22,9 +20,10 @@ from .points import Points
 
 
 def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:
-    """Return the kernel and the groups of stores that its nests work for.
+    """Return the kernel and the groups of stores that its nests compute.
 
-    Statement after statement; within one, everything is read before it is overwritten.
+    Statements follow one another; each reads everything before it overwrites it. Arrays have no
+    place in the arena yet: pass `plan_arena` gives them one.
     """
     program = lowered.program
     fields = {leaf.name: leaf for leaf in program.leaves if leaf.kind == "field"}
@@ -61,11 +60,11 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         tuple(nests),
         notes=tuple(notes),
     )
-    return verify(plan_arena(kernel)), tuple(groups)
+    return kernel, tuple(groups)
 
 
 def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
-    """Give an array room for the one element that is read when indices are moved inside it."""
+    """Give an array room for the one element that clamped indices read."""
     if buffer.memory == "arena":
         for nest in nests:
             for reading in nest.reads:
@@ -75,7 +74,7 @@ def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
 
 
 def check_versions(program: dataflow.Dataflow, points: Points) -> None:
-    """Refuse a program that reads a version of a field that memory no longer, or not yet, holds."""
+    """Refuse a program that reads a version of a field that is not in memory at that point."""
     writes: dict[str, int] = {}
     for statement in program.statements:
         for index in points.reachable(points.at(store.value) for store in statement.stores):
@@ -97,7 +96,7 @@ def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
 
 
 def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buffer]]:
-    """Let what would overwrite values still to be read go through arrays, copied at the end."""
+    """Redirect stores that overwrite values still to be read; copy their arrays at the end."""
     planned = [nest for draft in drafts for nest in draft.nests]
     nests: list[Nest] = []
     copies: list[Nest] = []
@@ -121,7 +120,7 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
 
 
 def _is_part(nest: Nest, other: Nest) -> bool:
-    """Tell whether nests do parts of one work: groups of rows, and those that are left."""
+    """Tell whether nests do parts of one work: groups of rows, and the remaining rows."""
     return (nest.statement, nest.guard) == (other.statement, other.guard)
 
 

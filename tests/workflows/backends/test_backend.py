@@ -4,21 +4,34 @@ import sys
 import pytest
 
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.target import Target
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
 from fieldforge.workflows.backends.backend import Backend
 from fieldforge.workflows.backends.ready_made import (
+    BACKENDS,
     cpu,
     find_backend,
     gtfn_cpu,
     itir_python,
     reference,
 )
+from fieldforge.workflows.backends.rows import ROWS
+from fieldforge.workflows.engine.keys import own_components
 from fieldforge.workflows.graph.graph import Workflow
+from fieldforge.workflows.graph.text import show_value
 
 
 def nothing_changes(program):
     return program
+
+
+def keep_loops(kernel, rules):
+    return kernel
+
+
+def tile_nothing(kernel, rules):
+    return kernel
 
 
 def test_option_is_set_on_every_stage_that_has_it():
@@ -62,6 +75,42 @@ def test_workflow_of_a_backend_can_be_changed():
     assert changed.name == "cpu"
 
 
+def test_loop_passes_are_replaced_removed_and_added():
+    changed = cpu.with_passes(keep_loops, before="plan_arena", tile=tile_nothing, stream=None)
+
+    assert changed.options["codegen.passes"] == (
+        tile_nothing, "prefetch", "unswitch", keep_loops, "plan_arena",
+    )  # fmt: skip
+    assert cpu.options["codegen.passes"][0] == "tile"
+
+
+def test_loop_passes_of_a_backend_without_loops_are_refused():
+    with pytest.raises(OptionError, match="'reference' has no passes over loops"):
+        reference.with_passes(tile=None)
+
+
+def test_source_of_a_loop_pass_is_in_the_key():
+    changed = cpu.with_passes(tile=tile_nothing)
+
+    ours, own = (own_components(each.workflow["codegen"]) for each in (cpu, changed))
+
+    assert ours["option.passes"].startswith("('tile', ")
+    assert len(own["option.passes"]) == 64
+    assert (
+        own["option.passes"]
+        != (own_components(cpu.with_passes(tile=keep_loops).workflow["codegen"])["option.passes"])
+    )
+
+
+def test_text_of_a_workflow_names_loop_passes():
+    flow = cpu.with_passes(keep_loops, after="tile").workflow
+
+    read = Workflow.parse(str(flow), {**recipes.registry(), "keep_loops": keep_loops})
+
+    assert "passes=('tile', keep_loops, 'stream'" in str(flow)
+    assert read == flow
+
+
 def test_text_of_our_workflows_parses_back():
     for backend in (cpu, reference, recipes.cpu(fold=False, target=Target(cores=3))):
         text = str(backend.workflow)
@@ -77,6 +126,26 @@ def test_one_lower_feeds_two_backends():
 
 def test_aliases_are_the_backends_that_they_stand_for():
     assert (gtfn_cpu, itir_python) == (cpu, reference)
+
+
+def test_every_row_is_found_by_its_name_and_its_aliases():
+    for row in ROWS:
+        for name in (row.name, *row.aliases):
+            assert find_backend(name) is BACKENDS[row.name]
+            assert find_backend(name).allocator is row.allocator
+
+
+def test_a_target_of_the_old_name_is_read():
+    read = Workflow.parse("codegen(target=Target(isa='x86-64-v3'))", recipes.registry())
+
+    assert read["codegen"].target == CpuTarget(isa="x86-64-v3")
+
+
+def test_text_with_a_gpu_parses_back():
+    text = show_value(GpuTarget("sm_90"))
+
+    assert eval(text, {"GpuTarget": GpuTarget}) == GpuTarget("sm_90")
+    assert recipes.registry()["GpuTarget"] is GpuTarget
 
 
 def test_backend_is_found_by_name():
@@ -95,7 +164,7 @@ def test_unknown_backend_names_the_nearest():
 def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
     script = (
         "import sys, fieldforge.stages.target as target\n"
-        "target.Target.host = None\n"
+        "target.CpuTarget.host = None\n"
         "import fieldforge.workflows.entries.decorators, fieldforge.workflows.backends.ready_made\n"
         "heavy = {'networkx', 'dace', 'cupy', 'rich', 'click', 'matplotlib', 'structlog'}\n"
         "print(sorted(heavy & set(sys.modules)))"
