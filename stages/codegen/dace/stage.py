@@ -9,8 +9,9 @@ import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
+from ...numerics import check_mathematics, check_numerics
 from ...target import Target
-from ..cpp.stage import FLAGS
+from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
 from .settings import dace_version
 
 BACKEND = "dace_cpu"
@@ -25,6 +26,10 @@ class CodegenDace(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
+        numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
+        mathematics: 'own' or 'library', as for the backend 'cpu'.
+        checked: whether numbers that are not finite are refused when they are written, and what is
+            missing is NaN; `program.checked` sets it.
 
     """
 
@@ -39,23 +44,40 @@ class CodegenDace(Stage):
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
+        from ..cpp.kernel import ALONE
+        from ..cpp.operations import DECLARATION
         from ..interface import describe
         from ..schedule.placement import Rules
         from ..schedule.schedule import schedule
-        from .limits import refuse_unsupported
         from .source import sdfg_source
+        from .tasklet import Style
 
-        refuse_unsupported(lowered.program)
         dace_version()  # says how to install what is missing
-        rules = Rules(self.target, self.arrays, self.inline)
+        rules = Rules(self.target, self.arrays, self.inline, checked=self.checked)
         kernel, groups = schedule(lowered, variant, rules)
-        source, listing = sdfg_source(kernel, self.parallel_from)
+        style = Style(
+            vector_math=self.target.vector_math and self.numerics != "strict",
+            own_math=self.mathematics == "own"
+            and self.numerics == "contract"
+            and self.target.has_fma,
+            checked=self.checked,
+        )
+        written = sdfg_source(kernel, style, self.parallel_from)
+        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
+        libraries += WRAPPED if ALONE in written.source else ()
+        reordering = FAST if self.numerics == "fast" else ()
+        flags = (*FLAGS, *reordering, *self.target.flags, *libraries)
+        # where a call gives domains, those were compared, not the ranges of the fields
+        alike = () if variant.domain else variant.alike
         return {
-            "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
-            "interface": describe(lowered.program, kernel, groups, BACKEND),
+            "generated": Generated("c++", written.source, written.listing, flags),
+            "interface": describe(lowered.program, written.kernel, groups, BACKEND, alike),
         }
 
     def environment(self) -> Mapping[str, str]:
