@@ -29,7 +29,7 @@ _TAKEN: Final = frozenset(
     and_ None True False arena blockDim blockIdx dace gridDim handle ints kernel lambda main nullptr
     omp ptrs real scalars status std threadIdx uint unix linux""".split()
 )
-_OURS: Final = re.compile(r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z][A-Z0-9_]*_MAX")
+_OURS: Final = re.compile(r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX")
 
 
 @attrs.frozen
@@ -67,7 +67,7 @@ class Names:
     def _claim(self, wanted: str) -> str:
         """Return a name like the one wanted that nothing else has."""
         plain = re.sub(r"[^0-9A-Za-z_]+", "_", wanted).strip("_") or "value"
-        if plain in _TAKEN or _OURS.fullmatch(plain) or not plain[0].isalpha() or len(plain) == 1:
+        if plain in _TAKEN or _OURS.fullmatch(plain) or not plain[0].isalpha():
             plain = f"f_{plain}"
         name, number = plain, 1
         while name in self._claimed or name.lower() in _TAKEN:

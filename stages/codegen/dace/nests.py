@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, is_lookup, ran
 
 # Nests are told apart in DaCe's text by a number of threads that nobody has.
 MARK: Final = 100_000
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class NestBuilder:
@@ -302,6 +304,9 @@ class NestBuilder:
         if block.tests:
             outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
         self.functions.update(block.functions)
+        for word in _WORD.findall(block.text):
+            if word in self.names.symbols and not room.nested:
+                room.describe.symbol(room.sdfg, word)
         node = room.state.add_tasklet(
             label,
             {name: pointers.get(name) for name in inputs},

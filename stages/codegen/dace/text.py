@@ -40,7 +40,7 @@ def show_sdfg(sdfg: Any, indent: str = "") -> Iterator[str]:
         yield from _block_lines(block, indent)
         for edge in block.parent_graph.out_edges(block):
             if not edge.data.is_unconditional() or edge.data.assignments:
-                yield f"{indent}to {edge.dst.label} {edge.data.label}"
+                yield f"{indent}to {edge.dst.label} if {edge.data.condition.as_string}"
 
 
 def _in_order(region: Any) -> list[Any]:
