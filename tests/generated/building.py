@@ -22,6 +22,7 @@ from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, WRAPPED, Codegen
+from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
@@ -44,6 +45,7 @@ class Schedule:
     small_tiles: bool = False
     static_domains: bool = False
     checked: bool = False
+    backend: str = "cpu"
 
 
 @attrs.frozen
@@ -85,6 +87,10 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) 
     arrays, inline = _placed(low, schedule.placement)
     if schedule.small_tiles:
         target = attrs.evolve(target, l2=SMALL_CACHE)
+    if schedule.backend == "dace_cpu":
+        options = {"numerics": "strict", "checked": schedule.checked}
+        stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
+        return _finished(stage, low, variant)
     stage = Codegen(
         target,
         schedule.parallel_from,
@@ -94,6 +100,10 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) 
         stream_from=1 if schedule.small_tiles else None,
         checked=schedule.checked,
     )
+    return _finished(stage, low, variant)
+
+
+def _finished(stage: Any, low: Lowered, variant: Variant) -> Written:
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
     return Written(outputs["generated"].source, plan)

@@ -125,12 +125,13 @@ def check(
     return [run.found for run in runs if run.found is not None]
 
 
-def schedule_of(case: Case) -> Schedule:
-    """Choose how a case is compiled; the same for the same case."""
+def schedule_of(case: Case, backend: str = "cpu") -> Schedule:
+    """Choose how a case is compiled by a backend; the same for the same case."""
     choice = case.seed % 16
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
     static_domains, checked = case.seed % 48 >= 32, case.seed // 16 % 4 == 3
-    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, static_domains, checked)
+    placement, small_tiles = PLACEMENTS[choice % 4], choice >= 8
+    return Schedule(placement, parallel_from, small_tiles, static_domains, checked, backend)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:

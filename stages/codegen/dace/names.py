@@ -29,7 +29,9 @@ _TAKEN: Final = frozenset(
     and_ None True False arena blockDim blockIdx dace gridDim handle ints kernel lambda main nullptr
     omp ptrs real scalars status std threadIdx uint unix linux""".split()
 )
-_OURS: Final = re.compile(r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX")
+_OURS: Final = re.compile(
+    r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX"
+)
 
 
 @attrs.frozen

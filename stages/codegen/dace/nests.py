@@ -128,9 +128,7 @@ class NestBuilder:
         innermost = level == self.depth - 1
         parts = self.nest.parts if innermost and self.nest.parts else (None,)
         for part, range_ in enumerate(parts):
-            start, stop = (
-                self._ends(room, loop) if range_ is None else self._range(room, range_)
-            )
+            start, stop = self._ends(room, loop) if range_ is None else self._range(room, range_)
             if loop.backward:
                 ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
             else:

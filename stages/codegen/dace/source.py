@@ -29,7 +29,7 @@ from .text import show_graph
 # All that generated code of maps, tasklets and arrays takes from DaCe's headers, which
 # cost seconds to read. The library shows nothing but the entry point.
 PRELUDE: Final = (
-    "#include <stdint.h>",
+    *(f"typedef __{name.upper()}_TYPE__ {name}_t;" for name in TYPES if "int" in name),
     "#define DACE_EXPORTED",
     "namespace dace { typedef uint32_t uint; }",
 )
