@@ -15,7 +15,7 @@ from typing import Any
 from cases import chosen_cases
 
 import fieldforge as ff
-from fieldforge.runtime.embedded import invalid_values as checking
+from fieldforge.runtime.embedded import provenance
 
 CASES = ("diffusion.high", "mesh.nabla2", "tridiagonal.tridiagonal", "vertical_advection")
 
@@ -51,7 +51,7 @@ def _times(case: Any, rounds: int) -> list[float]:
     for call in calls:
         call()
     found = [[_seconds(call) for call in calls] for _ in range(rounds)]
-    with warnings.catch_warnings(), checking.checked({}):
+    with warnings.catch_warnings(), provenance.checked({}):
         warnings.simplefilter("ignore")
         embedded = _seconds(partial(program.with_backend(None), **arguments))
     return [*map(min, zip(*found, strict=True)), embedded]

@@ -65,13 +65,15 @@ def prepare(folder: Path) -> None:
 def _plans(folder: Path) -> bytes:
     from call_programs import COUNTS, write_module
 
+    import fieldforge as ff
+    from fieldforge.cache.disk import Disk
     from fieldforge.stages.ir import codec
 
     module = write_module(folder, "fieldforge", "ff.cpu")
     programs = (getattr(module, f"fields_{count}") for count in COUNTS)
-    found: bytes = codec.encode(
-        tuple(each.trace(until="bind")["bind"].artifact.plan for each in programs)
-    )
+    with ff.using(ff.Engine(Disk(folder / "store"))):  # not the user's
+        plans = tuple(each.trace(until="bind")["bind"].artifact.plan for each in programs)
+    found: bytes = codec.encode(plans)
     return found
 
 

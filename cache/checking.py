@@ -1,16 +1,15 @@
-"""Read everything that a store holds, and say what is damaged or missing."""
+"""Read every record and file of a store, and report damaged and missing ones."""
 
 from __future__ import annotations
 
 import attrs
 
 from .disk import Disk
-from .shelves import Shelves
 
 
 @attrs.frozen
 class Verdict:
-    """What a check of a whole store found; what was damaged has been set aside."""
+    """The result of a check of a whole store; damaged files have been set aside."""
 
     records: int
     blobs: int
@@ -20,13 +19,12 @@ class Verdict:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything that is there may be used."""
+        """Whether no file is damaged and no record incomplete."""
         return not self.damaged and not self.incomplete
 
 
 def verify(disk: Disk) -> Verdict:
     """Check every record and every file of a store against its digest."""
-    shelves = Shelves(str(disk.path))
     before = disk.stats().corrupt
     incomplete, named = [], set()
     records = 0
@@ -36,7 +34,7 @@ def verify(disk: Disk) -> Verdict:
             incomplete.append(record.key)
         files = [file for output in record.outputs for file in output.files]
         named |= {file.sha256 for file in files if file.inline is None}
-    blobs = list(shelves.names("cas"))
+    blobs = disk.blobs()
     unused = [name for name in blobs if name not in named]
     for name in unused:
         disk.blob(name)

@@ -1,8 +1,8 @@
-"""Which version of the code made a result: the toolchain's own sources, and the user's.
+"""Digest the code that makes a result: the toolchain's own sources, and the user's.
 
-An installed wheel is known by its list of files and their digests, a working copy by its sources. A
-working copy can also be asked for just the modules that a stage reaches by its
-imports, so that work on one stage leaves the results of the others standing.
+The digest of an installed wheel comes from its list of files, that of a working copy from its
+sources. In a working copy a stage counts only the modules that it reaches by its imports, so that
+work on one stage keeps the results of the others valid.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from .files import publish, read_file, scratch_folder
+from .files import keep_note, read_file, read_note
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
 from .known_digests import KnownDigests, Stamp, stamp_of
@@ -265,11 +265,11 @@ def _paths(sources: dict[str, Source], module: str) -> list[str]:
 
 
 def _recall(memo: str | None) -> dict[str, Source]:
-    """Read the memo; a damaged one is as good as none."""
+    """Read the memo; a damaged one counts as missing."""
     if memo is None:
         return {}
     try:
-        rows = json.loads(unseal(_KIND, read_file(memo, _LIMIT)))
+        rows = json.loads(unseal(_KIND, read_note(memo, _LIMIT)))
         return {
             name: Source((size, mtime, inode), digest, tuple(imports))
             for name, (size, mtime, inode, digest, imports) in rows.items()
@@ -279,15 +279,12 @@ def _recall(memo: str | None) -> dict[str, Source]:
 
 
 def _remember(memo: str, sources: dict[str, Source]) -> None:
-    """Write the memo if the store has been made; what cannot be remembered is read again."""
+    """Write the memo if the store has been made."""
     rows = {
         name: [*source.stamp, source.digest, source.imports] for name, source in sources.items()
     }
-    try:
-        with scratch_folder(os.path.join(os.path.dirname(memo), "tmp")) as scratch:
-            publish(scratch, memo, seal(_KIND, json.dumps(rows, sort_keys=True)))
-    except OSError:
-        return
+    content = seal(_KIND, json.dumps(rows, sort_keys=True))
+    keep_note(*os.path.split(memo), content, make=False)
 
 
 def _is_known(kind: type) -> bool:

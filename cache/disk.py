@@ -1,33 +1,38 @@
-"""Remember results on disk: blobs by the digest of their content, records by key, records last.
+"""Keep results on disk: blobs by the digest of their content, records by key, records last.
 
     <root>/v1/act/ab/<key>     what a stage gave, one record a result
     <root>/v1/cas/ab/<sha256>  files too large for a record
     <root>/v1/neg/ab/<key>     how the compiler refused, for those who wait
     <root>/v1/tmp bad lock log drafts, damaged files, locks between processes, logs
 
-Nothing is made before the first write, and nothing that is read is believed before
-its digest has been checked. Trouble with a read is a miss, trouble with a write an
-event: the disk never stops a program that it is only there to speed up.
+The first write makes the folders. Every file that is read is checked against its digest. A failed
+read is a miss and a failed write an event: a store never stops a program.
+
+The folder `v1` is opened once, and its owner and mode are checked on the descriptor. Every file is
+opened relative to that descriptor, so nobody can exchange the store by renaming a folder above it.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.process.errors import CompilationError
+from ..runtime.process.errors import CompilationError, StorePermissionError
+from ..runtime.process.private_folder import Folder, open_folder
 from . import root as layout
 from .faults import Faults
-from .files import publish, read_file, scratch_folder, set_aside, sweep
+from .files import publish, publish_all, read_file, scratch_folder, set_aside, sweep
 from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError
-from .shelves import Shelves, size_of
+from .shelves import Shelves, path_of, place_of
 from .store import Files, OnEvent, Stats, ignore, make_record
 from .upkeep import Upkeep
 
@@ -70,14 +75,14 @@ class Disk:
 
         """
         self._root = os.path.abspath(os.path.expanduser(os.fspath(root)))
-        self._shelves = Shelves(self._root)
         self._owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
         self._read_only, self._durable = read_only, durable
         self._secret, self._signed = secret, signed
         self._faults = Faults(on_event)
-        self._upkeep = Upkeep(self._shelves, budget, self._faults)
-        self._checked = self._made = False
-        self._is_there()
+        self._upkeep = Upkeep(budget, self._faults)
+        self._shelves: Shelves | None = None  # once the store has been made
+        self._made = False
+        self._opened()
 
     @property
     def path(self) -> Path:
@@ -92,11 +97,11 @@ class Disk:
     @property
     def notes(self) -> Path | None:
         """Where `code.py` and others remember digests of files; None before the first write."""
-        return Path(self._shelves.base) if self.writable and self._is_there() else None
+        return Path(self._root, layout.VERSION) if self.writable and self._opened() else None
 
     def find(self, key: str) -> Record | None:
         """Return the record under `key`; a damaged one is moved away and reported."""
-        found = self._load(key) if is_key(key) and self._is_there() else None
+        found = self._load(key) if is_key(key) else None
         if found is not None and self.writable:
             self._mark_used(key)
         self._faults.count("misses" if found is None else "hits")
@@ -143,62 +148,75 @@ class Disk:
 
     def blob(self, sha256: str) -> bytes | None:
         """Return the verified content with this digest."""
-        if not is_key(sha256) or not self._is_there():
+        shelves = self._opened() if is_key(sha256) else None
+        if shelves is None:
             return None
         try:
-            size = os.lstat(self._shelves.blob(sha256)).st_size
+            size = shelves.status(place_of("cas", sha256)).st_size
         except OSError:
             return None
         return self._content(File("blob", sha256, size))
 
+    def blobs(self) -> list[str]:
+        """Return the digests of all files that lie outside records, sorted."""
+        shelves = self._opened()
+        return list(shelves.names("cas")) if shelves else []
+
     def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
         """Yield the records of a stage and a program, sorted by key."""
-        if not self._is_there():
-            return
-        for key in self._shelves.names("act"):
+        shelves = self._opened()
+        for key in shelves.names("act") if shelves else ():
             record = self._load(key)
             if record and stage in (None, record.stage) and program in (None, record.program):
                 yield record
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build `key` among the processes of this node."""
-        if not is_key(key) or self._read_only or not self._prepare():
+        shelves = self._prepared() if is_key(key) and not self._read_only else None
+        if shelves is None:
             return nullcontext(False)
-        return BuildLock(self._shelves.lock(key), self._faults.on_event).acquire(limit, key[:8])
+        lock = BuildLock(place_of("lock", key), self._faults.on_event, shelves.base)
+        return lock.acquire(limit, key[:8])
 
     def failure(self, key: str) -> Failure | None:
-        """Return how the last build of `key` failed; what cannot be read is no failure."""
-        if not is_key(key) or not self._is_there():
+        """Return how the last build of `key` failed; None if no failure can be read."""
+        shelves = self._opened() if is_key(key) else None
+        if shelves is None:
             return None
         from .failures import parse_failure
 
         try:
-            return parse_failure(read_file(self._shelves.failure(key), _RECORD_LIMIT))
+            content = read_file(place_of("neg", key), _RECORD_LIMIT, shelves.base)
+            return parse_failure(content)
         except (OSError, ValueError):
             return None
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
-        """Write down for those who wait what the compiler said; being unable to costs time."""
+        """Tell the processes that wait for `key` what the compiler said."""
         from .failures import Failure
 
         failure = Failure.of(error)
-        if failure is None or not is_key(key) or not self.writable or not self._prepare():
+        if failure is None or not is_key(key) or not self.writable:
             return
-        with suppress(OSError), scratch_folder(self._shelves.folder("tmp")) as scratch:
-            publish(scratch, self._shelves.failure(key), failure.encode())
+        shelves = self._prepared()
+        if shelves is not None:
+            with suppress(OSError):
+                publish_all(shelves.base, {place_of("neg", key): failure.encode()})
 
     def prune(self, budget: Budget, *, dry: bool = False) -> Pruned:
         """Bring the store within a budget now; two processes never do so at once."""
         from .eviction import Pruned
 
-        if not self.writable or not self._is_there() or not self._prepare():
+        shelves = self._prepared() if self.writable and self._opened() else None
+        if shelves is None:
             return Pruned()
-        return self._upkeep.prune(budget, dry) or Pruned()
+        return self._upkeep.prune(shelves, budget, dry) or Pruned()
 
     def stats(self) -> Stats:
         """Count the files; walks the whole store."""
+        shelves = self._opened()
         records, blobs = (
-            [lying.size for lying in self._shelves.lying(folder)] if self._is_there() else []
+            [lying.size for lying in shelves.lying(folder)] if shelves else []
             for folder in ("act", "cas")
         )
         size = sum(records) + sum(blobs)
@@ -206,42 +224,63 @@ class Disk:
 
     # Reading.
 
-    def _is_there(self) -> bool:
-        """Tell whether there is a store, and check once that it may be believed."""
-        if not self._checked and layout.exists(self._root):
+    def _opened(self) -> Shelves | None:
+        """Return the open store; its owner and mode are checked when it is opened."""
+        if self._shelves is None:
             try:
-                if not self._signed:
-                    layout.check(self._root, self._owners)
+                base = layout.open_store(self._root, None if self._signed else self._owners)
             except OSError as error:
                 self._faults.unreadable(self._root, error)
-                return False
-            self._checked = True
-        return self._checked
+                return None
+            self._shelves = None if base is None else Shelves(self._root, base)
+        return self._shelves
+
+    def _reopened(self) -> bool:
+        """Open a store again that was deleted and made anew; tell whether that happened."""
+        shelves = self._shelves
+        if shelves is None or shelves.base.is_current:
+            return False
+        self._shelves = None
+        try:
+            return self._opened() is not None
+        except StorePermissionError as error:  # another user has put a store there meanwhile
+            cause = PermissionError(errno.EPERM, error.message)
+            self._faults.unreadable(self._root, cause)
+            return False
 
     def _load(self, key: str) -> Record | None:
-        path = self._shelves.record(key)
-        secret = self._secret if self._signed else None
-        try:
-            return parse_record(read_file(path, _RECORD_LIMIT), key, secret)
-        except (FileNotFoundError, ForeignError):
+        shelves = self._opened()
+        if shelves is None:
             return None
+        name, secret = place_of("act", key), self._secret if self._signed else None
+        try:
+            return parse_record(read_file(name, _RECORD_LIMIT, shelves.base), key, secret)
+        except ForeignError:
+            return None
+        except FileNotFoundError:
+            return self._load(key) if self._reopened() else None
         except OSError as error:
-            self._faults.unreadable(path, error)
+            if self._reopened():
+                return self._load(key)
+            self._faults.unreadable(path_of(self._root, name), error)
         except ValueError as error:
-            self._quarantine(path, str(error))
+            self._quarantine(shelves, name, str(error))
         return None
 
     def _mark_used(self, key: str) -> None:
         """Let the record be the last to be evicted; a clock that is wrong only costs a write."""
-        path = self._shelves.record(key)
+        shelves, name = self._shelves, place_of("act", key)
         with suppress(OSError):
-            if abs(time.time() - os.stat(path).st_mtime) > _MARK_AFTER:
-                os.utime(path)
+            if shelves and abs(time.time() - shelves.status(name).st_mtime) > _MARK_AFTER:
+                os.utime(name, dir_fd=shelves.base.handle, follow_symlinks=False)
 
     def _content(self, file: File) -> bytes | None:
-        path = self._shelves.blob(file.sha256)
+        shelves, name = self._opened(), place_of("cas", file.sha256)
+        if shelves is None:
+            return None
+        path = path_of(self._root, name)
         try:
-            content = read_file(path, file.size)
+            content = read_file(name, file.size, shelves.base)
         except FileNotFoundError:
             self._faults.on_event("store.blob_missing", path=path)
             return None
@@ -249,86 +288,101 @@ class Disk:
             self._faults.unreadable(path, error)
             return None
         except ValueError as error:
-            self._quarantine(path, str(error))
+            self._quarantine(shelves, name, str(error))
             return None
         if not is_content(file, content):
-            self._quarantine(path, "Its content does not have its digest.")
+            self._quarantine(shelves, name, "Its content does not have its digest.")
             return None
         return content
 
-    def _quarantine(self, path: str, reason: str) -> None:
-        """Move a damaged file out of the way, so that the next build can put a good one there."""
+    def _quarantine(self, shelves: Shelves, name: str, reason: str) -> None:
+        """Move a damaged file out of the way, so that the next build can write a good one."""
+        path = path_of(self._root, name)
         self._faults.corrupt(path, reason)
         if self._read_only:
             return
         try:
-            set_aside(path, self._shelves.folder("bad"))
+            set_aside(shelves.base, name, "bad")
         except OSError as error:
             self._faults.unmovable(path, error)
 
     # Writing.
 
-    def _prepare(self) -> bool:
+    def _prepared(self) -> Shelves | None:
         """Make the folders before the first write and sweep what killed processes left."""
-        tmp = self._shelves.folder("tmp")
-        if self._made and os.path.isdir(tmp):
-            return True
+        shelves = self._shelves
+        if self._made and shelves and _has_tmp(shelves) and shelves.base.is_current:
+            return shelves
         try:
-            layout.make(self._root, self._owners)
-            swept = sweep(tmp)
+            shelves = Shelves(self._root, layout.make_store(self._root, self._owners))
+            swept = sweep(_tmp_of(shelves))
         except OSError as error:
             self._faults.unwritable(self._root, error)
-            return False
+            return None
         if swept:
             self._faults.on_event("store.swept", path=self._root, folders=swept)
-        self._checked = self._made = True
-        return True
+        self._shelves, self._made = shelves, True
+        return shelves
 
     def _write(self, record: Record, outputs: Mapping[str, Files]) -> None:
-        if not self._prepare():
+        shelves = self._prepared()
+        if shelves is None:
             return
+        name = place_of("act", record.key)
         try:
-            with scratch_folder(self._shelves.folder("tmp")) as scratch:
+            with scratch_folder(_tmp_of(shelves)) as scratch:
                 for output in record.outputs:
                     if output.port in outputs:
-                        self._write_blobs(scratch, output, outputs[output.port])
-                if len(outputs) < len(record.outputs) and not self._has_all(record):
+                        self._write_blobs(shelves, scratch, output, outputs[output.port])
+                if len(outputs) < len(record.outputs) and not _has_all(shelves, record):
                     return
                 content = record.encode(self._secret)
-                path = self._shelves.record(record.key)
-                publish(scratch, path, content, durable=self._durable)
+                publish(scratch, shelves.base, name, content, durable=self._durable)
         except OSError as error:
-            self._faults.unwritable(self._shelves.record(record.key), error)
+            self._faults.unwritable(path_of(self._root, name), error)
             return
         self._faults.count("kept")
         self._faults.on_event(
             "store.kept", key=record.key, stage=record.stage, program=record.program
         )
         written = sum(map(len, (content, *(c for port in outputs.values() for c in port.values()))))
-        self._upkeep.wrote(path, written)
+        self._upkeep.wrote(shelves, name, written)
 
-    def _write_blobs(self, scratch: str, output: Output, files: Files) -> None:
+    def _write_blobs(self, shelves: Shelves, scratch: Folder, output: Output, files: Files) -> None:
         for file in output.files:
             if file.inline is None:
-                path = self._shelves.blob(file.sha256)
-                if not self._holds(path, file):
-                    publish(scratch, path, files[file.name], durable=self._durable)
+                name = place_of("cas", file.sha256)
+                if not self._holds(shelves, name, file):
+                    content = files[file.name]
+                    publish(scratch, shelves.base, name, content, durable=self._durable)
 
-    def _holds(self, path: str, file: File) -> bool:
-        """Tell whether a blob is there and sound; whatever else lies there is moved away."""
+    def _holds(self, shelves: Shelves, name: str, file: File) -> bool:
+        """Tell whether a blob is there and sound; a damaged one is moved away."""
         try:
-            if is_content(file, read_file(path, file.size)):
+            if is_content(file, read_file(name, file.size, shelves.base)):
                 return True
-            self._quarantine(path, "Its content does not have its digest.")
+            self._quarantine(shelves, name, "Its content does not have its digest.")
         except OSError:
             return False
         except ValueError as error:
-            self._quarantine(path, str(error))
+            self._quarantine(shelves, name, str(error))
         return False
 
-    def _has_all(self, record: Record) -> bool:
-        files = [file for output in record.outputs for file in output.files]
-        return all(
-            file.inline is not None or size_of(self._shelves.blob(file.sha256)) == file.size
-            for file in files
-        )
+
+def _tmp_of(shelves: Shelves) -> Folder:
+    return open_folder("tmp", shelves.base.owners, shelves.base)
+
+
+def _has_tmp(shelves: Shelves) -> bool:
+    try:
+        return stat.S_ISDIR(shelves.status("tmp").st_mode)
+    except OSError:
+        return False
+
+
+def _has_all(shelves: Shelves, record: Record) -> bool:
+    files = [file for output in record.outputs for file in output.files]
+    return all(
+        file.inline is not None or shelves.size_of(place_of("cas", file.sha256)) == file.size
+        for file in files
+    )

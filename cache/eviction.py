@@ -1,8 +1,8 @@
-"""Keep a store within its budget: what was used least recently goes first, what is in use stays.
+"""Keep a store within its budget: delete the least recently used results.
 
-Ages are told by the clock of the file system alone, so hosts whose clocks differ agree. Taking
-away what somebody is about to read costs a rebuild, never a wrong answer: libraries are loaded from
-copies, and a record without its blobs is a miss.
+Only the clock of the file system tells ages, so hosts whose clocks differ agree. Deleting a result
+that another process is about to read costs a rebuild, never a wrong answer: libraries are loaded
+from copies, and a record without its blobs is a miss.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Final
 
 import attrs
 
-from .files import read_file, scratch_folder, sweep
-from .locks import is_same_file
+from ..runtime.process.private_folder import open_folder
+from .files import is_same_file, read_file, scratch_folder, sweep
 from .record import Record, parse_record
 from .sealed import ForeignError
-from .shelves import Lying, Shelves, listed
+from .shelves import Lying, Shelves
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR
@@ -31,7 +31,7 @@ _ROOM: Final = (
 
 @attrs.frozen
 class Budget:
-    """How much a store may hold; `spare` seconds after its last use nothing is taken away."""
+    """How much a store may hold; no result goes within `spare` seconds of its last use."""
 
     size: int = 8 << 30
     files: int = 200_000
@@ -41,7 +41,7 @@ class Budget:
 
 @attrs.frozen
 class Pruned:
-    """What a pruning took away, and what is left."""
+    """How much a pruning deleted, and how much is left."""
 
     records: int = 0
     blobs: int = 0
@@ -51,22 +51,22 @@ class Pruned:
 
 
 def prune(shelves: Shelves, budget: Budget, *, dry: bool = False) -> Pruned:
-    """Bring a store within its budget; `dry` only says what would be taken away."""
+    """Bring a store within its budget; `dry` counts and deletes nothing."""
     census = _Census(shelves, _now(shelves), budget, dry)
     census.evict()
     census.drop_orphans()
     if not dry:
-        sweep(shelves.folder("tmp"))
+        sweep(open_folder("tmp", shelves.base.owners, shelves.base))
         _tidy(shelves, census.now)
     return census.done()
 
 
 class _Census:
-    """Who names which blob, and the running totals."""
+    """Which records name which blobs, and the running totals."""
 
     def __init__(self, shelves: Shelves, now: float, budget: Budget, dry: bool) -> None:
-        self.now, self.budget, self.dry = now, budget, dry
-        self.blobs = {blob.name: blob for blob in shelves.lying("cas")}
+        self.shelves, self.now, self.budget, self.dry = shelves, now, budget, dry
+        self.blobs = {blob.key: blob for blob in shelves.lying("cas")}
         self.records: list[tuple[Lying, Record]] = []
         self.named: Counter[str] = Counter()
         self.has_foreign = False  # records that only another version can read name blobs, too
@@ -80,10 +80,10 @@ class _Census:
         self.size += lying.size
         self.files += 1
         try:
-            record = parse_record(read_file(lying.path, RECORD_LIMIT), lying.name)
+            record = parse_record(read_file(lying.name, RECORD_LIMIT, self.shelves.base), lying.key)
         except ForeignError:
             self.has_foreign = True
-        except ValueError:  # damaged: nobody can use it
+        except ValueError:  # damaged
             self.gone_records += self._remove(lying)
         except OSError:
             return
@@ -92,7 +92,7 @@ class _Census:
             self.named.update(_blobs_of(record))
 
     def evict(self) -> None:
-        """Take away the oldest records, and the blobs that only they name."""
+        """Delete the oldest records, and the blobs that only they name."""
         is_over = self.size > self.budget.size or self.files > self.budget.files
         room = _ROOM if is_over else 1.0
         for lying, record in sorted(self.records, key=lambda entry: entry[0].stamp):
@@ -107,7 +107,7 @@ class _Census:
                     self.gone_blobs += self._remove(self.blobs.pop(name))
 
     def drop_orphans(self) -> None:
-        """Take away blobs that no record names, unless their record may be about to come."""
+        """Delete blobs that no record names, unless they are so young that a record may follow."""
         for name, lying in self.blobs.items() if not self.has_foreign else ():
             if not self.named[name] and self.now - lying.stamp >= self.budget.spare:
                 self.gone_blobs += self._remove(lying)
@@ -115,7 +115,7 @@ class _Census:
     def _remove(self, lying: Lying) -> bool:
         if not self.dry:
             try:
-                os.unlink(lying.path)
+                self.shelves.remove(lying.name)
             except OSError:
                 return False
         self.size -= lying.size
@@ -133,35 +133,36 @@ def _blobs_of(record: Record) -> set[str]:
 
 
 def _now(shelves: Shelves) -> float:
-    """Ask the file system for the time, by making something."""
-    with scratch_folder(shelves.folder("tmp")) as scratch:
-        return os.stat(scratch).st_mtime
+    """Ask the file system for the time, by making a folder."""
+    tmp = open_folder("tmp", shelves.base.owners, shelves.base)
+    with scratch_folder(tmp) as scratch:
+        return os.fstat(scratch.handle).st_mtime
 
 
 def _tidy(shelves: Shelves, now: float) -> None:
-    """Take away locks, failures, logs and damaged files that nobody will ask for any more."""
+    """Delete old locks, failures, logs and damaged files."""
     for lying in shelves.lying("lock"):
         if now - lying.stamp > DAY:
-            _remove_lock(lying.path)
+            _remove_lock(shelves, lying.name)
     for lying in shelves.lying("neg"):
         if now - lying.stamp > DAY:
             with suppress(OSError):
-                os.unlink(lying.path)
+                shelves.remove(lying.name)
     for folder in ("bad", "log"):
-        for name in listed(shelves.folder(folder)):
-            path = os.path.join(shelves.folder(folder), name)
+        for name in shelves.listed(folder):
             with suppress(OSError):
-                if now - os.lstat(path).st_mtime > 30 * DAY:
-                    os.unlink(path)
+                if now - shelves.status(f"{folder}/{name}").st_mtime > 30 * DAY:
+                    shelves.remove(f"{folder}/{name}")
 
 
-def _remove_lock(path: str) -> None:
+def _remove_lock(shelves: Shelves, name: str) -> None:
     """Delete a lock file while holding it, so that no holder loses its lock."""
     with suppress(OSError):
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(name, flags, dir_fd=shelves.base.handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_same_file(handle, path):
-                os.unlink(path)
+            if is_same_file(handle, name, shelves.base):
+                shelves.remove(name)
         finally:
             os.close(handle)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and reads that follow no link."""
+"""Read and write files that appear whole or not at all, relative to a verified folder."""
 
 from __future__ import annotations
 
@@ -7,26 +7,40 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from typing import Final
 
-from .locks import is_same_file
+from ..runtime.process.private_folder import Folder, open_folder
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_BAD_LIMIT = 64
-_DAY = 24 * 3600.0
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_BAD_LIMIT: Final = 64
+_DAY: Final = 24 * 3600.0
+_TMP: Final = "tmp"
 
 
-def read_file(path: str, limit: int) -> bytes:
+def handle_of(folder: Folder | None) -> int | None:
+    """Return the `dir_fd` for names in a folder; None for plain paths."""
+    return None if folder is None else folder.handle
+
+
+def read_file(name: str, limit: int, folder: Folder | None = None) -> bytes:
     """Read a regular file of at most `limit` bytes.
 
-    Raises `ValueError` for anything that should not lie there (a link, a pipe, a file that is too
-    long), `OSError` for what the system says.
+    Args:
+        name: the file, relative to `folder`; without a folder, its path.
+        limit: how many bytes the file may have.
+        folder: an open folder; a file in it must belong to one of its owners.
+
+    Raises:
+        ValueError: the file is a link, a pipe, too long, or another user's.
+        OSError: what the system says.
+
     """
     try:
-        handle = os.open(path, _READ)
+        handle = os.open(name, _READ, dir_fd=handle_of(folder))
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):  # what O_NOFOLLOW says, by system
             raise ValueError("It is a link.") from error
@@ -35,11 +49,20 @@ def read_file(path: str, limit: int) -> bytes:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("It is not a file.")
+        if folder is not None and folder.owners is not None:
+            _check_owner(found, folder.owners)
         if found.st_size > limit:
             raise ValueError(f"It has {found.st_size} bytes, more than {limit}.")
         return _drain(handle, found.st_size)
     finally:
         os.close(handle)
+
+
+def _check_owner(found: os.stat_result, owners: Collection[int]) -> None:
+    if found.st_uid not in owners:
+        raise ValueError(f"It belongs to user {found.st_uid}.")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ValueError("It can be written to by others.")
 
 
 def _drain(handle: int, size: int) -> bytes:
@@ -50,16 +73,18 @@ def _drain(handle: int, size: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def publish(scratch: str, path: str, content: bytes, *, durable: bool = False) -> None:
-    """Write `content` to a file in `scratch`, then rename it to `path`."""
-    draft = os.path.join(scratch, os.path.basename(path))
-    handle = os.open(draft, _WRITE, 0o444)
+def publish(
+    scratch: Folder, folder: Folder, name: str, content: bytes, *, durable: bool = False
+) -> None:
+    """Write `content` to a file in `scratch`, then rename it to `name` in `folder`."""
+    draft = os.path.basename(name)
+    handle = os.open(draft, _WRITE, 0o444, dir_fd=scratch.handle)
     try:
         _write(handle, content, durable)
-        _move(draft, path)
+        _move(scratch, draft, folder, name)
     except BaseException:
         with suppress(OSError):
-            os.unlink(draft)
+            os.unlink(draft, dir_fd=scratch.handle)
         raise
 
 
@@ -77,84 +102,121 @@ def _write(handle: int, content: bytes, durable: bool) -> None:
     os.close(handle)  # a full network disk may say so only here
 
 
-def _move(draft: str, path: str) -> None:
+def _move(scratch: Folder, draft: str, folder: Folder, name: str) -> None:
     try:
-        os.replace(draft, path)
+        os.replace(draft, name, src_dir_fd=scratch.handle, dst_dir_fd=folder.handle)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        os.replace(draft, path)
+        make_folders(os.path.dirname(name), folder)
+        os.replace(draft, name, src_dir_fd=scratch.handle, dst_dir_fd=folder.handle)
 
 
-def keep_note(folder: str, name: str, content: bytes) -> None:
-    """Write a small file that may be lost to a store's folder; what cannot be written is let go."""
+def make_folders(name: str, folder: Folder | None = None) -> None:
+    """Make a private folder and those around it, as far as they are missing."""
+    if folder is None:
+        os.makedirs(name, mode=0o700, exist_ok=True)
+        return
+    steps = name.split("/")
+    for depth in range(1, len(steps) + 1):
+        with suppress(FileExistsError):
+            os.mkdir("/".join(steps[:depth]), 0o700, dir_fd=folder.handle)
+
+
+def read_note(path: str, limit: int, owners: Collection[int] | None = ()) -> bytes:
+    """Read a small file whose folder belongs to this user, root or one of `owners`.
+
+    None for `owners` accepts any owner. Raises as `read_file` does, and `PermissionError`.
+    """
+    place, name = os.path.split(path)
+    allowed = None if owners is None else (os.geteuid(), 0, *owners)
+    return read_file(name, limit, open_folder(place, allowed, follow=True))
+
+
+def keep_note(place: str, name: str, content: bytes, *, make: bool = True) -> None:
+    """Write a small file that may be lost to a store's folder; an error of the system is ignored.
+
+    Without `make`, nothing is written to a store that has not been made yet.
+    """
     with suppress(OSError):
-        os.makedirs(os.path.join(folder, "tmp"), mode=0o700, exist_ok=True)
-        with scratch_folder(os.path.join(folder, "tmp")) as scratch:
-            publish(scratch, os.path.join(folder, name), content)
+        if make:
+            make_folders(place)
+        folder = open_folder(place, (os.geteuid(),), follow=True)
+        if make:
+            make_folders(_TMP, folder)
+        publish_all(folder, {name: content})
 
 
-def set_aside(path: str, folder: str) -> None:
-    """Move a damaged file to `folder` for a person to look at, or delete it when that is full."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+def publish_all(folder: Folder, files: dict[str, bytes]) -> None:
+    """Write files to a store's folder by way of its `tmp`, each whole or not at all."""
+    with scratch_folder(open_folder(_TMP, folder.owners, folder)) as scratch:
+        for name, content in files.items():
+            publish(scratch, folder, name, content)
+
+
+def set_aside(folder: Folder, name: str, aside: str) -> None:
+    """Move a damaged file to `aside` for a person to look at, or delete it when that is full."""
+    make_folders(aside, folder)
     with suppress(FileNotFoundError):  # another process was faster
-        if len(os.listdir(folder)) >= _BAD_LIMIT:
-            os.unlink(path)
+        if len(names_in(aside, folder)) >= _BAD_LIMIT:
+            os.unlink(name, dir_fd=folder.handle)
         else:
-            os.rename(path, f"{folder}/{os.path.basename(path)}-{os.urandom(4).hex()}")
+            new = f"{aside}/{os.path.basename(name)}-{os.urandom(4).hex()}"
+            os.rename(name, new, src_dir_fd=folder.handle, dst_dir_fd=folder.handle)
+
+
+def names_in(name: str, folder: Folder) -> list[str]:
+    """Return the sorted names in a folder inside `folder`."""
+    handle = os.open(name, _FOLDER, dir_fd=folder.handle)
+    try:
+        return sorted(os.listdir(handle))
+    finally:
+        os.close(handle)
 
 
 @contextmanager
-def scratch_folder(parent: str) -> Iterator[str]:
-    """Make a folder of one's own below `parent` and remove it afterwards.
+def scratch_folder(parent: Folder) -> Iterator[Folder]:
+    """Make a private folder below `parent` and remove it afterwards.
 
-    It is locked while in use, so that others can tell it from one that a killed process left.
+    The folder is locked while it is in use, so that a sweep can tell it from one that a killed
+    process left.
     """
-    path, handle = _make_scratch(parent)
+    scratch = _make_scratch(parent)
     try:
-        yield path
+        yield scratch
     finally:
-        _remove(path)
-        with suppress(OSError):
-            os.close(handle)
+        _remove(os.path.basename(scratch.path), parent)
 
 
-def _remove(path: str) -> None:
+def _remove(name: str, parent: Folder) -> None:
     """Remove a folder as far as possible."""
     import shutil  # brings every format of archives along; a warm start removes nothing
 
-    shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(name, ignore_errors=True, dir_fd=parent.handle)
 
 
-def _make_scratch(parent: str) -> tuple[str, int]:
-    """Make and lock; a sweep may take the folder in between, then make another."""
+def _make_scratch(parent: Folder) -> Folder:
+    """Make and lock a folder; a sweep may take it in between, then make another."""
     for _ in range(8):
         name = f"{os.uname().nodename}-{os.getpid()}-{os.urandom(8).hex()}"
-        path = os.path.join(parent, name)
-        os.mkdir(path, 0o700)
+        os.mkdir(name, 0o700, dir_fd=parent.handle)
         try:
-            handle = _occupy(path)
+            scratch = _occupy(name, parent)
         except OSError:
-            _remove(path)
+            _remove(name, parent)
             raise
-        if handle is not None:
-            return path, handle
-    raise OSError(errno.EBUSY, "Scratch folders keep disappearing.", parent)
+        if scratch is not None:
+            return scratch
+    raise OSError(errno.EBUSY, "Scratch folders keep disappearing.", parent.path)
 
 
-def _occupy(path: str) -> int | None:
+def _occupy(name: str, parent: Folder) -> Folder | None:
     """Open and lock a folder; None when a sweep was faster."""
     try:
-        handle = os.open(path, _FOLDER)
+        scratch = open_folder(name, (os.geteuid(),), parent)
     except FileNotFoundError:
         return None
-    try:
-        if _lock(handle) is not False and is_same_file(handle, path):
-            return handle
-    except OSError:
-        os.close(handle)
-        raise
-    os.close(handle)
-    return None
+    scratch.owners = None  # nobody else reaches a file in it, whatever the umask of a compiler
+    is_free = _lock(scratch.handle) is not False
+    return scratch if is_free and is_same_file(scratch.handle, name, parent) else None
 
 
 def _lock(handle: int) -> bool | None:
@@ -168,31 +230,42 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def sweep(parent: str) -> int:
-    """Remove scratch folders that nobody uses any more; return how many.
+def is_same_file(handle: int, name: str, folder: Folder | None = None) -> bool:
+    """Tell whether `name` still names the file that `handle` has open."""
+    try:
+        named = os.stat(name, dir_fd=handle_of(folder), follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    opened = os.fstat(handle)
+    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
 
-    On this host those whose lock is free, on others those older than a day.
+
+def sweep(parent: Folder) -> int:
+    """Remove scratch folders that no process uses any more; return how many.
+
+    On this host a folder goes if its lock is free, on other hosts if it is older than a day.
     """
     host = os.uname().nodename
-    names = sorted(os.listdir(parent))
-    return sum(_sweep_one(os.path.join(parent, n), n.rsplit("-", 2)[0] == host) for n in names)
+    names = sorted(os.listdir(parent.handle))
+    return sum(_sweep_one(name, parent, name.rsplit("-", 2)[0] == host) for name in names)
 
 
-def _sweep_one(path: str, local: bool) -> bool:
-    """Remove one folder, under its lock, so that nobody can begin to use it meanwhile."""
+def _sweep_one(name: str, parent: Folder, local: bool) -> bool:
+    """Remove one folder, under its lock, so that no process can begin to use it meanwhile."""
     try:
-        if time.time() - os.lstat(path).st_mtime > _DAY:
-            _remove(path)
+        found = os.stat(name, dir_fd=parent.handle, follow_symlinks=False)
+        if time.time() - found.st_mtime > _DAY:
+            _remove(name, parent)
             return True
         if not local:
             return False
-        handle = os.open(path, _FOLDER)
+        handle = os.open(name, _FOLDER, dir_fd=parent.handle)
     except OSError:
         return False
     try:
         if _lock(handle) is not True:
             return False
-        _remove(path)
+        _remove(name, parent)
         return True
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Digests of parts of a working copy that an earlier process computed from the very same files."""
+"""Remember digests of parts of a working copy that an earlier process computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from .files import publish, read_file, scratch_folder
+from .files import keep_note, read_note
 from .sealed import seal, unseal
 
 Stamp: TypeAlias = tuple[int, int, int]  # size, mtime_ns, inode
@@ -21,16 +21,16 @@ _LIMIT: Final = 1 << 20
 class KnownDigests:
     """What was computed from files below `root`, and the stamps that these had.
 
-    Of a digest only the files that it was made of are looked at, each once in a process, and the
-    folders around them: a file that is new in one of these may be meant by an import. `path` is
-    where the next process finds it; a damaged file is as good as none.
+    A digest is believed if the files that it was made of still have their stamps, and so do the
+    folders around them: an import may mean a file that is new there. Each file is looked at once in
+    a process. `path` is the file that remembers; a damaged one counts as missing.
     """
 
     def __init__(self, root: str, path: str) -> None:
         self._root, self._path = root, path
         self._stamps: dict[int, Stamp | None] = {}
         try:
-            body = json.loads(unseal(_KIND, read_file(path, _LIMIT)))
+            body = json.loads(unseal(_KIND, read_note(path, _LIMIT)))
             self._names: list[str] = body["files"]
             self._rows: dict[str, Row] = body["digests"]
         except (OSError, ValueError, TypeError, KeyError):
@@ -48,18 +48,14 @@ class KnownDigests:
         return digest if _joined(stamps) == known else None
 
     def add(self, name: str, digest: str, stamps: Mapping[str, Stamp]) -> None:
-        """Remember one more, in the file too if its folder has been made."""
+        """Remember a digest, in the file too if its folder has been made."""
         numbers = {file: number for number, file in enumerate(self._names)}
         for file in stamps:
             numbers.setdefault(file, len(numbers))
         self._names = list(numbers)
         self._rows[name] = digest, [numbers[file] for file in stamps], _joined([*stamps.values()])
         body = json.dumps({"files": self._names, "digests": self._rows})
-        try:
-            with scratch_folder(os.path.join(os.path.dirname(self._path), "tmp")) as scratch:
-                publish(scratch, self._path, seal(_KIND, body))
-        except OSError:
-            return
+        keep_note(*os.path.split(self._path), seal(_KIND, body), make=False)
 
     def _stamp(self, number: int) -> Stamp | None:
         if number not in self._stamps:

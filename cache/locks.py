@@ -1,9 +1,9 @@
 """Let one process of a node build while the others wait; a lock saves work and proves nothing.
 
-`flock` on a file descriptor of our own, closed on exec: the kernel frees it when its holder dies.
-A child that the holder forked keeps it; then the holder's name in the file tells that it is gone,
-and the file is deleted. The file stays when the lock is given back, and whoever gets the
-lock checks that the file is still the one under that name, so that deleting it breaks nothing.
+The lock is a `flock` on a private descriptor, closed on exec: the kernel frees it when its holder
+dies. A forked child of the holder keeps the lock; then the holder's name in the file tells that the
+holder has ended, and a waiter deletes the file. The file stays when the lock is released. A process
+that gets the lock checks that the file still has its name, so deleting the file breaks nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 
 import attrs
 
+from ..runtime.process.private_folder import Folder
+from .files import handle_of, is_same_file, make_folders, read_file
 from .store import OnEvent, ignore
 
 _FIRST_PAUSE = 0.001
@@ -54,10 +56,23 @@ class Owner:
 
 @attrs.frozen
 class BuildLock:
-    """The right to build one thing, among the processes of a node."""
+    """The right to build one thing, among the processes of a node.
 
-    path: str
+    Attributes:
+        name: the file of the lock, relative to `folder`; without a folder, its path.
+        on_event: told of waits and of locks that are taken over.
+        folder: the open folder of a store.
+
+    """
+
+    name: str
     on_event: OnEvent = ignore
+    folder: Folder | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of the file, for messages."""
+        return os.path.join(self.folder.path, self.name) if self.folder else self.name
 
     @contextmanager
     def acquire(self, limit: float = 120.0, what: str = "") -> Iterator[bool]:
@@ -75,10 +90,8 @@ class BuildLock:
 
     def owner(self) -> Owner | None:
         """Return who holds the lock, or held it last; None if nobody wrote it down."""
-        from .files import read_file  # which needs `is_same_file`; a pipe must not be waited for
-
         try:
-            facts = json.loads(read_file(self.path, 4096))
+            facts = json.loads(read_file(self.name, 4096, self.folder))
             return Owner(
                 str(facts["host"]), int(facts["pid"]), str(facts["what"]),
                 str(facts.get("started", "")), str(facts.get("space", "")),
@@ -126,7 +139,7 @@ class BuildLock:
         if owner == before:
             self.on_event("lock.taken_over", path=self.path, owner=str(owner))
             with suppress(OSError):
-                os.unlink(self.path)
+                os.unlink(self.name, dir_fd=handle_of(self.folder))
         return owner
 
     def _report(self, name: str, **facts: Any) -> None:
@@ -134,10 +147,10 @@ class BuildLock:
 
     def _try(self) -> int | None:
         """Take the lock if it is free; a file that was deleted meanwhile is none."""
-        handle = _open(self.path)
+        handle = self._open()
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_same_file(handle, self.path):
+            if is_same_file(handle, self.name, self.folder):
                 return handle
         except BlockingIOError:
             pass
@@ -147,23 +160,13 @@ class BuildLock:
         _close(handle)
         return None
 
-
-def is_same_file(handle: int, path: str) -> bool:
-    """Tell whether `path` still names the file that `handle` has open."""
-    try:
-        named = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    opened = os.fstat(handle)
-    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
-
-
-def _open(path: str) -> int:
-    try:
-        return os.open(path, _FLAGS, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        return os.open(path, _FLAGS, 0o600)
+    def _open(self) -> int:
+        at = handle_of(self.folder)
+        try:
+            return os.open(self.name, _FLAGS, 0o600, dir_fd=at)
+        except FileNotFoundError:
+            make_folders(os.path.dirname(self.name), self.folder)
+            return os.open(self.name, _FLAGS, 0o600, dir_fd=at)
 
 
 def _sign(handle: int, what: str) -> None:

@@ -1,18 +1,21 @@
-"""Where a store lies on disk, and whether its files may be believed.
+"""Open the folders of a store, and check that no other user can write to them.
 
-A store holds code: who can write to it can run code as its user. So its folder is private, and one
-that others could have written to is refused before anything in it is read.
+A store holds code: a user who can write to it can run code as its owner. So its folders are
+private. A store that others could have written to is refused before any file in it is read.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 
 from ..runtime.process.errors import StorePermissionError
-from .files import publish, scratch_folder
+from ..runtime.process.private_folder import Folder, open_folder
+from .files import publish_all
 
 VERSION: Final = "v1"
 PINS: Final = "pins"  # which compilers packs name, beside the records
@@ -23,29 +26,49 @@ _TAG: Final = (
 )
 
 
-def exists(root: str) -> bool:
-    """Tell whether a store has been made at `root`."""
-    return os.path.isdir(os.path.join(root, VERSION))
+def open_store(root: str, owners: Collection[int] | None) -> Folder | None:
+    """Open the folder of this format in the store at `root`; None if no store has been made.
 
+    Args:
+        root: the store; it may be a link, such as to a scratch disk.
+        owners: users who may own the store; None accepts any owner and mode.
 
-def check(root: str, owners: Iterable[int]) -> None:
-    """Refuse a store that somebody else owns or may write to."""
-    allowed = frozenset(owners)
-    _check_one(root, os.stat(root), allowed)  # the root itself may be a link to a scratch disk
-    for name in ("", *FOLDERS):
-        path = os.path.join(root, VERSION, name).rstrip(os.sep)
+    Raises:
+        StorePermissionError: another user owns a folder of the store, or may write to it.
+        OSError: what the system says.
+
+    """
+    try:
+        outer = _opened(root, None, owners)
+        base = _opened(VERSION, outer, owners)
+    except FileNotFoundError:
+        return None
+    for name in FOLDERS if owners is not None else ():
         try:
-            _check_one(path, os.lstat(path), allowed)
+            found = os.stat(name, dir_fd=base.handle, follow_symlinks=False)
         except FileNotFoundError:
             continue  # a store that was copied without its empty folders
+        _check_one(os.path.join(base.path, name), found, owners or ())
+    return base
 
 
-def _check_one(path: str, found: os.stat_result, owners: frozenset[int]) -> None:
+def _opened(name: str, at: Folder | None, owners: Collection[int] | None) -> Folder:
+    path = name if at is None else os.path.join(at.path, name)
+    try:
+        folder = open_folder(name, None, at, follow=at is None)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
+            raise
+        raise _no_folder(path) from error
+    if owners is not None:
+        _check_one(path, os.fstat(folder.handle), owners)
+    folder.owners = owners
+    return folder
+
+
+def _check_one(path: str, found: os.stat_result, owners: Collection[int]) -> None:
     if not stat.S_ISDIR(found.st_mode):
-        raise StorePermissionError(
-            f"The store's folder '{path}' is a link or a file, not a folder.",
-            hints=("Remove it, or name another folder with FIELDFORGE_CACHE_DIR.",),
-        )
+        raise _no_folder(path)
     if found.st_uid not in owners:
         raise StorePermissionError(
             f"The store's folder '{path}' belongs to user {found.st_uid}, expected "
@@ -60,20 +83,26 @@ def _check_one(path: str, found: os.stat_result, owners: frozenset[int]) -> None
         )
 
 
-def make(root: str, owners: Iterable[int]) -> None:
-    """Make what is missing of a store; private from the first moment."""
+def _no_folder(path: str) -> StorePermissionError:
+    return StorePermissionError(
+        f"The store's folder '{path}' is a link or a file, not a folder.",
+        hints=("Remove it, or name another folder with FIELDFORGE_CACHE_DIR.",),
+    )
+
+
+def make_store(root: str, owners: Collection[int]) -> Folder:
+    """Make what is missing of a store, private from the first moment, and open it."""
     os.makedirs(root, mode=0o700, exist_ok=True)
-    _check_one(root, os.stat(root), frozenset(owners))
-    base = os.path.join(root, VERSION)
-    for path in (base, *(os.path.join(base, name) for name in FOLDERS)):
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            continue
-    check(root, owners)
+    outer = _opened(root, None, owners)
+    for name in (VERSION, *(f"{VERSION}/{name}" for name in FOLDERS)):
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=outer.handle)
+    base = open_store(root, owners)
+    if base is None:
+        raise OSError(errno.ENOENT, "The store disappeared while it was made", root)
     notes = {"CACHEDIR.TAG": _TAG, "store.json": b'{"format":1,"program":"fieldforge"}\n'}
-    missing = [name for name in notes if not os.path.exists(os.path.join(base, name))]
+    known = os.listdir(base.handle)
+    missing = {name: content for name, content in notes.items() if name not in known}
     if missing:
-        with scratch_folder(os.path.join(base, "tmp")) as scratch:
-            for name in missing:
-                publish(scratch, os.path.join(base, name), notes[name])
+        publish_all(base, missing)
+    return base

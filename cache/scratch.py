@@ -1,4 +1,4 @@
-"""Folders for builds under way: on this node, private, and gone even when a build is killed."""
+"""Make folders for builds: on this node, private, and removed even when a build is killed."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..runtime.process.private_folder import make_private
+from ..runtime.process.private_folder import Folder, make_private, open_folder
 from ..runtime.process.settings import current
 from .files import scratch_folder, sweep
 
 
 @contextmanager
-def build_folder() -> Iterator[str]:
+def build_folder() -> Iterator[Folder]:
     """Make a folder for one build and remove it afterwards.
 
     It lies in the local folder of the settings, where the first build of the next process
-    sweeps what killed ones left; where that cannot be used, among the system's temporary files.
+    sweeps the folders of killed builds. Where that cannot be used, it is a temporary folder of the
+    system.
     """
     parent = _prepared(os.path.join(current().local_dir, "build"))
+    if parent is not None and not parent.is_current:  # deleted, or the descriptor was closed
+        _prepared.cache_clear()
+        parent = _prepared(os.path.join(current().local_dir, "build"))
     if parent is None:
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix="fieldforge-") as folder:
+        with tempfile.TemporaryDirectory(prefix="fieldforge-") as path:
+            folder = open_folder(path, (os.geteuid(),))
+            folder.owners = None  # nobody else reaches a file in it
             yield folder
     else:
         with scratch_folder(parent) as folder:
@@ -31,10 +37,10 @@ def build_folder() -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=8)
-def _prepared(parent: str) -> str | None:
-    """Make and sweep a folder; None if others could write to it, or it cannot be written."""
+def _prepared(path: str) -> Folder | None:
+    """Make, open and sweep a folder; None if it cannot be used or others could write to it."""
     try:
-        make_private(parent)
+        parent = make_private(path)
         sweep(parent)
     except OSError:
         return None

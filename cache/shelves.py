@@ -1,4 +1,4 @@
-"""The folders of a store on disk: where a record, a blob, a lock lies, and what lies there now."""
+"""Name the files of a store: where a record, a blob, a lock lies, and which files lie there now."""
 
 from __future__ import annotations
 
@@ -6,76 +6,75 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
+from ..runtime.process.private_folder import Folder
+from .files import names_in
 from .record import is_key
 from .root import VERSION
 
 
 class Lying:
-    """One file of a store: how much room it takes, and when it was written or last used."""
+    """One file of a store: its size, and when it was written or last used."""
 
-    __slots__ = ("name", "path", "size", "stamp")
+    __slots__ = ("key", "name", "size", "stamp")
 
-    def __init__(self, path: str, name: str, size: int, stamp: float) -> None:
-        self.path, self.name, self.size, self.stamp = path, name, size, stamp
+    def __init__(self, name: str, key: str, size: int, stamp: float) -> None:
+        self.name, self.key, self.size, self.stamp = name, key, size, stamp
 
 
 class Shelves:
-    """Paths below one root; plain classes, as every warm start makes them."""
+    """Names relative to the open folder of one store; a plain class, as every warm start makes it.
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    Attributes:
+        root: the store's path, for messages.
+        base: the open folder `root`/v1, whose owner and mode were checked.
 
-    @property
-    def base(self) -> str:
-        """The folder of this format; other formats have their own beside it."""
-        return os.path.join(self.root, VERSION)
+    """
 
-    def folder(self, name: str) -> str:
-        """Return a folder by its name, such as 'tmp'."""
-        return os.path.join(self.root, VERSION, name)
+    __slots__ = ("base", "root")
 
-    def record(self, key: str) -> str:
-        """Return where the record under `key` lies."""
-        return f"{self.root}/{VERSION}/act/{key[:2]}/{key}"
-
-    def blob(self, sha256: str) -> str:
-        """Return where the file with this digest lies."""
-        return f"{self.root}/{VERSION}/cas/{sha256[:2]}/{sha256}"
-
-    def lock(self, key: str) -> str:
-        """Return the lock file of `key`."""
-        return f"{self.root}/{VERSION}/lock/{key[:2]}/{key}"
-
-    def failure(self, key: str) -> str:
-        """Return where the failure under `key` lies."""
-        return f"{self.root}/{VERSION}/neg/{key[:2]}/{key}"
+    def __init__(self, root: str, base: Folder) -> None:
+        self.root, self.base = root, base
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the keys or digests in a folder such as 'act', sorted."""
-        top = self.folder(folder)
-        for part in listed(top):
-            yield from (name for name in listed(os.path.join(top, part)) if is_key(name))
+        for part in self.listed(folder):
+            yield from (name for name in self.listed(f"{folder}/{part}") if is_key(name))
 
     def lying(self, folder: str) -> Iterator[Lying]:
-        """Yield what lies in a folder such as 'cas', sorted by name."""
-        top = self.folder(folder)
-        for name in self.names(folder):
-            path = os.path.join(top, name[:2], name)
+        """Yield the files in a folder such as 'cas', sorted by name."""
+        for key in self.names(folder):
+            name = place_of(folder, key)
             with suppress(OSError):  # taken away meanwhile
-                found = os.lstat(path)
-                yield Lying(path, name, found.st_size, found.st_mtime)
+                found = self.status(name)
+                yield Lying(name, key, found.st_size, found.st_mtime)
+
+    def listed(self, name: str) -> list[str]:
+        """Return the sorted names in a folder, none where it cannot be read."""
+        try:
+            return names_in(name, self.base)
+        except OSError:
+            return []
+
+    def status(self, name: str) -> os.stat_result:
+        """Return what the system says of a file; a link is not followed."""
+        return os.stat(name, dir_fd=self.base.handle, follow_symlinks=False)
+
+    def size_of(self, name: str) -> int:
+        """Return the size of a file, 0 where there is none."""
+        with suppress(OSError):
+            return self.status(name).st_size
+        return 0
+
+    def remove(self, name: str) -> None:
+        """Delete a file."""
+        os.unlink(name, dir_fd=self.base.handle)
 
 
-def listed(path: str) -> list[str]:
-    """Return the sorted names in a folder, none where it cannot be read."""
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
+def place_of(folder: str, key: str) -> str:
+    """Return the name of a record ('act'), blob ('cas'), lock ('lock') or failure ('neg')."""
+    return f"{folder}/{key[:2]}/{key}"
 
 
-def size_of(path: str) -> int:
-    """Return the size of a file, 0 where there is none."""
-    with suppress(OSError):
-        return os.lstat(path).st_size
-    return 0
+def path_of(root: str, name: str) -> str:
+    """Return the path of a file of a store, for messages."""
+    return f"{root}/{VERSION}/{name}"

@@ -64,6 +64,10 @@ class Stage:
         """Tell whether stored outputs (files by port) are still right, where no key could know."""
         return True
 
+    def after_passes(self, **inputs: Any) -> Mapping[str, str]:
+        """Run the step again and return the listing of the IR after each of its passes, by name."""
+        return {}
+
     def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         """Return inputs on which this stage must run first; the results arrive as `earlier`."""
         return ()

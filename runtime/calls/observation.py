@@ -48,7 +48,8 @@ def program_call(
     """Go around one whole call from Python."""
     token = metrics.begin_call()
     try:
-        around = hooks.program_call_context(program, args, offset_provider, enable_jit, kwargs)
+        provider, may_compile = offset_provider or {}, _may_compile(program, enable_jit)
+        around = hooks.program_call_context(program, args, provider, may_compile, kwargs)
         with around, _timed(_total):
             yield
     finally:
@@ -65,7 +66,7 @@ def embedded_call(
     """Go around the embedded execution of a call."""
     if metrics.is_any_level_enabled():
         metrics.set_current_source_key(f"{program.__name__}<'embedded'>")
-    with hooks.embedded_program_call_context(program, args, offset_provider, kwargs):
+    with hooks.embedded_program_call_context(program, args, offset_provider or {}, kwargs):
         yield
 
 
@@ -78,19 +79,19 @@ def compiled_call(
     root: tuple[str, str],
     variant: Any,
     pool: int = 0,
+    programs: Any = None,
 ) -> Iterator[None]:
     """Go around the code of one variant; `root` is the name and the backend's name.
 
-    `pool` tells programs of one name apart.
+    `pool` tells programs of one name apart; `programs` is what hooks see of them.
     """
     if metrics.is_any_level_enabled():
         source = metrics.set_current_source_key(source_key(root, variant, pool))
         source.metadata.setdefault("name", root[0])
         source.metadata.setdefault("backend", root[1])
         source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))
-    around = hooks.compiled_program_call_context(
-        compiled, args, kwargs, offset_provider, root, variant
-    )
+    provider = offset_provider or {}
+    around = hooks.compiled_program_call_context(programs, variant, args, kwargs, provider)
     with around, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
         yield
 
@@ -108,7 +109,14 @@ def source_key(root: tuple[str, str], variant: Any, pool: int = 0) -> str:
     return f"{root[0]}<'{root[1]}', {pool}>[{digest:08x}]"
 
 
-def _timed(make: Callable[[], metrics.Collector]) -> Any:
+def _may_compile(program: Any, enable_jit: bool | None) -> bool:
+    """Return whether a call may compile: what it says wins, then the program, then the settings."""
+    own = getattr(getattr(program, "compilation_options", None), "enable_jit", None)
+    allowed = settings.current().enable_jit
+    return next((each for each in (enable_jit, own, allowed) if each is not None), True)
+
+
+def _timed(make: Callable[[], metrics.BaseMetricsCollector]) -> Any:
     """Return a collector where a source for its sample will be known, else nothing."""
     return make() if metrics.is_any_level_enabled() else nullcontext()
 

@@ -26,16 +26,16 @@ from numpy import (
     uint64,
 )
 
-from ..fields.combining import common_dtype, converted
 from ..fields.constructors import as_dtype
-from ..fields.field import combined, make
-from ..fields.operators import Operators
+from ..fields.field import make
+from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension, check_dims, in_canonical_order
 from ..language.domain import Domain
-from ..language.operations import literal
+from ..language.operations import POINTWISE, literal
 from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
+from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError
 from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
@@ -54,9 +54,9 @@ __all__ = [  # noqa: RUF022 - types, then functions in the order of the specific
 ]  # fmt: skip
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class MathBuiltin:
-    """A builtin that works point by point: an operation of the table `operations`."""
+    """A builtin that works point by point: a row of the table of operations."""
 
     __fieldforge_builtin__: str
     operation: str
@@ -206,43 +206,43 @@ for _function in _FUNCTIONS:
     setattr(_function, "__fieldforge_builtin__", _function.__name__)  # noqa: B010 - for mypy
 
 
-def _math(
-    name: str, doc: str, operation: str = "", operands: int = 1, floating: bool = True
-) -> Any:
-    return MathBuiltin(name, operation or name, operands, floating, doc)
+# Type checkers learn the names here; the values come from the table of operations.
+minimum: MathBuiltin
+maximum: MathBuiltin
+power: MathBuiltin
+fmod: MathBuiltin
+abs: MathBuiltin  # noqa: A001 - a name of the language
+neg: MathBuiltin
+sqrt: MathBuiltin
+exp: MathBuiltin
+log: MathBuiltin
+sin: MathBuiltin
+cos: MathBuiltin
+tan: MathBuiltin
+arcsin: MathBuiltin
+arccos: MathBuiltin
+arctan: MathBuiltin
+sinh: MathBuiltin
+cosh: MathBuiltin
+tanh: MathBuiltin
+arcsinh: MathBuiltin
+arccosh: MathBuiltin
+arctanh: MathBuiltin
+cbrt: MathBuiltin
+gamma: MathBuiltin
+floor: MathBuiltin
+ceil: MathBuiltin
+trunc: MathBuiltin
+isfinite: MathBuiltin
+isinf: MathBuiltin
+isnan: MathBuiltin
 
-
-minimum: Final = _math("minimum", "Take the smaller value; NaN propagates.", "", 2, False)
-maximum: Final = _math("maximum", "Take the larger value; NaN propagates.", "", 2, False)
-power: Final = _math("power", "Raise to a power; the type is that of the base.", "pow", 2, False)
-fmod: Final = _math("fmod", "Return the remainder with the sign of the dividend.", "", 2, False)
-abs: Final = _math(  # noqa: A001 - a name of the language
-    "abs", "Return the absolute value.", floating=False
-)
-neg: Final = _math("neg", "Return the negative.", floating=False)
-sqrt: Final = _math("sqrt", "Return the square root.")
-exp: Final = _math("exp", "Return the exponential.")
-log: Final = _math("log", "Return the natural logarithm.")
-sin: Final = _math("sin", "Return the sine.")
-cos: Final = _math("cos", "Return the cosine.")
-tan: Final = _math("tan", "Return the tangent.")
-arcsin: Final = _math("arcsin", "Return the inverse sine.")
-arccos: Final = _math("arccos", "Return the inverse cosine.")
-arctan: Final = _math("arctan", "Return the inverse tangent.")
-sinh: Final = _math("sinh", "Return the hyperbolic sine.")
-cosh: Final = _math("cosh", "Return the hyperbolic cosine.")
-tanh: Final = _math("tanh", "Return the hyperbolic tangent.")
-arcsinh: Final = _math("arcsinh", "Return the inverse hyperbolic sine.")
-arccosh: Final = _math("arccosh", "Return the inverse hyperbolic cosine.")
-arctanh: Final = _math("arctanh", "Return the inverse hyperbolic tangent.")
-cbrt: Final = _math("cbrt", "Return the cube root.")
-gamma: Final = _math("gamma", "Return the gamma function.")
-floor: Final = _math("floor", "Round down.")
-ceil: Final = _math("ceil", "Round up.")
-trunc: Final = _math("trunc", "Round toward zero.")
-isfinite: Final = _math("isfinite", "Say where a value is neither infinite nor NaN.")
-isinf: Final = _math("isinf", "Say where a value is infinite.")
-isnan: Final = _math("isnan", "Say where a value is NaN.")
+_POINTWISE: Final = {
+    name: MathBuiltin(name, row.name, row.arity, row.takes is FLOATS, row.meaning)
+    for name, row in POINTWISE.items()
+}
+globals().update(_POINTWISE)
+__all__ += [name for name in _POINTWISE if name not in __all__]
 
 
 def _select(mask: Any, then: Any, otherwise: Any) -> Any:

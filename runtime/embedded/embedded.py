@@ -19,8 +19,7 @@ import numpy as np
 
 from ..fields.bare_array import with_fields
 from ..fields.context import active, running
-from ..fields.field import combined
-from ..fields.operators import Operators
+from ..fields.operators import Operators, combined
 from ..language.annotations import type_from_annotation
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
@@ -33,10 +32,10 @@ from ..language.types import Type
 from . import builtins as language
 from .arguments import bind
 from .gathering import applied
-from .invalid_values import is_checking, noted
 from .lanes import Lanes
 from .output import levels_of, write
 from .piecewise import AnyValue
+from .provenance import is_checking, noted
 from .rewriting import rewritten
 from .scanning import Walk, as_column, scanned
 from .walking import walked

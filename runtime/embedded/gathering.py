@@ -21,8 +21,8 @@ from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
 from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
-from .invalid_values import is_checking
 from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
+from .provenance import is_checking
 from .strips import Strip, strips
 
 MOST_RUNS: Final = 1024
@@ -68,7 +68,7 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
 def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
     """Yield the values of the rows whose neighbours all lie in the strip, run by run."""
     dim = table.codomain
-    axis, own = strip.domain.dim_index(dim), strip.domain[dim].unit_range
+    axis, own = strip.domain.dim_index(dim, False), strip.domain[dim].unit_range
     places = entries - first(own)
     inside = (places >= 0) & (places < len(own))
     places = np.where(valid & inside, places, 0)

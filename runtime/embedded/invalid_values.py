@@ -9,26 +9,21 @@ result that depends on one is found, too.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from types import FrameType
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..fields.alignment import first
-from ..fields.context import running, tables
+from ..fields.context import running
 from ..fields.field import AnyField, make, values_of
 from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
 from ..process.errors import CheckError
-from ..process.source import Span
+from .gathering import applied
 from .piecewise import AnyValue, Piece, assembled, pieces_of
-from .rewriting import APPLY, CALLEE
+from .provenance import Checking, Made, current_checking
 
 Point: TypeAlias = Mapping[Dimension, int]
 
@@ -36,57 +31,9 @@ Point: TypeAlias = Mapping[Dimension, int]
 MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
-@attrs.frozen(eq=False)
-class _Made:
-    """One result: of which operation, from what, and the frame's place in the source."""
-
-    value: AnyValue
-    op: str
-    operands: tuple[Any, ...]
-    operator: str
-    span: Span | None
-    tables: Mapping[str, Any]
-
-
-@attrs.frozen(eq=False)
-class _Checking:
-    """All results of one call, by the identity of the values, which are kept alive."""
-
-    arguments: Mapping[int, str]
-    made: dict[int, _Made] = attrs.field(factory=dict)
-
-
-_CHECKING: Final[ContextVar[_Checking | None]] = ContextVar("fieldforge_checking", default=None)
-
-
-@contextmanager
-def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Check what is computed in the block; the names are those of the fields that are given."""
-    token = _CHECKING.set(_Checking({id(value): name for name, value in arguments.items()}))
-    try:
-        yield
-    finally:
-        _CHECKING.reset(token)
-
-
-def is_checking() -> bool:
-    """Say whether a checked program is running."""
-    return _CHECKING.get() is not None
-
-
-def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
-    """Remember how a value was made, if anybody wants to know; return it."""
-    checking = _CHECKING.get()
-    if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
-        return value
-    if all(value is not operand for operand in operands):  # 'where' may return what it was given
-        checking.made[id(value)] = _Made(value, op, operands, *_place(), tables())
-    return value
-
-
 def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> None:
     """Refuse to write a number that is not finite, and say where it came from."""
-    checking = _CHECKING.get()
+    checking = current_checking()
     point = None if checking is None else _first_bad(value, box)
     if checking is None or point is None:
         return
@@ -125,8 +72,8 @@ def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
 
 
 def _origin(
-    checking: _Checking, value: AnyValue, point: Point
-) -> tuple[_Made | None, AnyValue, Point]:
+    checking: Checking, value: AnyValue, point: Point
+) -> tuple[Made | None, AnyValue, Point]:
     """Follow a number back to the operation that made it of finite ones, None for an argument."""
     while (made := checking.made.get(id(value))) is not None:
         step = _back(checking, made, point)
@@ -136,7 +83,7 @@ def _origin(
     return None, value, point
 
 
-def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Point] | None:
+def _back(checking: Checking, made: Made, point: Point) -> tuple[AnyValue, Point] | None:
     """Return the operand that is not finite either, and where; None if there is none."""
     if made.op in MOVING:
         source = _source(made, point)
@@ -152,19 +99,17 @@ def _back(checking: _Checking, made: _Made, point: Point) -> tuple[AnyValue, Poi
     return None
 
 
-def _is_there(checking: _Checking, value: AnyValue, point: Point) -> bool:
+def _is_there(checking: Checking, value: AnyValue, point: Point) -> bool:
     """Tell whether a number is that of a neighbour, which reductions do not skip."""
     made, _, _ = _origin(checking, value, point)
     return made is None or made.op != "neighbours"
 
 
-def _source(made: _Made, point: Point) -> Point | None:
+def _source(made: Made, point: Point) -> Point | None:
     """Return where a moved number was taken from, None if its place does not exist.
 
     Numbers that count the elements are moved in the same way; what is missing is NaN.
     """
-    from .gathering import applied  # which asks whether a program is checked
-
     value, *offsets = made.operands
     counts = np.cumsum([0, *(values_of(piece.field).size for piece in pieces_of(value))])
     numbered = [
@@ -250,7 +195,7 @@ def _is_bad(number: Any) -> bool:
     return number is not None and number.dtype.kind == "f" and not np.isfinite(number)
 
 
-def _arose(origin: _Made, point: Point) -> str:
+def _arose(origin: Made, point: Point) -> str:
     if origin.op == "neighbours":
         return "it is that of a neighbour that is missing (a skip value in the table)"
     if origin.op == "as_offset":
@@ -262,16 +207,3 @@ def _arose(origin: _Made, point: Point) -> str:
 
 def _shown(point: Point) -> str:
     return ", ".join(f"{dim.value}={index}" for dim, index in point.items()) or "its only point"
-
-
-def _place() -> tuple[str, Span | None]:
-    """Return the operator that is running, and where in its source."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if APPLY in code.co_freevars or CALLEE in code.co_freevars:
-            positions = list(code.co_positions())[frame.f_lasti // 2]
-            line, end_line, column, end_column = (each or 0 for each in positions)
-            return code.co_name, Span(code.co_filename, line, column + 1, end_line, end_column + 1)
-        frame = frame.f_back
-    return "", None

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from ..fields import field as plain
 from ..fields.alignment import reordered, view_on
 from ..fields.field import AnyField, Field, UnboundedField, make, values_of
-from ..fields.operators import Operators
+from ..fields.field import restricted as restrict_field
+from ..fields.operators import Operators, combined
 from ..fields.shifting import shifted
 from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex, in_canonical_order
@@ -103,7 +103,7 @@ class PiecewiseField(Operators):
                 if not (common := _met(box, part)).is_empty()
             ]
         pieces = [
-            Piece(box, plain.combined(op, *(_on(part, box) for part in parts), dtype=dtype))
+            Piece(box, combined(op, *(_on(part, box) for part in parts), dtype=dtype))
             for box, parts in met
         ]
         return assembled(pieces) if pieces else _empty(op, operands, dtype)
@@ -193,7 +193,7 @@ def assembled(pieces: Sequence[Piece]) -> AnyValue:
 def on_box(value: AnyValue, box: Domain) -> Field:
     """Return a field on a finite box that it must cover, with the axes in the order of `box`."""
     if not isinstance(value, PiecewiseField):
-        return plain.restricted(value, box)
+        return restrict_field(value, box)
     missing = gap(value, box)
     if missing is not None:
         raise IndexOutOfBounds(f"'{value}' has no value at '{missing}'.")

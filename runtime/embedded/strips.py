@@ -43,7 +43,7 @@ def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
             own, wanted = piece.box[dim].unit_range, piece.box.pop(dim)
             near = own & span
             if not near.is_empty() and (wanted & box) == box:
-                place = piece.box.dim_index(dim)
+                place = piece.box.dim_index(dim, False)
                 parts.append(_narrowed(piece, box.insert(place, NamedRange(dim, near)), near, dim))
         if parts:
             yield _strip(box, parts, dim)

@@ -14,7 +14,7 @@ from ..language.domain import Domain
 from ..language.dtype import DType
 from ..process.errors import ArgumentError, DeviceError, DomainError
 from .alignment import first
-from .device import CPU, Device, DeviceType
+from .device import CPU, Device, DeviceType, cupy_device_type
 from .layout import allocate
 
 
@@ -39,9 +39,20 @@ class Allocator(Protocol):
 
 @attrs.frozen
 class CPUAllocator:
-    """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on."""
+    """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on.
+
+    Attributes:
+        c_order: makes them as NumPy does instead: the last axis is contiguous, nothing is padded.
+
+    """
 
     __gt_device_type__ = DeviceType.CPU
+    c_order: bool = False
+
+    @property
+    def device_type(self) -> DeviceType:
+        """The kind of device that the memory lies on."""
+        return self.__gt_device_type__
 
     def __gt_allocate__(
         self,
@@ -54,20 +65,54 @@ class CPUAllocator:
     ) -> np.ndarray[Any, Any]:
         """Make an array; `zeroed` memory comes untouched from the system."""
         index = _relative(domain, aligned_index)
+        if self.c_order:
+            return (np.zeros if zeroed else np.empty)(domain.shape, dtype.dtype)
         return allocate(domain.shape, domain.dims, dtype.dtype, aligned_index=index, zeroed=zeroed)
 
 
+@attrs.frozen
+class GPUAllocator:
+    """Stands for memory of a GPU, of which this version makes none: it refuses to allocate."""
+
+    @property
+    def device_type(self) -> DeviceType:
+        """The kind of GPU that CuPy works on here; CUDA where there is no CuPy."""
+        return cupy_device_type() or DeviceType.CUDA
+
+    @property
+    def __gt_device_type__(self) -> DeviceType:
+        return self.device_type
+
+    def __gt_allocate__(
+        self,
+        domain: Domain,
+        dtype: DType,
+        device_id: int = 0,
+        aligned_index: Sequence[NamedIndex] | None = None,
+    ) -> Any:
+        """Refuse."""
+        raise DeviceError(
+            "Fields cannot be allocated on a GPU in this version.",
+            hints=["Use 'numpy', the backend 'cpu', or no allocator at all."],
+        )
+
+
 CPU_ALLOCATOR: Final = CPUAllocator()
+ARRAY_ALLOCATORS: Final = {"numpy": CPUAllocator(c_order=True), "cupy": GPUAllocator()}
 
 
 def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device]:
     """Return the allocator and device that the arguments `allocator` and `device` mean.
 
-    `given` is an array namespace, an allocator, something with a `__gt_allocator__`
-    (a backend or a program), or None for the default of the device.
+    `given` is an array namespace (numpy makes arrays in C order), an allocator, something with a
+    `__gt_allocator__` (a backend or a program), or None for the default of the device.
     """
+    if device is not None and not _is_device(device):
+        raise ArgumentError(f"Expected a 'Device' as 'device', got {device!r}.")
     maker = getattr(given, "__gt_allocator__", given)
-    if maker is np or (maker is None and (device or CPU).device_type is DeviceType.CPU):
+    if isinstance(maker, ModuleType):
+        maker = ARRAY_ALLOCATORS.get(maker.__name__, maker)
+    if maker is None and (device or CPU)[0] == DeviceType.CPU:
         maker = CPU_ALLOCATOR
     if maker is None or isinstance(maker, ModuleType):
         what = f"namespace '{maker.__name__}'" if maker else f"device '{device}'"
@@ -79,11 +124,19 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
         raise ArgumentError(
             f"Expected an array namespace, an allocator or a backend as 'allocator', got {given!r}."
         )
-    device = device or Device(maker.__gt_device_type__, 0)
+    kind, number = device or (maker.__gt_device_type__, 0)
+    device = Device(DeviceType(kind), number)
     if device.device_type != maker.__gt_device_type__:
         own = DeviceType(maker.__gt_device_type__).name.lower()
         raise DeviceError(f"The allocator makes memory on '{own}', but device '{device}' is given.")
+    if device.device_type == DeviceType.CPU and device.device_id != 0:
+        raise DeviceError(f"There is one CPU, device 'CPU:0', got '{device}'.")
     return maker, device
+
+
+def _is_device(given: Any) -> bool:
+    kinds = tuple(DeviceType)
+    return isinstance(given, tuple) and len(given) == len(CPU) and given[0] in kinds
 
 
 def _relative(domain: Domain, index: Sequence[NamedIndex] | None) -> tuple[int, ...] | None:

@@ -23,8 +23,8 @@ _HOST: Final = (1, 3, 11)  # memory that the CPU can reach, as DLPack counts
 def with_fields(type_: Type | None, value: Any) -> Any:
     """Return the value of a parameter with a field for each array that fits its type.
 
-    >>> from .dimension import Dimension
-    >>> from .types import ScalarType
+    >>> from fieldforge.runtime.language.dimension import Dimension
+    >>> from fieldforge.runtime.language.types import ScalarType
     >>> line = FieldType((Dimension("I"),), ScalarType("float64"))
     >>> str(with_fields(line, np.ones(3)))
     'Field(I=(0:3); float64)'

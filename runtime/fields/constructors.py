@@ -36,7 +36,11 @@ class Constructor(Generic[P, R]):
         return self._function(*args, **kwargs)
 
     def partial(self, **kwargs: Any) -> Callable[..., R]:
-        """Return a function that has some arguments, such as the allocator, already."""
+        """Return a function that has some arguments, such as the allocator, already.
+
+        An allocator or device that cannot be is refused here.
+        """
+        find_allocator(kwargs.get("allocator"), kwargs.get("device"))
         return functools.partial(self._function, **kwargs)
 
     def __repr__(self) -> str:
@@ -120,14 +124,17 @@ def as_field(
 ) -> Field:
     """Make a field that holds a copy of `data`.
 
-    With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
+    With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`. Data whose
+    axes have names, as those of xarray, must have them in the order of the domain.
 
     >>> I = Dimension("I")
     >>> str(as_field([I], [1.0, 2.0], origin={I: 1}))
     'Field(I=(-1:1); float64)'
     """
+    find_allocator(allocator, device)
     array = _array_on_cpu(data)
     box = _domain_for(domain, array, origin)
+    _check_axes(box, data)
     if box.shape != array.shape:
         raise DomainError(
             f"The data must have the shape of the domain: expected {box.shape}, got {array.shape}."
@@ -165,8 +172,10 @@ def as_connectivity(
     >>> as_connectivity([E, E2V], codomain=V, data=[[0, 1], [1, -1]]).skip_value
     -1
     """
+    find_allocator(allocator, device)
     array = as_indices(_array_on_cpu(data), dtype)
     box = _domain_for(domain, array, origin)
+    _check_axes(box, data)
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
@@ -183,6 +192,9 @@ class FieldConstructor:
     allocator: Any = None
     aligned_index: Sequence[NamedIndex] | None = None
     device: Device | None = None
+
+    def __attrs_post_init__(self) -> None:
+        find_allocator(self.allocator, self.device)
 
     def empty(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
         """Make a field whose values may be anything."""
@@ -290,6 +302,27 @@ def _array_on_cpu(data: Any) -> np.ndarray[Any, Any]:
     return np.asarray(data)
 
 
+def _check_axes(box: Domain, data: Any) -> None:
+    """Refuse data that names its axes otherwise than the domain does."""
+    named = getattr(data, "dims", None)
+    if not isinstance(named, tuple) or not all(isinstance(name, str) for name in named):
+        return
+    wanted = tuple(dim.value for dim in box.dims)
+    if named == wanted:
+        return
+    order = ", ".join(map(repr, wanted))
+    same = sorted(named) == sorted(wanted)
+    raise DomainError(
+        f"The axes of the data are named {', '.join(map(repr, named)) or 'nothing'}, expected "
+        f"{order}.",
+        hints=[
+            f"Write 'data.transpose({order})'."
+            if same
+            else "Rename them, or give the plain array: 'data.values'."
+        ],
+    )
+
+
 def _domain_for(
     given: DomainLike | Sequence[Dimension],
     array: np.ndarray[Any, Any],
@@ -308,5 +341,11 @@ def _domain_for(
             f"The data must have one axis for each dimension: expected {len(dims)}, "
             f"got {array.ndim}."
         )
+    for dim in origin or {}:
+        if dim not in dims:
+            names = ", ".join(f"'{each.value}'" for each in dims) or "no dimension"
+            raise DomainError(
+                f"'origin' names dimension '{getattr(dim, 'value', dim)}', but the field has {names}."
+            )
     starts = [-(origin or {}).get(dim, 0) for dim in dims]
     return Domain(*((d, (s, s + n)) for d, s, n in zip(dims, starts, array.shape, strict=True)))

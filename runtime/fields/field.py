@@ -9,6 +9,7 @@ UnboundedField  an intermediate of embedded execution that is constant along inf
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,17 +17,23 @@ import numpy as np
 from .._core import FieldView
 from ..language import operations
 from ..language.annotations import field_alias
-from ..language.connectivity import CartesianConnectivity
+from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
-from ..process.errors import DomainError, EmbeddedExecutionError, IndexOutOfBounds, ReadOnlyError
+from ..process.errors import (
+    ArgumentError,
+    DomainError,
+    EmbeddedExecutionError,
+    IndexOutOfBounds,
+    ReadOnlyError,
+)
 from .alignment import align, first, fitted, view_on
 from .indexing import resolve
 from .layout import allocate
 from .operators import Operators
-from .premap import check_maps, gathered, resolved
+from .premap import check_maps, displaced, gathered, resolved
 from .shifting import shifted
 
 
@@ -39,7 +46,24 @@ class BufferInfo(NamedTuple):
     device: tuple[int, int]
 
 
-class Field(Operators, FieldView):
+class SingleArray(Operators):
+    """What both fields share: the values lie in one array."""
+
+    __slots__ = ()
+
+    def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
+        """Apply an operation point by point where the domains of all fields meet."""
+        for operand in operands:
+            if isinstance(operand, Operators) and not isinstance(operand, SingleArray):
+                return operand.combined(op, operands, dtype)
+        fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
+        arrays, domain = align([(values_of(field), field.domain) for field in fields])
+        views = iter(arrays)
+        filled = (next(views) if isinstance(x, SingleArray) else x for x in operands)
+        return make(operations.apply(op, *filled, dtype=dtype), domain)
+
+
+class Field(SingleArray, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
@@ -123,6 +147,8 @@ class Field(Operators, FieldView):
         Several offsets are applied in turn, several neighbour tables at once. The
         result lives where all that is read exists, which must be a contiguous block.
         """
+        if len(connectivities) == 1 and isinstance(connectivities[0], Displacement):
+            return Field._on(*displaced(self.ndarray, self.domain, connectivities[0]))
         maps = resolved(connectivities)
         if all(isinstance(one, CartesianConnectivity) for one in maps):
             return Field._on(self.ndarray, shifted(self.domain, maps))
@@ -131,9 +157,13 @@ class Field(Operators, FieldView):
     def premap(self, *connectivities: Any) -> Field:
         """Read through maps, all at once: g(i, j) = f(a(i, j), b(i, j)).
 
-        Each map replaces another dimension, and they are all shifts or all tables.
+        Each map replaces another dimension, and they are all shifts or all tables;
+        `as_offset(Koff, by)` stands alone.
         """
-        check_maps(self.domain, connectivities)
+        if not any(isinstance(one, Displacement) for one in connectivities):
+            check_maps(self.domain, connectivities)
+        elif len(connectivities) > 1:
+            raise ArgumentError("'as_offset' must be the only map that a field is read through.")
         return self(*connectivities)
 
     @property
@@ -187,7 +217,7 @@ class Field(Operators, FieldView):
         return field
 
 
-class UnboundedField(Operators):
+class UnboundedField(SingleArray):
     """A field that is constant along at least one infinite axis.
 
     The array has extent 1 along those axes. It arises in embedded execution from
@@ -242,7 +272,7 @@ class UnboundedField(Operators):
         if place not in own:
             raise IndexOutOfBounds(f"Index {place} of dimension '{dim}' is outside {own}.")
         ahead = place - first(own) if own.is_finite() else 0
-        array = self.array.take(ahead, axis=self.domain.dim_index(dim))
+        array = self.array.take(ahead, axis=self.domain.dim_index(dim, False))
         return make(array, self.domain.pop(dim))
 
     def __str__(self) -> str:
@@ -274,20 +304,6 @@ def restricted(field: AnyField, domain: Domain) -> Field:
             )
     array = view_on(values_of(field), field.domain, domain)
     return Field._on(fitted(array, domain), domain)
-
-
-def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
-    """Apply an operation of the language to fields and NumPy scalars of one dtype."""
-    for operand in operands:
-        if isinstance(operand, Operators) and not isinstance(operand, Field | UnboundedField):
-            return operand.combined(op, operands, dtype)
-    fields = [operand for operand in operands if isinstance(operand, Field | UnboundedField)]
-    if not fields:
-        return operations.apply(op, *operands, dtype=dtype)
-    arrays, domain = align([(values_of(field), field.domain) for field in fields])
-    views = iter(arrays)
-    filled = (next(views) if isinstance(x, Operators) else x for x in operands)
-    return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
 def _copied(array: Any, domain: Domain) -> Field:

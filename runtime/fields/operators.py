@@ -1,8 +1,8 @@
-"""The operators of Python on fields, outside of operators of the language.
+"""Python's operators on fields, and NumPy's dtype rules where fields and numbers meet.
 
-Domains are intersected, dimensions united, and dtypes follow NumPy's rules: a
-Python number takes the dtype of the field, `/` of integers gives float64.
-Inside a field operator the language's own rules hold, see `embedded`.
+Domains are intersected, dimensions united. Outside field operators dtypes follow NumPy: a
+Python number takes the dtype of the field, `/` of integers gives float64. Inside a field
+operator the language's own rules hold, see `embedded`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..language import operations
 from ..language.dtype import DType
 
 
@@ -29,11 +30,11 @@ class Operators:
         """The type of the elements."""
 
     def _combine(self, op: str, *operands: Any) -> Any:
-        return combining.numpy_combined(op, *operands)
+        return numpy_combined(op, *operands)
 
+    @abstractmethod
     def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
-        """Apply an operation where `self`, one of the operands, is more than one array."""
-        raise NotImplementedError
+        """Apply an operation of the language to operands of one dtype; `self` is one of them."""
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -137,4 +138,36 @@ class Operators:
         return self._combine(op, *operands)
 
 
-from . import combining  # noqa: E402 - it works on fields, which have these operators
+def combined(op: str, *operands: Any, dtype: str | None = None) -> Any:
+    """Apply an operation of the language to fields and NumPy scalars of one dtype."""
+    for operand in operands:
+        if isinstance(operand, Operators):
+            return operand.combined(op, operands, dtype)
+    return operations.apply(op, *operands, dtype=dtype)
+
+
+def numpy_combined(op: str, *operands: Any) -> Any:
+    """Apply an operation to fields and numbers by NumPy's dtype rules, after promotion."""
+    if not all(isinstance(x, Operators | np.generic | int | float) for x in operands):
+        return NotImplemented
+    common = common_dtype(*operands)
+    if op == "div" and common.kind in "iub":
+        common = np.dtype(np.float64)
+    return combined(op, *(converted(operand, common) for operand in operands))
+
+
+def common_dtype(*operands: Any) -> np.dtype[Any]:
+    """Return NumPy's common dtype of fields and numbers; Python numbers adapt to the others."""
+    kinds = [x.dtype.dtype if isinstance(x, Operators) else x for x in operands]
+    if not any(hasattr(kind, "dtype") or isinstance(kind, np.dtype) for kind in kinds):
+        kinds = [operations.literal(kind) for kind in kinds]
+    return np.result_type(*kinds)
+
+
+def converted(operand: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a field or number in another dtype."""
+    if isinstance(operand, Operators):
+        same = operand.dtype == dtype
+        return operand if same else combined("cast", operand, dtype=dtype.name)
+    with np.errstate(all="ignore"):
+        return dtype.type(operand)

@@ -6,11 +6,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..language.connectivity import CartesianConnectivity, FieldOffset, NeighbourOffset
+from ..language.connectivity import (
+    CartesianConnectivity,
+    Displacement,
+    FieldOffset,
+    NeighbourOffset,
+)
 from ..language.dimension import Dimension, NamedIndex, in_canonical_order
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
-from ..process.errors import ArgumentError, DomainError
+from ..process.errors import ArgumentError, DomainError, NonContiguousDomain
 from .alignment import first, view_on
 from .context import table
 from .neighbour_table import Connectivity, inside
@@ -97,6 +102,42 @@ def gathered(array: Any, domain: Domain, maps: tuple[Map, ...]) -> tuple[Any, Do
         return np.zeros(box.shape, array.dtype), box
     places = tuple(_places(own_dim, own, tables.get(own_dim), box) for own_dim, own in domain)
     return array[places], box
+
+
+def displaced(array: Any, domain: Domain, by: Displacement) -> tuple[Any, Domain]:
+    """Return the values at i + by(i) and where they live: where the index is inside `domain`."""
+    if not by.by.domain.is_finite():
+        raise ArgumentError(f"'as_offset' needs a field on a finite domain here, got '{by.by}'.")
+    check_codomain(domain, CartesianConnectivity(by.dim))
+    dims = in_canonical_order((*domain.dims, *by.by.dims))
+    ranges = dict(by.by.domain)
+    for dim, indices in domain:
+        if dim is not by.dim:
+            ranges[dim] = ranges.get(dim, indices) & indices
+    box = Domain(*((dim, ranges[dim]) for dim in dims))
+    mine = domain[by.dim].unit_range
+    here = Domain((by.dim, box[by.dim].unit_range))
+    places = view_on(_arange(box[by.dim].unit_range), here, box) + view_on(
+        by.by.asnumpy().astype(np.int64), by.by.domain, box
+    )
+    good = np.broadcast_to((places >= mine.start) & (places < mine.stop), box.shape)
+    box, cut = _block(good, box, by)
+    if box.is_empty():
+        return np.zeros(box.shape, array.dtype), box
+    places = np.broadcast_to(places, good.shape)[cut] - _first(mine)
+    index = tuple(places if dim is by.dim else _places(dim, own, None, box) for dim, own in domain)
+    return array[index], box
+
+
+def _block(good: Any, box: Domain, by: Displacement) -> tuple[Domain, tuple[slice, ...]]:
+    """Return the block of points that are good, and its place in the array."""
+    cut = []
+    for axis in range(good.ndim):
+        found = np.flatnonzero(good.any(axis=tuple(a for a in range(good.ndim) if a != axis)))
+        cut.append(slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0))
+    if not good[tuple(cut)].all():
+        raise NonContiguousDomain(f"What '{by}' reads inside the field is no contiguous block.")
+    return box.slice_at[tuple(cut)], tuple(cut)
 
 
 def replaced(

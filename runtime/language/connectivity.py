@@ -14,10 +14,20 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from ..process.errors import DomainError, OptionError
-from . import domain as domains
-from .dimension import Dimension, DimensionKind, as_non_staggered, flip_staggered, is_staggered
-from .ranges import UnitRange
+from ..process.errors import DomainError
+from .axes import CartesianConnectivity, Dimension, DimensionKind, as_non_staggered, shift
+
+__all__ = [
+    "CartesianConnectivity",
+    "Displacement",
+    "FieldOffset",
+    "GridType",
+    "NeighbourOffset",
+    "OffsetProvider",
+    "is_neighbour_table",
+    "is_table",
+    "shift",
+]
 
 
 class GridType(enum.StrEnum):
@@ -39,81 +49,6 @@ def is_neighbour_table(value: object) -> bool:
 def is_table(value: object) -> bool:
     """Say whether `value` is a `Connectivity`, of whatever dimensions."""
     return getattr(type(value), "__fieldforge_table__", False) is True
-
-
-@attrs.frozen(init=False)
-class CartesianConnectivity:
-    """The map i -> i + offset from `domain_dim` to `codomain`, which is the same by default.
-
-    >>> I = Dimension("I")
-    >>> shift = CartesianConnectivity(I, 1)
-    >>> shift == I + 1, str(shift.inverse_image(UnitRange(2, 7))[0])
-    (True, 'I[horizontal]=(1:6)')
-    """
-
-    domain_dim: Dimension
-    offset: int
-    codomain: Dimension
-
-    def __init__(
-        self, domain_dim: Dimension, offset: int = 0, *, codomain: Dimension | None = None
-    ) -> None:
-        self.__attrs_init__(domain_dim, operator.index(offset), codomain or domain_dim)
-
-    @classmethod
-    def for_translation(cls, dimension: Dimension, offset: int) -> CartesianConnectivity:
-        """Return the shift along one dimension: i -> i + offset."""
-        return cls(dimension, offset)
-
-    @classmethod
-    def for_relocation(cls, old: Dimension, new: Dimension) -> CartesianConnectivity:
-        """Return the map that moves fields on `old` to `new` without changing an index."""
-        return cls(new, codomain=old)
-
-    @property
-    def domain(self) -> domains.Domain:
-        """All indices of `domain_dim`."""
-        return domains.Domain(dims=(self.domain_dim,), ranges=(UnitRange.infinite(),))
-
-    def inverse_image(
-        self, image_range: UnitRange | domains.NamedRange
-    ) -> tuple[domains.NamedRange]:
-        """Return the indices that are mapped into a range of the codomain."""
-        if isinstance(image_range, domains.NamedRange):
-            if image_range.dim is not self.codomain:
-                raise DomainError(
-                    f"Expected a range along '{self.codomain}', got one along '{image_range.dim}'."
-                )
-            image_range = image_range.unit_range
-        return (domains.NamedRange(self.domain_dim, image_range - self.offset),)
-
-    def __str__(self) -> str:
-        moved = f" to {self.codomain.value}" if self.codomain is not self.domain_dim else ""
-        return (
-            f"{self.domain_dim.value} {'-' if self.offset < 0 else '+'} {abs(self.offset)}{moved}"
-        )
-
-
-def shift(dim: Dimension, offset: float) -> CartesianConnectivity:
-    """Return what `dim + offset` means: a shift by cells, or by half cells to the counterpart.
-
-    Index i of a staggered dimension lies half a cell below index i of its base, so
-    `I + 0.5` on the base is index i + 1 of the staggered one.
-
-    >>> I = Dimension("I")
-    >>> str(shift(I, -2)), str(shift(I, 0.5)), str(shift(flip_staggered(I), 0.5))
-    ('I - 2', 'I + 1 to _StaggeredI', '_StaggeredI + 0 to I')
-    """
-    if not isinstance(offset, float):
-        return CartesianConnectivity(dim, offset)
-    halves = offset * 2
-    if not (halves.is_integer() and halves % 2):
-        raise OptionError(
-            f"Invalid offset '{offset}' for a Cartesian shift, expected an integer or a half such "
-            f"as 0.5 or -1.5.",
-        )
-    cells = int(halves - 1) // 2 if is_staggered(dim) else int(halves + 1) // 2
-    return CartesianConnectivity(dim, cells, codomain=flip_staggered(dim))
 
 
 @attrs.frozen(init=False)

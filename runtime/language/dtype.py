@@ -18,6 +18,10 @@ class DType:
 
     scalar_type: type[Any]
 
+    def __class_getitem__(cls, _: Any) -> type[DType]:
+        """Take the scalar type in annotations: `DType[float64]` is `DType`."""
+        return cls
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype."""

@@ -1,42 +1,28 @@
-"""What each operation of the language computes, on plain arrays and NumPy scalars.
+"""Compute operations of the language on plain arrays and NumPy scalars.
 
-One table, `OPERATIONS`, serves embedded execution and the interpreter of the
-dataflow IR; generated code follows the same values:
-
-* integers: `add sub mul neg abs` and the products inside `pow` wrap; `div` truncates
-  toward zero, `floordiv` rounds down, `mod` has the sign of the divisor, `fmod` that of
-  the dividend; all four give 0 where the divisor is 0, and for MIN/-1 `div` and
-  `floordiv` give MIN, `mod` and `fmod` give 0;
-* integer `pow` with a negative exponent is 0, except 1 for the base 1 and 1 or -1 for the base -1;
-* the result of `pow` has the type of the base: a float base takes its exponent in its own
-  type, an integer base with a float exponent is computed in float64 and cast back;
-* float `div` is IEEE; `fmod` is C's; `mod` is `r = fmod(a, b)`, plus `b` where `r` is not 0 and its
-  sign is not that of `b`; a zero result has the sign of `b`; `floordiv` is `a / b` where `b` is 0,
-  else `q = (a - fmod(a, b)) / b`, minus 1 where `mod` added `b`, then `floor(q)`, plus 1 where
-  `q - floor(q) > 0.5`; a zero `q` has the sign of `a / b`;
-* `minimum(a, b)` is `a` if `a < b` or `a` is NaN, else `b`; `maximum(a, b)` is `a` if `a > b`
-  or `a` is NaN, else `b`: NaN propagates, of two zeros the second is taken;
-* `cast`: float to integer truncates, what lies outside saturates at the nearest end, NaN gives 0;
-  integer to integer wraps; anything to bool is `!= 0` (NaN is true); float64 to float32 rounds;
-* float32 stays float32; `gamma` is the gamma function: NaN at negative integers and
-  -inf, and at -0.0 and 0.0 the infinity of that sign.
-
-Nothing here raises for a value, warns or prints.
+Embedded execution and the interpreter of the dataflow IR call `apply`; generated code gives the
+same values. The rows stand in `operation_table`.
 """
 
 from __future__ import annotations
 
 import enum
-import functools
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-Array: TypeAlias = Any  # a NumPy or CuPy array, or a NumPy scalar
-Operation: TypeAlias = Callable[..., Array]
+from .operation_table import TABLE, Compute, Operation
+from .operation_values import Array, cast
+
+__all__ = ["BY_NAME", "POINTWISE", "apply", "cast", "literal", "member_value"]
+
+BY_NAME: Final[Mapping[str, Operation]] = MappingProxyType({row.name: row for row in TABLE})
+POINTWISE: Final[Mapping[str, Operation]] = MappingProxyType(
+    {row.builtin: row for row in TABLE if row.builtin}
+)
+_COMPUTE: Final[Mapping[str, Compute]] = {row.name: row.compute for row in TABLE}
 
 
 def apply(op: str, *values: Array, dtype: str | None = None) -> Array:
@@ -53,7 +39,7 @@ def apply(op: str, *values: Array, dtype: str | None = None) -> Array:
     with np.errstate(all="ignore"):
         if op == "cast":
             return cast(values[0], np.dtype(dtype))
-        return OPERATIONS[op](*values)
+        return _COMPUTE[op](*values)
 
 
 def literal(value: Any) -> Any:
@@ -87,171 +73,8 @@ def member_value(member: enum.Enum) -> Any:
     return member.dtype.type(member.value) if isinstance(member, np.generic) else member.value
 
 
-def cast(value: Array, dtype: np.dtype[Any]) -> Array:
-    """Convert to `dtype`, with a defined result for every value."""
-    source = value.dtype
-    if source == dtype:
-        return value
-    if source.kind != "f" or dtype.kind not in "iu":
-        return value.astype(dtype)
-    return _float_to_integer(value, dtype)
-
-
-def is_integral(value: Array) -> bool:
-    """Tell whether the elements are integers (bools are not)."""
-    return value.dtype.kind in "iu"
-
-
 def _integer(value: int) -> Any:
     for type_ in (np.int32, np.int64):
         if np.iinfo(type_).min <= value <= np.iinfo(type_).max:
             return type_(value)
     raise ValueError(f"The integer {value} does not fit into 64 bits.")
-
-
-def _float_to_integer(value: Array, dtype: np.dtype[Any]) -> Array:
-    bounds = np.iinfo(dtype)
-    # both limits are powers of two (or 0), hence exact in float32 too
-    low, high = value.dtype.type(bounds.min), value.dtype.type(2.0 ** math.log2(bounds.max + 1))
-    whole = np.trunc(value)
-    inside = (whole >= low) & (whole < high)
-    result = whole.astype(dtype)
-    if np.all(inside):
-        return result
-    result = np.where(inside, result, dtype.type(0))
-    result = np.where(whole < low, dtype.type(bounds.min), result)
-    return np.where(whole >= high, dtype.type(bounds.max), result)[()]
-
-
-def _divide(left: Array, right: Array) -> Array:
-    if not (is_integral(left) and is_integral(right)):
-        return np.true_divide(left, right)
-    quotient = np.floor_divide(left, right)
-    if quotient.dtype.kind == "u":
-        return quotient
-    # the floor lies one below the truncated quotient where signs differ and a remainder is left
-    inexact = (left - quotient * right != 0) & ((left < 0) != (right < 0)) & (right != 0)
-    return quotient + inexact.astype(quotient.dtype)
-
-
-def _float_power(base: Array, exponent: Array) -> Array:
-    # `np.power` takes a square root where the exponent is 0.5, which differs at -inf and -0.0
-    powers: Array = np.float_power(base, exponent)
-    return powers.astype(base.dtype)
-
-
-def _power(base: Array, exponent: Array) -> Array:
-    if not is_integral(base):
-        if base.dtype.kind == "f" and exponent.dtype != base.dtype:
-            exponent = exponent.astype(base.dtype)
-        return _float_power(base, exponent)
-    if not is_integral(exponent):
-        powers = _float_power(base.astype(np.float64), exponent.astype(np.float64))
-        return cast(powers, base.dtype)
-    # modulo 2**64 every integer type agrees, so mixed types and wrapping need no cases
-    low = base.astype(np.uint64)
-    result: Array = np.power(low, np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)
-    if exponent.dtype.kind == "u" or np.all(exponent >= 0):
-        return result
-    one, zero = base.dtype.type(1), base.dtype.type(0)
-    result = _select(exponent < 0, _select(base == 1, one, zero), result)
-    if base.dtype.kind == "i":
-        sign = _select(exponent % 2 == 0, one, -one)
-        result = _select((exponent < 0) & (base == -1), sign, result)
-    return result
-
-
-def _select(condition: Array, then: Array, otherwise: Array) -> Array:
-    chosen: Array = np.where(condition, then, otherwise)
-    return chosen[()]  # a scalar where all operands are scalars
-
-
-def _fused_multiply_add(left: Array, right: Array, more: Array) -> Array:
-    # NumPy has no such function; one element after another is slow, and exact
-    name = "fma" if left.dtype == np.float64 else "fmaf"
-    fused = np.frompyfunc(_c_function(name), 3, 1)(left, right, more)
-    result: Array = np.asarray(fused).astype(left.dtype)[()]
-    return result
-
-
-@functools.cache
-def _c_function(name: str) -> Callable[..., float]:
-    import ctypes
-
-    real = ctypes.c_double if name == "fma" else ctypes.c_float
-    function = getattr(ctypes.CDLL(None), name)
-    function.restype, function.argtypes = real, [real] * 3
-    return function  # type: ignore[no-any-return]
-
-
-def _gamma(value: Array) -> Array:
-    if isinstance(value, np.generic):
-        return value.dtype.type(_gamma_of(float(value)))
-    numbers = value.ravel().tolist()
-    result = np.array([_gamma_of(number) for number in numbers], dtype=value.dtype)
-    return result.reshape(value.shape)
-
-
-def _gamma_of(value: float) -> float:
-    if value == 0:
-        return math.copysign(math.inf, value)
-    if value == -math.inf or (value < 0 and value == math.floor(value)):
-        return math.nan
-    try:
-        return math.gamma(value)
-    except OverflowError:  # how Python spells the infinity of C, which is negative just below 0
-        return math.copysign(math.inf, value)
-
-
-OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
-    {
-        "add": np.add,
-        "sub": np.subtract,
-        "mul": np.multiply,
-        "div": _divide,
-        "floordiv": np.floor_divide,
-        "mod": np.remainder,
-        "pow": _power,
-        "fmod": np.fmod,
-        "minimum": np.minimum,
-        "maximum": np.maximum,
-        "eq": np.equal,
-        "ne": np.not_equal,
-        "lt": np.less,
-        "le": np.less_equal,
-        "gt": np.greater,
-        "ge": np.greater_equal,
-        "and": np.bitwise_and,
-        "or": np.bitwise_or,
-        "xor": np.bitwise_xor,
-        "not": np.logical_not,
-        "neg": np.negative,
-        "abs": np.absolute,
-        "sqrt": np.sqrt,
-        "exp": np.exp,
-        "log": np.log,
-        "sin": np.sin,
-        "cos": np.cos,
-        "tan": np.tan,
-        "arcsin": np.arcsin,
-        "arccos": np.arccos,
-        "arctan": np.arctan,
-        "sinh": np.sinh,
-        "cosh": np.cosh,
-        "tanh": np.tanh,
-        "arcsinh": np.arcsinh,
-        "arccosh": np.arccosh,
-        "arctanh": np.arctanh,
-        "cbrt": np.cbrt,
-        "gamma": _gamma,
-        "floor": np.floor,
-        "ceil": np.ceil,
-        "trunc": np.trunc,
-        "fma": _fused_multiply_add,
-        "isfinite": np.isfinite,
-        "isinf": np.isinf,
-        "isnan": np.isnan,
-        "cast": cast,
-        "select": _select,
-    }
-)

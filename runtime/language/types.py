@@ -18,6 +18,26 @@ FLOATS: Final = ("float32", "float64")
 SCALARS: Final = ("bool", *INTEGERS, *FLOATS)
 
 
+class ScalarKind(enum.StrEnum):
+    """The scalar types by gt4py's names; each is equal to the `name` of ours.
+
+    >>> ScalarType("float64").kind is ScalarKind.FLOAT64, ScalarKind.FLOAT64 == "float64"
+    (True, True)
+    """
+
+    BOOL = "bool"
+    INT8 = "int8"
+    UINT8 = "uint8"
+    INT16 = "int16"
+    UINT16 = "uint16"
+    INT32 = "int32"
+    UINT32 = "uint32"
+    INT64 = "int64"
+    UINT64 = "uint64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+
+
 @attrs.frozen
 class ScalarType:
     """A number without dimensions; `name` is one of `SCALARS`.
@@ -27,6 +47,11 @@ class ScalarType:
     """
 
     name: str = attrs.field(validator=attrs.validators.in_(SCALARS))
+
+    @property
+    def kind(self) -> ScalarKind:
+        """Which scalar type it is, by the name that gt4py gives it."""
+        return ScalarKind(self.name)
 
     def __str__(self) -> str:
         return self.name

@@ -2,7 +2,10 @@
 
     FieldforgeError
       DSLError                     something in the source of an operator or program; has a place
-      ArgumentError ... and so on  something in a call, in the settings, on the machine, on disk
+        CallError                  an argument of a call, which has none: `ArgumentError`, ...
+      OptionError ... and so on    something in the settings, on the machine, on disk
+
+What a wrong argument raises is a `DSLError` and a `TypeError` or `ValueError` at once.
 
 Each has one sentence as its `message`, and `hints` that say what to do. Errors
 survive pickling with all they hold, so that they can come from worker processes.
@@ -118,7 +121,9 @@ class UnsupportedPythonFeatureError(DSLError):
     code = "unsupported-syntax"
 
     def __init__(self, location: Span | None, feature: str, **details: Any) -> None:
-        details.setdefault("notes", ("Only a subset of Python is valid inside GT4Py functions.",))
+        details.setdefault(
+            "notes", ("Only a subset of Python is valid inside operators and programs.",)
+        )
         super().__init__(location, f"Unsupported Python syntax: '{feature}'.", **details)
         self.feature = feature
 
@@ -153,7 +158,7 @@ class MissingAttributeError(DSLError):
         self.attr_name = attr_name
 
 
-class MissingArgumentError(DSLError):
+class MissingArgumentError(DSLError, TypeError):
     """An argument that a call needs and does not give."""
 
     def __init__(
@@ -165,7 +170,7 @@ class MissingArgumentError(DSLError):
         self.is_kwarg = is_kwarg
 
 
-class DSLTypeError(DSLError):
+class DSLTypeError(DSLError, TypeError):
     """The types of an expression, argument or annotation do not fit."""
 
 
@@ -229,23 +234,30 @@ class CheckError(DSLError, FloatingPointError):
 # --- a call and its arguments -----------------------------------------------------------------
 
 
-class ArgumentError(FieldforgeError, TypeError):
+class CallError(DSLError):
+    """An argument does not fit; the place is the user's own call, so there is no `location`."""
+
+    def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        super().__init__(None, message, hints=(*([hint] if hint else []), *hints))
+
+
+class ArgumentError(CallError, TypeError):
     """An argument of a call has the wrong type, dtype or dimensions, or is one too many."""
 
 
-class DomainError(FieldforgeError, ValueError, IndexError):
+class DomainError(CallError, ValueError, IndexError):
     """A domain does not fit: an input too small, an output not covered, a dimension missing."""
 
 
-class ReadOnlyError(FieldforgeError, ValueError):
+class ReadOnlyError(CallError, ValueError):
     """Something was to be written that can only be read."""
 
 
-class OverlapError(FieldforgeError, ValueError):
+class OverlapError(CallError, ValueError):
     """Two outputs of one call share memory."""
 
 
-class DeviceError(FieldforgeError):
+class DeviceError(CallError, ValueError):
     """Memory lives on another device than the one that is needed, or there is no such device."""
 
 
@@ -253,7 +265,7 @@ class EmbeddedExecutionError(FieldforgeError):
     """An operation on fields that embedded execution cannot do."""
 
 
-class MissingOffsetError(EmbeddedExecutionError, KeyError):
+class MissingOffsetError(EmbeddedExecutionError, CallError, KeyError):
     """A neighbour table that the offset provider of a call does not have."""
 
 
@@ -287,6 +299,10 @@ class OptionError(FieldforgeError, ValueError):
         listing = f"Known are {', '.join(map(repr, known))}." if known else ""
         hint = " ".join((*_meant(name, known), listing)).strip()
         super().__init__(message, hints=(*([hint] if hint else []), *hints))
+
+
+class NotCompilableError(OptionError, RuntimeError):
+    """There is nothing to compile: the program runs embedded."""
 
 
 class CompilerNotFoundError(FieldforgeError):

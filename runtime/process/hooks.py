@@ -159,18 +159,21 @@ def _changed() -> None:
 def program_call_context(
     program: Any,
     args: tuple[Any, ...],
-    offset_provider: Mapping[str, Any] | None,
-    enable_jit: bool | None,
+    offset_provider: Mapping[str, Any],
+    enable_jit: bool,
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """Go around every call of a program from Python, compiled or embedded."""
+    """Go around every call of a program from Python, compiled or embedded.
+
+    What the call left out is filled in: an empty provider, and whether it may compile.
+    """
 
 
 @ContextHook
 def embedded_program_call_context(
     program: Any,
     args: tuple[Any, ...],
-    offset_provider: Mapping[str, Any] | None,
+    offset_provider: Mapping[str, Any],
     kwargs: Mapping[str, Any],
 ) -> Any:
     """Go around the embedded execution of a program."""
@@ -178,25 +181,24 @@ def embedded_program_call_context(
 
 @ContextHook
 def compiled_program_call_context(
-    compiled_program: Callable[..., Any],
+    program_pool: Any,
+    key: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    offset_provider: Mapping[str, Any] | None,
-    root: tuple[str, str],
-    key: Any,
+    offset_provider: Mapping[str, Any],
 ) -> Any:
-    """Go around the compiled code of one variant; `root` is (name, backend), `key` the variant."""
+    """Go around the compiled code of one variant: `program_pool.compiled_programs[key]`."""
 
 
 @EventHook
 def compile_variant_hook(
-    program_definition: Any,
-    backend: Any,
-    offset_provider: Mapping[str, Any] | None,
-    argument_descriptors: Any,
+    program_pool: Any,
     key: Any,
+    backend: Any,
+    argument_descriptors: Any,
+    offset_provider: Mapping[str, Any],
 ) -> None:
-    """Tell that a variant is about to be built."""
+    """Tell that variant `key` is about to be built; the descriptors are its static arguments."""
 
 
 CALL_HOOKS: Final = (

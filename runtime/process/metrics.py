@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, TypeVar
+from time import perf_counter
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -21,30 +22,18 @@ from .settings import METRICS_LEVELS, current
 
 DISABLED, MINIMAL, PERFORMANCE, INFO, VERBOSE, ALL = METRICS_LEVELS
 
-V = TypeVar("V")
-
-
-class _Filling(dict[str, V]):
-    """A dictionary that makes what it is asked for; threads that ask at once get the same."""
-
-    def __init__(self, make: Callable[[], V]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: str) -> V:
-        return self.setdefault(key, self._make())
-
 
 @attrs.define
 class Metric:
     """Samples of one quantity.
 
-    >>> metric = Metric([1.0, 3.0])
+    >>> metric = Metric("total", [1.0, 3.0])
     >>> metric.add_sample(2.0)
     >>> metric.mean, round(metric.std, 3), str(metric)
     (2.0, 0.816, '2.00000e+00 ± 8.2e-01')
     """
 
+    name: str | None = None
     samples: list[float] = attrs.field(factory=list)
 
     def add_sample(self, sample: float) -> None:
@@ -69,27 +58,46 @@ class Metric:
         return f"{self.mean:.5e} ± {self.std:.1e}" if self.samples else "no samples"
 
 
+class MetricsCollection(dict[str, Metric]):
+    """Metrics by name, each made when it is first asked for.
+
+    >>> found = MetricsCollection()
+    >>> found["compute"].add_sample(0.5)
+    >>> found["compute"].name, found["compute"].samples
+    ('compute', [0.5])
+    """
+
+    def __missing__(self, key: str) -> Metric:
+        return self.setdefault(key, Metric(key))  # threads that ask at once get the same
+
+
 @attrs.define
 class Source:
     """What was measured of one variant of a program, and what is known of it."""
 
     metadata: dict[str, Any] = attrs.field(factory=dict)
-    metrics: dict[str, Metric] = attrs.field(factory=lambda: _Filling(Metric))
+    metrics: MetricsCollection = attrs.field(factory=MetricsCollection)
 
 
-class _Sources(_Filling[Source]):
-    """All sources of the process; the first one arranges for them to be written at the end."""
-
-    def __init__(self) -> None:
-        super().__init__(Source)
+class _Sources(dict[str, Source]):
+    """Sources by key; the first one arranges for all to be written at the end."""
 
     def __missing__(self, key: str) -> Source:
         if not self:
             _dump_at_exit()
-        return super().__missing__(key)
+        return self.setdefault(key, Source())
 
 
-sources: Final[dict[str, Source]] = _Sources()
+sources: dict[str, Source] = _Sources()
+"""All sources of the process; another mapping may be put in its place."""
+
+
+def _source(key: str) -> Source:
+    """Return a source, made if need be, of whatever mapping stands in `sources`."""
+    if key not in sources:
+        _dump_at_exit()
+        sources.setdefault(key, Source())
+    return sources[key]
 
 
 # --- how much is measured ---------------------------------------------------------------------
@@ -158,47 +166,104 @@ def set_current_source_key(key: str) -> Source:
     if call.key not in (None, key):
         raise RuntimeError(f"The running call belongs to source '{call.key}', got '{key}'.")
     call.key = key
-    return sources[key]
+    return _source(key)
 
 
 def get_source(key: str, *, assign_current: bool = True) -> Source:
     """Return a source by its key, made if need be; the running call belongs to it from now on."""
-    return set_current_source_key(key) if assign_current else sources[key]
+    return set_current_source_key(key) if assign_current else _source(key)
+
+
+def get_current_source() -> Source:
+    """Return the source of the running call."""
+    return _source(get_current_source_key())
+
+
+def add_sample_to_current_source(metric_name: str, sample: float) -> None:
+    """Add a sample to a metric of the source of the running call."""
+    metric = get_current_source().metrics.setdefault(metric_name, Metric(metric_name))
+    metric.add_sample(sample)
 
 
 # --- collectors -------------------------------------------------------------------------------
 
 
-@attrs.define
-class Collector:
+class BaseMetricsCollector:
     """A context manager that adds one sample to the source of the running call.
 
-    Where its level is not enabled on entry it does nothing. An error leaves no sample.
+    Where its level is not enabled on entry it does nothing. An error leaves no sample. Subclasses
+    say what they measure in their class statement, or are made by `make_collector`.
+
+    >>> class Steps(BaseMetricsCollector, level=MINIMAL, metric_name="steps"):
+    ...     pass
+    >>> Steps.metric_name, Steps.level
+    ('steps', 1)
+
+    Args:
+        key: the source that the sample goes to, in place of that of the running call.
+
     """
 
-    level: int
-    metric_name: str
-    on_enter: Callable[[], Any]
-    on_exit: Callable[[], Any]
-    measure: Callable[[Any, Any], float]
-    _before: Any = None
-    _enabled: bool = False
+    level: ClassVar[int]
+    metric_name: ClassVar[str]
+    collect_enter_counter: ClassVar[Callable[[], Any]] = staticmethod(perf_counter)
+    collect_exit_counter: ClassVar[Callable[[], Any]] = staticmethod(perf_counter)
+    compute_metric: ClassVar[Callable[[Any, Any], float]] = staticmethod(operator.sub)
 
-    def __enter__(self) -> Collector:
+    def __init_subclass__(
+        cls,
+        *,
+        level: int | None = None,
+        metric_name: str | None = None,
+        collect_enter_counter: Callable[[], Any] | None = None,
+        collect_exit_counter: Callable[[], Any] | None = None,
+        compute_metric: Callable[[Any, Any], float] | None = None,
+        **more: Any,
+    ) -> None:
+        """Take what is measured; a counter on entry counts for the exit too, unless it has one."""
+        super().__init_subclass__(**more)
+        if level is not None:
+            cls.level = level
+        if metric_name is not None:
+            cls.metric_name = metric_name
+        leave = collect_exit_counter or collect_enter_counter
+        if collect_enter_counter is not None:
+            cls.collect_enter_counter = staticmethod(collect_enter_counter)
+        if leave is not None:
+            cls.collect_exit_counter = staticmethod(leave)
+        if compute_metric is not None:
+            cls.compute_metric = staticmethod(compute_metric)
+
+    def __init__(self, key: str | None = None) -> None:
+        self.key = key
+        self._token: Token[_Call | None] | None = None
+        self._enabled = False
+        self._before: Any = None
+
+    def __enter__(self) -> BaseMetricsCollector:
         self._enabled = is_level_enabled(self.level)
         if self._enabled:
-            self._before = self.on_enter()
+            if self.key is not None:
+                self._token = begin_call()
+                set_current_source_key(self.key)
+            self._before = type(self).collect_enter_counter()
         return self
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        trace: types.TracebackType | None,
     ) -> None:
-        if self._enabled and kind is None:
-            sample = self.measure(self.on_exit(), self._before)
-            sources[get_current_source_key()].metrics[self.metric_name].add_sample(sample)
+        try:
+            if self._enabled and kind is None:
+                now = type(self).collect_exit_counter()
+                sample = type(self).compute_metric(now, self._before)
+                add_sample_to_current_source(self.metric_name, sample)
+        finally:
+            if self._token is not None:
+                end_call(self._token)
+                self._token = None
 
 
 def make_collector(
@@ -207,18 +272,21 @@ def make_collector(
     *,
     collect_enter_counter: Callable[[], Any] | None = None,
     collect_exit_counter: Callable[[], Any] | None = None,
-    compute_metric: Callable[[Any, Any], float] = operator.sub,
-) -> Callable[[], Collector]:
-    """Return what makes the collectors of one metric.
+    compute_metric: Callable[[Any, Any], float] | None = None,
+) -> type[BaseMetricsCollector]:
+    """Return the class of the collectors of one metric.
 
     They are used as in `with collector(): ...`. A counter is read on entry and on exit, the
-    clock by default; a sample is `compute_metric(exit, entry)`.
+    clock by default; a sample is `compute_metric(exit, entry)`, their difference by default.
     """
-    from time import perf_counter
-
-    enter = collect_enter_counter or perf_counter
-    leave = collect_exit_counter or collect_enter_counter or perf_counter
-    return lambda: Collector(level, metric_name, enter, leave, compute_metric)
+    chosen = {
+        "level": level,
+        "metric_name": metric_name,
+        "collect_enter_counter": collect_enter_counter,
+        "collect_exit_counter": collect_exit_counter,
+        "compute_metric": compute_metric,
+    }
+    return types.new_class(f"CollectorOf_{metric_name}", (BaseMetricsCollector,), chosen)
 
 
 # --- output -----------------------------------------------------------------------------------
@@ -227,7 +295,7 @@ def make_collector(
 def dumps(metric_sources: Mapping[str, Source] | None = None) -> str:
     """Return a table: a row for each source, a column for each metric.
 
-    >>> print(dumps({"smooth<'cpu'>": Source(metrics={"total": Metric([0.5])})}))
+    >>> print(dumps({"smooth<'cpu'>": Source(metrics=MetricsCollection(total=Metric("total", [0.5])))}))
     source         total
     smooth<'cpu'>  5.00000e-01 ± 0.0e+00
     """
@@ -272,11 +340,11 @@ def dump_json(filename: str | Path, metric_sources: Mapping[str, Source] | None 
 def _dump_at_exit() -> None:
     import atexit
 
-    atexit.unregister(_dump_if_asked)
-    atexit.register(_dump_if_asked)
+    atexit.unregister(dump_at_exit)
+    atexit.register(dump_at_exit)
 
 
-def _dump_if_asked() -> None:
+def dump_at_exit() -> None:
     """Write the sources to the file that the settings name, as JSON if its name says so."""
     target = current().dump_metrics
     if target is not None and sources:

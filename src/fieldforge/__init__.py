@@ -127,23 +127,25 @@ __all__ = [
 
 _LATE: _Final = {
     "CUPY_DEVICE_TYPE": "._core.definitions",
-    "check": ".workflows.check",
-    "collective": ".workflows.collective",
+    "check": ".workflows.batches.missing_builds",
+    "collective": ".workflows.batches.collective",
     "is_scalar_type": "._core.definitions",
-    "locking": ".workflows.lock_file",
-    "policy": ".workflows.policy",
-    "precompile": ".workflows.precompile",
-    "wait_for_compilation": ".workflows.background",
+    "locking": ".workflows.batches.lock_file",
+    "policy": ".workflows.engine.policy",
+    "precompile": ".workflows.batches.precompile",
+    "wait_for_compilation": ".workflows.batches.background",
 }
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("allocators", "backend", "common", "config", "constructors", "custom_layout_allocators",
-         "experimental", "field_utils", "named_collections", "typing"),
+         "eve", "experimental", "field_utils", "named_collections", "typing", "utils"),
         (),
     ),
+    "embedded": ("exceptions", "nd_array_field"),
     "ffront": ("decorator", "experimental", "fbuiltins"),
-    "instrumentation": ("hook_machinery", "hooks", "metrics"),
+    "instrumentation": ("gpu_profiler", "hook_machinery", "hooks", "metrics"),
     "program_processors": ("runners.dace", "runners.gtfn"),
+    "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
 if not _TYPE_CHECKING:  # type checkers would take it to have every name

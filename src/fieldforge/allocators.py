@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .runtime.fields.allocator import CPU_ALLOCATOR, Allocator, CPUAllocator, find_allocator
+from .runtime.fields.allocator import (
+    CPU_ALLOCATOR,
+    Allocator,
+    CPUAllocator,
+    GPUAllocator,
+    find_allocator,
+)
 from .runtime.fields.device import DeviceType
 
 __all__ = [
     "Allocator",
     "CPUAllocator",
+    "FieldBufferAllocatorProtocol",
+    "GPUAllocator",
+    "StandardCPUFieldBufferAllocator",
+    "StandardGPUFieldBufferAllocator",
     "device_allocators",
     "get_allocator",
     "is_field_allocation_tool",
@@ -20,6 +30,10 @@ __all__ = [
     "is_field_allocator_factory_for",
     "is_field_allocator_for",
 ]
+
+FieldBufferAllocatorProtocol = Allocator
+StandardCPUFieldBufferAllocator = CPUAllocator
+StandardGPUFieldBufferAllocator = GPUAllocator
 
 device_allocators: Final[Mapping[DeviceType, Allocator]] = {DeviceType.CPU: CPU_ALLOCATOR}
 

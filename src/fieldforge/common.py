@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ._core.definitions import DimsT, ScalarT
@@ -19,9 +20,9 @@ from .runtime.language.dimension import (
     check_dims,
     flip_staggered,
     is_staggered,
-    promote_dims,
 )
 from .runtime.language.dimension import in_canonical_order as order_dimensions
+from .runtime.language.dimension import promote_dims as _promoted
 from .runtime.language.domain import (
     Domain,
     DomainLike,
@@ -66,6 +67,15 @@ __all__ = [
     "promote_dims",
     "unit_range",
 ]
+
+
+def promote_dims(*dims_list: Sequence[Dimension]) -> list[Dimension]:
+    """Return the union of lists of dimensions in canonical order; each list must be in it.
+
+    >>> promote_dims([Dimension("I")], [Dimension("J")])
+    [Dimension('I', horizontal), Dimension('J', horizontal)]
+    """
+    return list(_promoted(*dims_list))
 
 
 def _field(ndarray: Any, *, domain: DomainLike) -> Any:

@@ -3,6 +3,10 @@
 from .allocators import (
     Allocator,
     CPUAllocator,
+    FieldBufferAllocatorProtocol,
+    GPUAllocator,
+    StandardCPUFieldBufferAllocator,
+    StandardGPUFieldBufferAllocator,
     device_allocators,
     get_allocator,
     is_field_allocation_tool,
@@ -16,6 +20,10 @@ from .allocators import (
 __all__ = [
     "Allocator",
     "CPUAllocator",
+    "FieldBufferAllocatorProtocol",
+    "GPUAllocator",
+    "StandardCPUFieldBufferAllocator",
+    "StandardGPUFieldBufferAllocator",
     "device_allocators",
     "get_allocator",
     "is_field_allocation_tool",

@@ -7,21 +7,26 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import attrs
 
-from ...cache.files import keep_note
+from ...cache.files import keep_note, read_file
 from ...cache.scratch import build_folder
+from ...runtime.calls.elf import fault_in
 from ...runtime.process.errors import LAST_LINES, CompilationError
+from ...runtime.process.private_folder import Folder
 from .headers import headers_of
 from .running import run_compiler
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
+_LIMIT: Final = 1 << 32
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @attrs.frozen
 class Outcome:
-    """What a successful run gave: the library, what the compiler said, and the headers it read."""
+    """The result of a successful run: the library, the compiler's output, the headers it read."""
 
     library: bytes = attrs.field(repr=False)
     log: str
@@ -33,18 +38,21 @@ def compile_source(
     command: Sequence[str],
     environment: Mapping[str, str],
     logs: Path | None = None,
+    symbol: str | None = None,
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
 
-    The directory is mapped to '.', so the bytes of the library do not depend on it.
+    The directory is mapped to '.', so the bytes of the library do not depend on it. The library
+    must be whole and export the function `symbol`, if one is given.
 
     Raises:
-        CompilationError: with command, exit code, last lines, and where the whole log is.
+        CompilationError: with command, exit code, last lines, and the path of the whole log.
 
     """
-    with build_folder() as directory:
+    with build_folder() as folder:
+        directory = folder.path
         try:
-            Path(directory, SOURCE).write_text(source)
+            _write(folder, SOURCE, source.encode())
         except OSError as error:
             raise CompilationError(
                 f"The source cannot be written to '{directory}': {error.strerror or error}.",
@@ -53,7 +61,7 @@ def compile_source(
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
                  SOURCE]  # fmt: skip
         try:
-            done = run_compiler(words, directory, environment)
+            done = run_compiler(words, folder, environment)
         except OSError as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' cannot be run: {error.strerror or error}.",
@@ -64,13 +72,36 @@ def compile_source(
         if done.returncode != 0:
             raise _failure(source, shown, done.returncode, log, logs)
         try:
-            library = Path(directory, LIBRARY).read_bytes()
-            return Outcome(library, log, headers_of(Path(directory, HEADERS)))
-        except OSError as error:
+            library = read_file(LIBRARY, _LIMIT, folder)
+            headers = headers_of(_rule(folder))
+        except (OSError, ValueError) as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' reported success but wrote no library.",
                 command=shown, exit_code=0, log=log,
             ) from error  # fmt: skip
+        problem = fault_in(library, symbol)
+        if problem is not None:
+            raise CompilationError(
+                f"The compiler '{command[0]}' reported success but left an incomplete library: "
+                f"{problem}",
+                command=shown, exit_code=0, log=log,
+                hints=("Check that the disk of FIELDFORGE_LOCAL_DIR has free space.",),
+            )  # fmt: skip
+        return Outcome(library, log, headers)
+
+
+def _write(folder: Folder, name: str, content: bytes) -> None:
+    handle = os.open(name, _CREATE, 0o600, dir_fd=folder.handle)
+    with open(handle, "wb") as stream:
+        stream.write(content)
+
+
+def _rule(folder: Folder) -> str:
+    """Return the rule for `make` that the compiler wrote, empty if there is none."""
+    try:
+        return read_file(HEADERS, _LIMIT, folder).decode(errors="surrogateescape")
+    except (OSError, ValueError):
+        return ""
 
 
 def _failure(

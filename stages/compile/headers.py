@@ -1,4 +1,4 @@
-"""Which headers a compilation read, and whether they are still what they were."""
+"""Record which headers a compilation read, and compare them later."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Final
 
 _VARIABLES: Final = ("CPATH", "CPLUS_INCLUDE_PATH")
 _known: Final[dict[str, tuple[tuple[int, int, int], str]]] = {}  # by path: stamp and digest
 
 
-def headers_of(rule: Path) -> tuple[str, ...]:
-    """Return the headers in the rule that the compiler wrote for `make`, none without a rule.
+def headers_of(rule: str) -> tuple[str, ...]:
+    """Return the headers in the text of a rule that the compiler wrote for `make`.
 
-    Those of the build's own folder are named without one, and are no headers of anybody's.
+    Names without a folder are files of the build itself, and left out.
     """
-    try:
-        text = rule.read_text(errors="surrogateescape")
-    except OSError:
-        return ()
-    text = text.partition(": ")[2].replace("\\\n", " ").replace("\\ ", "\0")
+    text = rule.partition(": ")[2].replace("\\\n", " ").replace("\\ ", "\0")
     names = (name.replace("\0", " ").replace("$$", "$") for name in text.split())
     return tuple(sorted({name for name in names if os.path.isabs(name)}))
 
@@ -32,8 +27,8 @@ def digests(
 ) -> dict[str, str]:
     """Digest headers, and the names in folders where one put first would be read instead.
 
-    Without headers nothing is looked for, and no folder counts. A header that was written after
-    the compiler `began`, in ns since 1970, may not be what it read.
+    Without headers the folders do not count. A header that was written after the compiler `began`,
+    in ns since 1970, may differ from what the compiler read.
     """
     found = {header: _digest(header) for header in headers}
     found |= {header: "edited" for header in found if _written(header) >= began}

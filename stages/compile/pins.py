@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...cache.files import keep_note, read_file
+from ...cache.files import keep_note, read_note
 from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
 from ..target import Target, runs_here
@@ -42,7 +42,7 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
     """Return the pins of a store or pack; what is damaged is none."""
     try:
         if not place.is_file():
-            note = read_file(str(place / VERSION / PINS), _LIMIT)
+            note = read_note(str(place / VERSION / PINS), _LIMIT, None)
             return parse_pins(json.loads(unseal(_KIND, note)))
     except (OSError, ValueError):
         return ()

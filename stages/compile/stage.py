@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import attrs
 
+from ...runtime.calls.plan import ENTRY
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
@@ -52,7 +53,8 @@ class Compile(Stage):
         command = (*compiler.command, "-pipe", *flags)
         logs = self.directory / "log" if self.directory else None
         began = time.time_ns()
-        done = compile_source(generated.source, command, dict(self.variables), logs)
+        symbol = ENTRY if ENTRY in generated.source else None
+        done = compile_source(generated.source, command, dict(self.variables), logs, symbol)
         manifest = {
             "compiler": compiler.identity,
             "flags": list(flags),

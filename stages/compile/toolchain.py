@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...cache.files import keep_note, read_file
+from ...cache.files import keep_note, read_note
 from ...cache.sealed import seal, unseal
 from ...runtime.process.errors import CompilerNotFoundError
 
@@ -203,7 +203,7 @@ def _read(directory: Path | None) -> dict[str, Any]:
     if directory is None:
         return {}
     try:
-        memory = json.loads(unseal(_KIND, read_file(str(directory / MEMORY), _LIMIT)))
+        memory = json.loads(unseal(_KIND, read_note(str(directory / MEMORY), _LIMIT)))
     except (OSError, ValueError):
         return {}
     return memory if isinstance(memory, dict) else {}

@@ -31,38 +31,13 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.language.dimension import Dimension, flip_staggered
+from ...runtime.language.operation_table import TABLE
 from .bounds import Bound, DomainSymbol, Ranges
 
 Ref: TypeAlias = int
 
-ARITHMETIC: Final = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "floordiv",
-    "mod",
-    "pow",
-    "fmod",
-    "minimum",
-    "maximum",
-)
-COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
-LOGIC: Final = ("and", "or", "xor", "not")
-UNARY: Final = ("neg", "abs")
-MATH: Final = (
-    "sqrt", "exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "gamma",
-    "floor", "ceil", "trunc",
-)  # fmt: skip
-PREDICATES: Final = ("isfinite", "isinf", "isnan")
 REDUCTIONS: Final = ("sum", "max", "min")
-OPERATIONS: Final = (
-    *ARITHMETIC, *COMPARISONS, *LOGIC, *UNARY, *MATH, *PREDICATES,
-    "cast",  # to the value's own dtype
-    "select",  # (condition, then, otherwise)
-    "fma",  # (a, b, c): a * b + c, rounded once
-)  # fmt: skip
+OPERATIONS: Final = tuple(row.name for row in TABLE)
 
 
 @attrs.frozen(kw_only=True)

@@ -233,14 +233,14 @@ class Cut:
 
 @attrs.frozen
 class Tiling:
-    """The nests `first` .. `last` run one after another on each tile; threads share the tiles.
+    """The nests `first:stop` run one after another on each tile; threads share the tiles.
 
     Along `rolled`, if given, they take turns row by row: each is ahead of the last one by as much
     as its margin reaches beyond the tile, so that rows are read soon after they were written.
     """
 
     first: int
-    last: int  # one past
+    stop: int
     cuts: tuple[Cut, ...]
     reason: str
     rolled: Dimension | None = None
@@ -274,9 +274,9 @@ class Kernel:
 
     def steps(self) -> Iterator[tuple[Nest, ...]]:
         """Yield what is complete before the next begins: a nest, or all nests of a tiling."""
-        ends = {tiling.first: tiling.last for tiling in self.tilings}
+        ends = {tiling.first: tiling.stop for tiling in self.tilings}
         index = 0
         while index < len(self.nests):
-            last = ends.get(index, index + 1)
-            yield self.nests[index:last]
-            index = last
+            stop = ends.get(index, index + 1)
+            yield self.nests[index:stop]
+            index = stop

@@ -84,7 +84,8 @@ class _Printer:
         if buffer.unit is not None:
             text += f" unit {buffer.unit.value}"
         if buffer.memory in ("arena", "tile"):
-            text += f" box ({', '.join(map(self.range, buffer.box))}) slot {buffer.slot}"
+            text += f" box ({', '.join(map(self.range, buffer.box))})"
+            text += f" slot {buffer.slot}" if buffer.slot >= 0 else ""
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
 
     def tiling(self, tiling: Tiling) -> str:
@@ -92,7 +93,7 @@ class _Printer:
         cuts = ", ".join(
             f"{self.range(cut.range)} by {'at most ' * cut.even}{cut.size}" for cut in tiling.cuts
         )
-        members = f"nests {tiling.first} .. {tiling.last - 1}"
+        members = f"nests {tiling.first} .. {tiling.stop - 1}"
         rolled = f", rows of {tiling.rolled.value} in turn" if tiling.rolled else ""
         return f"tiles of {members}, parallel {cuts}{rolled}  # {tiling.reason}"
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.language.types import FLOATS, INTEGERS, SCALARS
+from ...runtime.language.operation_table import NUMBERS, Operation
+from ...runtime.language.operations import BY_NAME
+from ...runtime.language.types import INTEGERS
 from .dataflow import (
-    ARITHMETIC,
-    COMPARISONS,
-    LOGIC,
-    MATH,
-    OPERATIONS,
-    PREDICATES,
     REDUCTIONS,
-    UNARY,
     Body,
     Displace,
     Gather,
@@ -39,9 +34,6 @@ from .dataflow import (
     union_of,
 )
 from .literal import respell
-
-NUMBERS: Final = (*INTEGERS, *FLOATS)
-BINARY: Final = (*ARITHMETIC, *COMPARISONS, "and", "or", "xor")
 
 Complaints: TypeAlias = Iterator[str]
 Dims: TypeAlias = tuple[Dimension, ...]
@@ -242,40 +234,32 @@ def _literal(value: Literal) -> Complaints:
 
 
 def _operation(value: Map, given: list[str]) -> Complaints:
-    op = value.op
-    if op not in OPERATIONS:
-        yield f"has the unknown operation '{op}'"
+    row = BY_NAME.get(value.op)
+    if row is None:
+        yield f"has the unknown operation '{value.op}'"
         return
-    arity = 2 if op in BINARY else 3 if op in ("select", "fma") else 1
-    if len(given) != arity:
-        yield f"gives '{op}' {len(given)} operands, expected {arity}"
+    if len(given) != row.arity:
+        yield f"gives '{value.op}' {len(given)} operands, expected {row.arity}"
         return
-    allowed: tuple[str, ...]
-    if op == "select":
-        allowed, operands, result = SCALARS, given[1:], given[1]
+    operands = given
+    if value.op == "select":
+        operands = given[1:]
         if given[0] != "bool":
             yield f"selects by a '{given[0]}', expected 'bool'"
-    else:
-        allowed, result = _signature(op, given[0], value.dtype)
-        operands = given
+    result = _result(row, operands[0], value.dtype)
     if any(dtype != operands[0] for dtype in operands):
-        yield f"gives '{op}' operands of different dtypes: {', '.join(operands)}"
-    elif operands[0] not in allowed:
-        yield f"gives '{op}' an operand of dtype '{operands[0]}'"
+        yield f"gives '{value.op}' operands of different dtypes: {', '.join(operands)}"
+    elif operands[0] not in row.takes:
+        yield f"gives '{value.op}' an operand of dtype '{operands[0]}'"
     elif value.dtype != result:
         yield f"has dtype '{value.dtype}', expected '{result}'"
 
 
-def _signature(op: str, operand: str, own: str) -> tuple[tuple[str, ...], str]:
-    """Return the dtypes that an operation takes, and the one that it then gives."""
-    if op in ARITHMETIC or op in UNARY:
-        return NUMBERS, operand
-    if op in COMPARISONS:
-        return SCALARS, "bool"
-    if op in LOGIC:
-        return ("bool",), "bool"
-    if op in MATH or op == "fma":
-        return FLOATS, operand
-    if op in PREDICATES:
-        return FLOATS, "bool"
-    return SCALARS, own  # a cast
+def _result(row: Operation, operand: str, own: str) -> str:
+    match row.gives:
+        case "operand":
+            return operand
+        case "bool":
+            return "bool"
+        case "target":
+            return own

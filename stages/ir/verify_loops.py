@@ -34,17 +34,17 @@ def _check_tilings(kernel: Kernel) -> None:
     owners: dict[str, int] = {}
     memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
     for number, tiling in enumerate(kernel.tilings):
-        if not end <= tiling.first < tiling.last <= len(kernel.nests):
+        if not end <= tiling.first < tiling.stop <= len(kernel.nests):
             raise ValueError(f"Tiling {number} of kernel '{kernel.name}' is not in order.")
-        end = tiling.last
-        for index in range(tiling.first, tiling.last):
+        end = tiling.stop
+        for index in range(tiling.first, tiling.stop):
             _check_margins(kernel.nests[index], index, tiling)
             for row in kernel.nests[index].body:
                 if isinstance(row, Load | Store) and memory.get(row.buffer) == "tile":
                     owners.setdefault(row.buffer, number)
                     if owners[row.buffer] != number:
                         raise ValueError(f"Two tilings share the array '{row.buffer}'.")
-    tiled = {index for tiling in kernel.tilings for index in range(tiling.first, tiling.last)}
+    tiled = {index for tiling in kernel.tilings for index in range(tiling.first, tiling.stop)}
     for index, nest in enumerate(kernel.nests):
         touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
         if index not in tiled and not touched.isdisjoint(owners):

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from ...runtime.language import operations
+from ...runtime.language.operation_table import TABLE
 from ...runtime.language.types import FLOATS, INTEGERS
 from ..ir.dataflow import Body, Dataflow, Literal, Map, Ref, Scalar, Scan, Table, Value
 from ..ir.literal import number, spell
@@ -26,10 +27,7 @@ from .scans import body_of, trimmed
 
 Known: TypeAlias = tuple[tuple[str, Literal], ...]  # the arguments of a body that are literals
 
-INEXACT: Final = frozenset(
-    ("exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
-     "arcsinh", "arccosh", "arctanh", "cbrt", "gamma")
-)  # fmt: skip
+INEXACT: Final = frozenset(row.name for row in TABLE if row.ulps)  # on floats
 
 
 def fold_constants(program: Dataflow) -> Dataflow:
@@ -86,7 +84,7 @@ def _known(graph: Graph, ref: Ref) -> Any:
 
 
 def _computed(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
-    if value.op in INEXACT or (value.op == "pow" and value.dtype in FLOATS):
+    if value.op in INEXACT and value.dtype in FLOATS:
         return None
     dtype = value.dtype if value.op == "cast" else None
     result = np.dtype(value.dtype).type(operations.apply(value.op, *numbers, dtype=dtype))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...runtime.language.dimension import Dimension
+from ...runtime.language.operation_table import TABLE
 from ..ir.bounds import Bound
 from ..ir.dataflow import (
-    COMPARISONS,
-    PREDICATES,
     Body,
     Displace,
     Gather,
@@ -31,7 +30,7 @@ from ..ir.dataflow import (
 )
 from ..ir.literal import respell
 
-BOOLEAN = frozenset((*COMPARISONS, *PREDICATES, "and", "or", "xor", "not"))
+BOOLEAN = frozenset(row.name for row in TABLE if row.gives == "bool")
 
 
 class Graph:

@@ -23,8 +23,9 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...runtime.language.dimension import Dimension
+from ...runtime.language.operation_table import TABLE
 from ..ir.bounds import Bound, add
-from ..ir.dataflow import MATH, Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
+from ..ir.dataflow import Dataflow, Displace, Map, Reduce, Ref, Region, Side, Value
 from .graph import Dims, Graph
 from .paths import (
     Access,
@@ -45,8 +46,8 @@ from .rewrite import rebuilt, with_values
 
 SPREAD: Final = 16
 HEAVY: Final = 4
-EXPENSIVE: Final = frozenset((*MATH, "pow", "fmod", "mod")) - {"floor", "ceil", "trunc"}
-HIDING: Final = frozenset(("select", "pow", "cast"))
+EXPENSIVE: Final = frozenset(row.name for row in TABLE if not row.is_recomputed)
+HIDING: Final = frozenset(row.name for row in TABLE if row.hides_nan)
 STILL: Final[Path] = ()
 
 Demand: TypeAlias = dict[Path, None]  # an ordered set

@@ -36,3 +36,16 @@ class Lower(Stage):
 
         passes = chosen(self.fold, self.numerics, self.checked)
         return {"lowered": lower(inputs["parsed"], inputs["variant"], passes)}
+
+    def after_passes(self, **inputs: Any) -> Mapping[str, str]:
+        """Return the listing of the dataflow after each pass."""
+        from .passes import chosen, lower
+
+        texts: dict[str, str] = {}
+
+        def keep(name: str, lowered: Lowered) -> None:
+            texts[name] = lowered.text
+
+        passes = chosen(self.fold, self.numerics, self.checked)
+        lower(inputs["parsed"], inputs["variant"], passes, keep)
+        return texts

@@ -7,9 +7,17 @@ from collections.abc import Callable
 from typing import Final
 
 from ...runtime.language.dimension import DimensionKind, check_dims
-from ...runtime.language.types import CollectionType, DataType, FieldType, ScalarType, TupleType
+from ...runtime.language.operations import POINTWISE
+from ...runtime.language.types import (
+    FLOATS,
+    CollectionType,
+    DataType,
+    FieldType,
+    ScalarType,
+    TupleType,
+)
 from ...runtime.process.errors import DomainError
-from ..ir import dataflow, syntax
+from ..ir import syntax
 from .arithmetic import combine
 from .choices import concat_where, map_elements, where
 from .meanings import Axis, Builtin, Meaning, Pack, Row, ScalarName, describe
@@ -21,14 +29,12 @@ from .promotion import (
     dtype_of,
     is_arithmetic,
     is_floating,
-    numeric,
     with_dtype,
 )
 from .scope import Scope
 from .shifts import as_offset, without
 from .source import Located
 
-BINARY: Final = {"minimum": "minimum", "maximum": "maximum", "power": "pow", "fmod": "fmod"}
 REDUCTIONS: Final = {"neighbor_sum": "sum", "max_over": "max", "min_over": "min"}
 
 
@@ -61,30 +67,22 @@ Rule = Callable[[Scope, ast.Call, str], Meaning]
 
 
 def _rule(name: str) -> tuple[int, Rule] | None:
-    if name in BINARY:
-        return 2, _binary
-    if name in dataflow.MATH or name in dataflow.UNARY or name in dataflow.PREDICATES:
-        return 1, _unary
-    return _OTHERS.get(name)
+    if name in POINTWISE:
+        return POINTWISE[name].arity, _pointwise
+    return _RULES.get(name)
 
 
-def _unary(scope: Scope, node: ast.Call, name: str) -> Row:
-    row = scope.value(node.args[0])
-    if name in dataflow.UNARY:
-        if not is_arithmetic(row.type):
-            raise _unexpected(scope, node, 0, "a number", row.type)
-    elif not is_floating(row.type):
-        raise _unexpected(scope, node, 0, "a floating point type", row.type)
-    type_ = with_dtype(numeric(row.type), BOOL) if name in dataflow.PREDICATES else row.type
-    return scope.add(syntax.Operation(op=name, args=(row.ref,), type=type_), node)
-
-
-def _binary(scope: Scope, node: ast.Call, name: str) -> Row:
+def _pointwise(scope: Scope, node: ast.Call, name: str) -> Row:
+    """Read a call of an operation of the table."""
+    operation = POINTWISE[name]
     rows = [scope.value(each) for each in node.args]
     for index, row in enumerate(rows):
+        if operation.takes is FLOATS and not is_floating(row.type):
+            raise _unexpected(scope, node, index, "a floating point type", row.type)
         if not is_arithmetic(row.type):
             raise _unexpected(scope, node, index, "a number", row.type)
-    return combine(scope, node, BINARY[name], name, rows)
+    result = BOOL if operation.gives == "bool" else None
+    return combine(scope, node, operation.name, name, rows, result=result)
 
 
 def _broadcast(scope: Scope, node: ast.Call, _: str) -> Row:
@@ -180,10 +178,11 @@ def _invalid(scope: Scope, at: Located, name: str, note: str) -> Exception:
     return scope.type_error(at, f"Invalid call to '{name}'.", notes=[note])
 
 
-_OTHERS: Final[dict[str, tuple[int, Rule]]] = {
+_RULES: Final[dict[str, tuple[int, Rule]]] = {
     "where": (3, where),
     "concat_where": (3, concat_where),
     "broadcast": (2, _broadcast),
     "astype": (2, _astype),
     "as_offset": (2, _as_offset),
 }
+OTHERS: Final = (*REDUCTIONS, *_RULES)

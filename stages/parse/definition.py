@@ -9,10 +9,12 @@ from typing import Final
 import attrs
 
 from ...runtime.language.definition import Definition
+from ...runtime.language.operations import POINTWISE
 from ...runtime.language.types import SCALARS
 from ...runtime.process.errors import DSLError, FieldforgeError
 from ..artifacts import Spans
-from ..ir import codec, dataflow, syntax
+from ..ir import codec, syntax
+from . import builtin_typing
 from .programs import read_calls
 from .reach import Reach, reach_of
 from .scans import ScanAxisError, check_body, read_options
@@ -21,12 +23,8 @@ from .signature import read_parameters, read_return
 from .source import Source, read
 from .statements import read_body
 
-_OTHERS: Final = (
-    "int", "float", "tuple", "IndexType", "neighbor_sum", "max_over", "min_over", "where",
-    "concat_where", "broadcast", "astype", "as_offset", "minimum", "maximum", "power", "fmod",
-)  # fmt: skip
 BUILTIN_NAMES: Final = frozenset(
-    (*SCALARS, *dataflow.UNARY, *dataflow.MATH, *dataflow.PREDICATES, *_OTHERS)
+    (*SCALARS, "int", "float", "tuple", "IndexType", *POINTWISE, *builtin_typing.OTHERS)
 )
 
 

@@ -30,11 +30,11 @@ def tree(tmp_path: Path) -> Path:
     files = {
         "stages/__init__.py": "",
         "stages/lower/__init__.py": "from .fuse import fuse\n",
-        "stages/lower/fuse.py": "from ...runtime import (\n    types,\n)\n"
+        "stages/lower/fuse.py": "from ...runtime.language import (\n    types,\n)\n"
         "from ..ir import rewrite\n",
         "stages/ir/__init__.py": "",
         "stages/ir/rewrite.py": "import fieldforge.cache.store\n",
-        "stages/compile/__init__.py": "def run():\n    from ...runtime.plan import Plan\n",
+        "stages/compile/__init__.py": "def run():\n    from ...runtime.calls.plan import Plan\n",
         "runtime/__init__.py": "",
         "runtime/language/types.py": "",
         "runtime/calls/plan.py": "",

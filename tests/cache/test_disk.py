@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -290,9 +291,16 @@ def test_a_damaged_record_is_not_listed(disk, sample, record_path, replaced):
 
 def test_deleting_the_whole_store_under_a_process_loses_only_time(root, disk, sample):
     sample.keep(disk)
-    os.rename(root, root.with_name("gone"))
+    shutil.rmtree(root)
     assert not sample.is_in(disk)
     sample.keep(disk)
+    assert sample.is_in(disk)
+
+
+def test_a_store_that_another_process_made_anew_is_found_again(root, disk, sample):
+    sample.keep(disk)
+    shutil.rmtree(root)
+    sample.keep(Disk(root))
     assert sample.is_in(disk)
 
 

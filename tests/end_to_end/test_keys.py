@@ -219,10 +219,17 @@ def test_the_file_and_the_module_of_a_program_are_not_in_its_key(machine):
 
 # How it is built.
 
+
+def keep_loops(kernel, rules):
+    return kernel
+
+
 OPTIONS: list[tuple[str, Any]] = [
     ("lower.fold", False),
     ("lower.checked", True),
     ("codegen.checked", True),
+    ("codegen.passes", ("tile", "plan_arena")),
+    ("codegen.passes", ("tile", keep_loops, "plan_arena")),
     ("numerics", "strict"),
     ("numerics", "fast"),
     ("codegen.parallel_from", 1),
@@ -243,7 +250,13 @@ OPTIONS: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("option", "value"), OPTIONS, ids=lambda value: str(value)[:40])
+def name_of(value: Any) -> str:
+    """Name a parameter alike in every process: functions print their address."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return " ".join(getattr(part, "__name__", str(part)) for part in parts)[:40]
+
+
+@pytest.mark.parametrize(("option", "value"), OPTIONS, ids=name_of)
 def test_every_option_that_changes_a_result_changes_the_key(machine, option, value):
     changed = machine.backend().with_options(**{option: value})
     assert machine.key() != machine.key(backend=changed)

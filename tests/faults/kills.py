@@ -99,7 +99,7 @@ def _build_for_ever(folder: Path, seed: int, note: mmap.mmap) -> None:
                 child = _leave_a_child() if chance.random() < 0.1 else 0
                 note[:] = _NOTE.pack(n, child, kept[0])
                 with build_folder() as scratch:
-                    Path(scratch, "program.so").write_bytes(content(n)["out"]["library.so"])
+                    Path(scratch.path, "program.so").write_bytes(content(n)["out"]["library.so"])
                     time.sleep(0.001)
                 keep(disk, n)
                 if child:

@@ -7,16 +7,18 @@ from typing import Final
 
 import attrs
 
+from fieldforge.runtime.language.operations import POINTWISE
+
 from .demand import all_of, nothing, shifted
 from .grids import TABLES, VERTICAL, ordered
 from .literals import literal
 from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
 
-ROUNDING: Final = ("sqrt", "floor", "ceil", "trunc", "abs", "neg")
-TRANSCENDENTAL: Final = (
-    "exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
-    "arcsinh", "arccosh", "arctanh", "cbrt", "gamma",
-)  # fmt: skip
+_UNARY: Final = {
+    name: row for name, row in POINTWISE.items() if row.arity == 1 and row.gives == "operand"
+}
+ROUNDING: Final = tuple(name for name, row in _UNARY.items() if not row.ulps)
+TRANSCENDENTAL: Final = tuple(name for name, row in _UNARY.items() if row.ulps)
 ULPS: Final = 4
 GAMMA_ULPS: Final = 16  # the C library itself is wrong by up to 10
 COMPARISONS: Final = ("<", ">=", "==", "!=", ">", "<=")

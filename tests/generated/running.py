@@ -15,7 +15,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
 from fieldforge.runtime.calls.refusals import NotFiniteError
-from fieldforge.runtime.embedded import invalid_values as checking
+from fieldforge.runtime.embedded import provenance
 from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.process.errors import CheckError
@@ -215,7 +215,7 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
 def _is_refused_embedded(run: Run) -> bool:
     """Tell whether embedded execution finds a number that is not finite."""
     try:
-        with checking.checked({}):
+        with provenance.checked({}):
             run.program(*arguments_of(run.case).values(), offset_provider=run.tables)
     except CheckError:
         return True

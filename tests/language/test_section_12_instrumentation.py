@@ -186,8 +186,10 @@ class TestHooks:
         seen = []
 
         @contextmanager
-        def watch(compiled_program, args, kwargs, offset_provider, root, key):
-            seen.append(root)
+        def watch(program_pool, key, args, kwargs, offset_provider):
+            seen.append(program_pool.root)
+            assert key in program_pool.compiled_programs
+            assert offset_provider == {}
             yield
 
         registered(hooks.compiled_program_call_context, watch)
@@ -199,7 +201,7 @@ class TestHooks:
     def test_12_a_variant_that_is_built_is_told(self, compiled, registered):
         seen = []
 
-        def watch(program_definition, backend, offset_provider, argument_descriptors, key):
+        def watch(program_pool, key, backend, argument_descriptors, offset_provider):
             seen.append(backend.name)
 
         registered(hooks.compile_variant_hook, watch)

@@ -185,7 +185,7 @@ class TestRefusedConstructs:
         assert type(error) is errors.UnsupportedPythonFeatureError
         assert error.message == f"Unsupported Python syntax: '{feature}'."
         assert error.feature == feature
-        assert error.notes == ("Only a subset of Python is valid inside GT4Py functions.",)
+        assert error.notes == ("Only a subset of Python is valid inside operators and programs.",)
         assert any(hint in each for each in error.hints)
         assert error.location.line == 2
         assert under.strip().splitlines()[0] in body

@@ -11,10 +11,11 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.language.structure import elements
 from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
 from fieldforge.stages.artifacts import Parsed
-from fieldforge.stages.ir import dataflow, syntax
+from fieldforge.stages.ir import syntax
 from fieldforge.workflows.engine.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
@@ -26,7 +27,7 @@ COMPILED: Final = getattr(ff, os.environ.get("MODEL_BACKEND", "cpu")).with_optio
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel
-_INEXACT: Final = frozenset({*dataflow.MATH, "pow"}) - {"sqrt", "floor", "ceil", "trunc"}
+_INEXACT: Final = frozenset(row.name for row in TABLE if row.ulps)
 
 Way = Callable[[Any, Arguments], None]
 

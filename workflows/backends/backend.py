@@ -9,6 +9,7 @@ from typing import Any, Self
 import attrs
 
 from ...runtime.process.errors import OptionError
+from ...stages.codegen.pass_list import PassName, edited
 from ..graph.graph import Workflow
 from ..graph.options import options_of, with_option
 
@@ -67,6 +68,32 @@ class Backend:
         # By identity: options such as the path of the compiler do not count for equality.
         changed = {name: stage for name, stage in stages.items() if stage is not before[name]}
         return self.with_workflow(self.workflow.replace(**changed))
+
+    def with_passes(
+        self,
+        *added: PassName,
+        before: str | None = None,
+        after: str | None = None,
+        **changed: PassName | None,
+    ) -> Self:
+        """Replace, remove or add passes over loops of the code generator.
+
+        A pass is a named function from `Kernel` and `Rules` to `Kernel`; its source is in the key.
+        `with_passes(my_tile, after="tile")` adds one, `with_passes(tile=my_tile)` replaces one,
+        `with_passes(stream=None)` removes one. `options["codegen.passes"]` lists them.
+
+        Raises:
+            OptionError: for a pass that does not run here, or that has no name.
+
+        """
+        changed_lists = {
+            own: edited(passes, added, changed, before, after)
+            for own, passes in self.options.items()
+            if own.endswith(".passes")
+        }
+        if not changed_lists:
+            raise OptionError(f"Backend '{self.name}' has no passes over loops.")
+        return self.with_options(**changed_lists)
 
     def with_workflow(self, workflow: Workflow) -> Self:
         """Use another workflow, such as `backend.workflow.insert_after("lower", my_pass)`."""

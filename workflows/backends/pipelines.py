@@ -18,6 +18,7 @@ from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.target import Target
 from ..graph.graph import Workflow
+from .unsupported import Refuse
 
 
 def cpu() -> Workflow:
@@ -30,6 +31,16 @@ def dace() -> Workflow:
     from ...stages.codegen.dace.stage import CodegenDace
 
     return cpu().replace(codegen=CodegenDace(_target()))
+
+
+def gpu() -> Workflow:
+    """Parse and lower; there is no code for GPUs yet."""
+    return Workflow.chain(Parse(), Lower(), Refuse())
+
+
+def dace_gpu() -> Workflow:
+    """Parse and lower; there is no code for GPUs by DaCe yet."""
+    return Workflow.chain(Parse(), Lower(), Refuse("dace_gpu", "dace_cpu"))
 
 
 def reference() -> Workflow:

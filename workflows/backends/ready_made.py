@@ -12,6 +12,7 @@ cpu: Final = recipes.cpu()
 dace_cpu: Final = recipes.dace()
 reference: Final = recipes.reference()
 gpu: Final = recipes.gpu()
+dace_gpu: Final = recipes.dace_gpu()
 gtfn_cpu: Final = cpu
 gtfn_gpu: Final = gpu
 itir_python: Final = reference
@@ -21,6 +22,7 @@ BACKENDS: Final[dict[str, Backend]] = {
     "dace_cpu": dace_cpu,
     "reference": reference,
     "gpu": gpu,
+    "dace_gpu": dace_gpu,
     "gtfn_cpu": gtfn_cpu,
     "gtfn_gpu": gtfn_gpu,
     "itir_python": itir_python,

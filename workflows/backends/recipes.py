@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.fields.allocator import CPUAllocator
-from ...runtime.process.errors import OptionError
+from ...runtime.fields.allocator import CPUAllocator, GPUAllocator
 from ..graph.graph import Workflow
 from . import pipelines
 from .backend import Backend
@@ -29,9 +28,19 @@ def dace(**options: Any) -> Backend:
     return backend.with_options(**options) if options else backend
 
 
-def gpu() -> Backend:
-    """Return the backend for GPUs, which models name at import; using it is an error so far."""
-    return Backend("gpu", _gpu)
+def gpu(**options: Any) -> Backend:
+    """Return the backend for GPUs, which models name at import.
+
+    To allocate or to build by it is an error so far.
+    """
+    backend = Backend("gpu", _gpu, GPUAllocator())
+    return backend.with_options(**options) if options else backend
+
+
+def dace_gpu(**options: Any) -> Backend:
+    """Return the backend for GPUs by DaCe; to allocate or to build by it is an error so far."""
+    backend = Backend("dace_gpu", _dace_gpu, GPUAllocator())
+    return backend.with_options(**options) if options else backend
 
 
 def reference(**options: Any) -> Backend:
@@ -63,9 +72,11 @@ def _dace() -> Workflow:
 
 
 def _gpu() -> Workflow:
-    raise OptionError(
-        "Backend 'gpu' is not supported yet.", hints=["Select 'cpu' with 'with_backend'."]
-    )
+    return pipelines.gpu()
+
+
+def _dace_gpu() -> Workflow:
+    return pipelines.dace_gpu()
 
 
 def _reference() -> Workflow:

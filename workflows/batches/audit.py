@@ -102,7 +102,7 @@ def _run(
         "backend": backend, "seed": seed, "libraries": libraries, "path": here,
     }  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.audit", json.dumps(given)],
+        [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.batches.audit", json.dumps(given)],
         cwd=own, capture_output=True, text=True, check=False,
         env=environment_with(PYTHONHASHSEED=str(seed + 1), TMPDIR=str(own / "tmp")),
     )  # fmt: skip

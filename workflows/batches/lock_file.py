@@ -121,6 +121,8 @@ def _locked(asked: Asked, folder: str) -> Locked:
         for stage in stages
         if isinstance(stage, FunctionStage) or graph_text.is_pass(stage)
     }
+    loop_passes = (step for stage in stages for step in getattr(stage, "passes", ()))
+    passes |= {step.__name__: address_of(step, folder) for step in loop_passes if callable(step)}
     order = Order(asked.definition, asked.backend, asked.variant, engine(), lambda: None)
     look = order.look()
     found = engine().store.find(look.key) if look is not None else None

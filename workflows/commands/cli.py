@@ -29,6 +29,7 @@ from .addresses import AddressError, load_module
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
+OTHERS = ("migrate", "run")  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
 
 
@@ -37,7 +38,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, 'demo' among them where it is there."""
-        own = [*super().list_commands(ctx), *BUILDS, "cache"]
+        own = [*super().list_commands(ctx), *BUILDS, *OTHERS, "cache"]
         return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -50,6 +51,9 @@ class Commands(click.Group):
             from . import builds as cli_builds
 
             return cli_builds.COMMANDS[cmd_name]
+        if cmd_name in OTHERS:
+            module = importlib.import_module(f".{cmd_name}", __package__)
+            return getattr(module, cmd_name)  # type: ignore[no-any-return]  # by contract
         if cmd_name == "demo" and _has_demo():
             return importlib.import_module(DEMO).demo  # type: ignore[no-any-return]  # by contract
         return super().get_command(ctx, cmd_name)
@@ -100,16 +104,24 @@ def main() -> None:
 @program_argument
 @click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
 @click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
+@click.option(
+    "--pass",
+    "step",
+    help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
+)
 @backend_option
 @told
-def show(program: str, stage: str | None, loops: bool, backend: str | None) -> None:
+def show(
+    program: str, stage: str | None, loops: bool, step: str | None, backend: str | None
+) -> None:
     """Print what a stage made of a program, from the store where it is there."""
     found = _find(program, backend)
-    if stage is None:
+    if stage is None and step is None:
         click.echo(str(found.trace()))
         return
-    step = found.trace(until=stage)[stage]
-    click.echo(step.loops if loops else step.text)
+    stage = stage or "codegen"
+    shown = found.trace(until=stage)[stage]
+    click.echo(shown.after[step] if step else shown.loops if loops else shown.text)
 
 
 @main.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")

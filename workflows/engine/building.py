@@ -103,12 +103,11 @@ def trace(
 
     used = engine()
     flow = backend.workflow.upto(until) if until else backend.workflow
-    results: dict[str, Result] = dict(
-        used.run(flow, inputs_of(definition, variant), program=definition.name, deep=False)
-    )
+    inputs = inputs_of(definition, variant)
+    results: dict[str, Result] = dict(used.run(flow, inputs, program=definition.name, deep=False))
     late = excess(definition.name, results, budget)
     note = "" if late is None else late.message
-    return make_trace(definition.name, flow.plan, results, used.store, note)
+    return make_trace(definition.name, flow.plan, results, used.store, note, inputs)
 
 
 def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:

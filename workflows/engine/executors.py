@@ -118,7 +118,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.worker"],
+            [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.engine.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0,
         )  # fmt: skip
 

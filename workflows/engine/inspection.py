@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -11,6 +13,7 @@ from ...cache.explain import Difference, differences
 from ...cache.record import Record
 from ...cache.store import Store
 from ...runtime.process.errors import WorkflowError, nearest
+from ...stages.base import Stage
 from ..graph.plan import Step as PlanStep
 from .events import Outcome
 from .handle import Result
@@ -23,7 +26,27 @@ HOW: Mapping[Outcome, str] = {
 }
 
 
-@attrs.frozen(eq=False)
+Inputs: TypeAlias = Callable[[], Mapping[str, Any]]
+
+
+class _Listings(dict[str, str]):
+    """The listings of a stage; a pass that did not run is an error that names those that did."""
+
+    def __init__(self, stage: str, texts: Mapping[str, str]) -> None:
+        super().__init__(texts)
+        self.stage = stage
+
+    def __missing__(self, name: str) -> str:
+        known = ", ".join(f"'{own}'" for own in self)
+        close = nearest(name, list(self))
+        raise WorkflowError(
+            f"Stage '{self.stage}' ran no pass '{name}', "
+            + (f"expected one of {known}." if self else "and has no passes."),
+            hints=[f"Did you mean '{close}'?"] if close else [],
+        )
+
+
+@attrs.frozen(eq=False, slots=False)
 class Step:
     """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
 
@@ -34,6 +57,8 @@ class Step:
     key: str
     _result: Result = attrs.field(repr=False)
     _store: Store = attrs.field(repr=False)
+    _stage: Stage = attrs.field(repr=False)
+    _inputs: Inputs = attrs.field(repr=False)
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
@@ -58,6 +83,15 @@ class Step:
                 f"Stage '{self.name}' writes no loops.", hints=["Look at stage 'codegen'."]
             )
         return str(self.artifact.loops)
+
+    @cached_property
+    def after(self) -> Mapping[str, str]:
+        """The listing of the IR after each pass of the stage, by the name of the pass.
+
+        `trace["codegen"].after["tile"]` shows the loops as pass `tile` left them. The passes run
+        again to tell; a stage without passes has none.
+        """
+        return _Listings(self.name, self._stage.after_passes(**self._inputs()))
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -134,15 +168,28 @@ def make_trace(
     results: Mapping[str, Result],
     store: Store,
     note: str = "",
+    inputs: Mapping[str, Any] = MappingProxyType({}),
 ) -> Trace:
-    """Order results as they depend on each other."""
+    """Order results as they depend on each other; `inputs` are those of the workflow."""
     steps = {
-        step.name: _as_step(results[step.name], store) for step in plan if step.name in results
+        step.name: _as_step(results[step.name], store, step, _inputs(step, results, inputs))
+        for step in plan
+        if step.name in results
     }
     return Trace(program, steps, note)
 
 
-def _as_step(result: Result, store: Store) -> Step:
+def _inputs(step: PlanStep, results: Mapping[str, Result], given: Mapping[str, Any]) -> Inputs:
+    """Return what gives the inputs of a step when they are asked for."""
+    return lambda: {
+        feed.need: given[feed.port]
+        if feed.source is None
+        else results[feed.source].outputs[feed.port].get()
+        for feed in step.feeds
+    }
+
+
+def _as_step(result: Result, store: Store, step: PlanStep, inputs: Inputs) -> Step:
     return Step(
         result.name,
         result.outcome,
@@ -151,6 +198,8 @@ def _as_step(result: Result, store: Store) -> Step:
         result.key,
         result,
         store,
+        step.stage,
+        inputs,
     )
 
 

@@ -15,6 +15,7 @@ from ...runtime.process.errors import ArgumentError, DomainError, nearest
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..engine.building import ENTRY, OUT
+from .program_pool import pool_of
 from .static_arguments import static_rows
 from .variant_table import Provider, Variants
 from .variants import leaf_name
@@ -112,7 +113,10 @@ class Calls:
         variants.allow(variant, enable_jit)
         entry = variants.entry(variant, provider)
         root = self._name, variants.backend.name if variants.backend else ""
-        with observation.compiled_call(entry, args, kwargs, provider, root, variant):
+        around = observation.compiled_call(
+            entry, args, kwargs, provider, root, variant, programs=pool_of(variants)
+        )
+        with around:
             if self.native is not None:
                 self.native.call(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs)
             else:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from ...runtime.calls.refusals import NotFiniteError
-from ...runtime.embedded import invalid_values as checking
+from ...runtime.embedded import invalid_values, provenance
 from ...runtime.fields import context
 from ...runtime.fields.field import Field
 from ...runtime.language.definition import Definition
@@ -100,7 +100,7 @@ class Checks:
             for name, value in given.items()
             for path, leaf in leaves_of(value)
         }
-        with checking.checked(leaves), warnings.catch_warnings():
+        with provenance.checked(leaves), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Program .* runs embedded")
             self.embedded(*args, **kwargs)
 
@@ -151,4 +151,4 @@ def _refused(error: NotFiniteError, given: Mapping[str, Any], kept: Iterable[Kep
     name, *steps = error.output.split(".")
     field = dict(leaves_of(given.get(name))).get(tuple(map(int, steps)))
     before = next((each.before for each in kept if each.field is field), None)
-    return checking.refused(error.program, error.output, field, before)
+    return invalid_values.refused(error.program, error.output, field, before)

@@ -10,9 +10,9 @@ import attrs
 
 from ...runtime import _core
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
-from ...runtime.embedded import invalid_values as checking
+from ...runtime.embedded import provenance
 from ...runtime.language.definition import Definition
-from ...runtime.process.errors import ArgumentError, OptionError
+from ...runtime.process.errors import ArgumentError, NotCompilableError, OptionError
 from ...runtime.process.settings import current
 from ...stages.artifacts import Variant
 from ...stages.parse.free_names import objects_in_sight
@@ -23,6 +23,7 @@ from ..backends.recipes import reference
 from ..engine.building import summary, trace
 from ..engine.engine import Engine
 from .compilation_options import CompilationOptions, changed_options, grid_name
+from .program_pool import ProgramPool, pool_of
 from .rebinding import Watch, read_again, together, watch
 from .recording import note, paused
 from .static_arguments import check_names, combinations
@@ -156,7 +157,7 @@ class EntryPoint:
         """Whether the settings ask for checked calls, and this is not what makes them."""
         wanted = current().check
         is_asked = bool(wanted) and self.__name__ in wanted
-        return is_asked and not self._has_checks and not checking.is_checking()
+        return is_asked and not self._has_checks and not provenance.is_checking()
 
     def with_threads(self, count: int) -> Limited:
         """Let calls use so many threads: `program.with_threads(1)(...)`; variants are shared."""
@@ -249,7 +250,7 @@ class EntryPoint:
 
     def _check_compilable(self) -> None:
         if self.backend is None:
-            raise OptionError(
+            raise NotCompilableError(
                 f"'{self.__name__}' runs embedded; there is nothing to compile.",
                 hints=["Select a backend with 'with_backend'."],
             )
@@ -325,6 +326,11 @@ class EntryPoint:
             return f"{self.__name__}: runs embedded"
         head = f"{self.__name__}: variants of backend '{self.backend.name}'"
         return "\n".join([head, *(variants.text for variants in self._sets)])
+
+    @property
+    def _compiled_programs(self) -> ProgramPool:
+        """The variants that were built, as code written for gt4py reads them."""
+        return pool_of(*self._sets)
 
     def __repr__(self) -> str:
         name = self.backend.name if self.backend else "embedded"

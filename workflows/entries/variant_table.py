@@ -218,8 +218,10 @@ class Variants:
         age, definition = self._age, self.source()
         note(definition, self.backend, variant)
         if hooks.compile_variant_hook:
-            static = dict(variant.static)
-            hooks.compile_variant_hook(definition, self.backend, provider, static, variant)
+            from .program_pool import pool_of  # made of this module
+
+            pool, static = pool_of(self), dict(variant.static)
+            hooks.compile_variant_hook(pool, variant, self.backend, static, provider or {})
         made = build(definition, self.backend, variant, used, self.budget)
         with self._adding:  # who finds it in the table finds it in the native program too
             if age != self._age:

@@ -1,5 +1,12 @@
-"""What `gt4py.next.instrumentation.metrics` offers: levels, sources, collectors, output."""
+"""What `gt4py.next.instrumentation.metrics` offers: levels, sources, collectors, output.
 
+`sources` may be set and patched here: samples go to the mapping that stands there.
+"""
+
+import sys
+
+from ..forwarding import Elsewhere, ForwardingModule
+from ..runtime.process import metrics as _metrics
 from ..runtime.process.metrics import (
     ALL,
     DISABLED,
@@ -7,14 +14,17 @@ from ..runtime.process.metrics import (
     MINIMAL,
     PERFORMANCE,
     VERBOSE,
-    Collector,
+    BaseMetricsCollector,
     Metric,
+    MetricsCollection,
     Source,
+    add_sample_to_current_source,
     dump,
     dump_json,
     dumps,
     dumps_json,
     get_current_level,
+    get_current_source,
     get_current_source_key,
     get_source,
     is_any_level_enabled,
@@ -22,24 +32,29 @@ from ..runtime.process.metrics import (
     is_level_enabled,
     make_collector,
     set_current_source_key,
-    sources,
 )
+from ..runtime.process.metrics import dump_at_exit as _dump_metrics_at_exit  # noqa: F401  (gt4py's name)
 
 __all__ = [
+    "COMPUTE_METRIC",
+    "TOTAL_METRIC",
     "ALL",
     "DISABLED",
     "INFO",
     "MINIMAL",
     "PERFORMANCE",
     "VERBOSE",
-    "Collector",
+    "BaseMetricsCollector",
     "Metric",
+    "MetricsCollection",
     "Source",
+    "add_sample_to_current_source",
     "dump",
     "dump_json",
     "dumps",
     "dumps_json",
     "get_current_level",
+    "get_current_source",
     "get_current_source_key",
     "get_source",
     "is_any_level_enabled",
@@ -49,3 +64,14 @@ __all__ = [
     "set_current_source_key",
     "sources",
 ]
+
+COMPUTE_METRIC = "compute"
+TOTAL_METRIC = "total"
+
+FORWARDED = {
+    "sources": Elsewhere(
+        lambda: _metrics.sources, lambda mapping: setattr(_metrics, "sources", mapping)
+    )
+}
+
+sys.modules[__name__].__class__ = ForwardingModule

@@ -207,9 +207,9 @@ class BodyText:
             args = [self._operand(arg) for arg in row.args]
             dtypes = [self.nest.body[arg].dtype for arg in row.args]
             written = express(row.op, row.dtype, args, dtypes)
-            if self.names.limits.vector_math:
+            if self.names.options.vector_math:
                 written = vectorised(row.op, row.dtype, args, dtypes) or written
-            if self.names.limits.own_math:
+            if self.names.options.own_math:
                 written = written_out(row.op, row.dtype, args, dtypes) or written
             self.names.functions.update(written.functions)
             return written.text
@@ -219,7 +219,7 @@ class BodyText:
         row = self.nest.body[number]
         match row:
             case Constant(text=text, dtype=dtype):
-                if self.names.limits.checked and is_nothing(text, dtype):
+                if self.names.options.checked and is_nothing(text, dtype):
                     return f"nothing_{TYPES[dtype][0]}"
                 return literal(text, dtype)
             case Argument(name=name):

@@ -61,7 +61,7 @@ def head(names: Names) -> Iterator[str]:
         yield f"  s32 first = {len(names.tests)};"
     rows = (row for nest in names.kernel.nests for row in nest.body)
     dtypes = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
-    for dtype in sorted(dtypes) if names.limits.checked else ():
+    for dtype in sorted(dtypes) if names.options.checked else ():
         real, (bits, exponent, lowest, _) = TYPES[dtype][0], _BITS[dtype]
         yield f"  {bits} bits_{real} = {exponent} | ({lowest} >> 1);"
         yield f'  asm("" : "+r"(bits_{real}));'

@@ -9,7 +9,7 @@ from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from ..integers import buffers_of, integers
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
-from .names import Limits, Names, stored_type
+from .names import Names, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
 from .strips import stream_function
@@ -44,10 +44,10 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-def write_cpp(kernel: Kernel, limits: Limits) -> str:
+def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     """Return the source of a kernel."""
-    names = Names(kernel, integers(kernel), limits)
-    if limits.checked:
+    names = Names(kernel, integers(kernel), options)
+    if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
     functions = [text for _, text in sorted(names.functions.items())]
@@ -56,7 +56,7 @@ def write_cpp(kernel: Kernel, limits: Limits) -> str:
     tools = [ENDS]
     tools += [THREADS] if kernel.tilings else []
     tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
-    tools += [stream_function(limits.vector_bytes)] if streams else []
+    tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     head = [
         f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
@@ -81,7 +81,7 @@ def _nests(names: Names) -> Iterator[str]:
     while index < len(kernel.nests):
         if index in heads:
             yield from _tiled(names, heads[index])
-            index = heads[index].last
+            index = heads[index].stop
         else:
             yield f"  {{  // nest {index}"
             yield from write_nest(names, kernel.nests[index], None)
@@ -91,9 +91,9 @@ def _nests(names: Names) -> Iterator[str]:
 def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     """Write nests that run tile by tile in one parallel region."""
     kernel = names.kernel
-    members = kernel.nests[tiling.first : tiling.last]
+    members = kernel.nests[tiling.first : tiling.stop]
     guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
-    yield f"  {{  // nests {tiling.first} .. {tiling.last - 1}"
+    yield f"  {{  // nests {tiling.first} .. {tiling.stop - 1}"
     yield f"  if ({' && '.join(guard or ['true'])}) {{"
     for level, cut in enumerate(tiling.cuts):
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
@@ -116,7 +116,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     for array in arrays:
         yield _tile_array(names, array, tiling)
     yield from _rows_in_turn(members, tiling)
-    for index in range(tiling.first, tiling.last):
+    for index in range(tiling.first, tiling.stop):
         yield f"  {{  // nest {index}"
         yield from write_nest(names, kernel.nests[index], tiling)
     yield "  " + "}" * (len(tiling.cuts) + 3 + (tiling.rolled is not None))
@@ -147,7 +147,7 @@ def _tile_loop(names: Names, level: int, cut: Cut) -> str:
 
 def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:
     """Return the arrays that are made anew in each tile."""
-    members = names.kernel.nests[tiling.first : tiling.last]
+    members = names.kernel.nests[tiling.first : tiling.stop]
     touched = {name for nest in members for name in buffers_of(nest)}
     return [
         buffer

@@ -15,10 +15,17 @@ from .operations import TYPES
 
 
 @attrs.frozen
-class Limits:
-    """From which size on a loop has threads and writes past the caches, and by which means.
+class WriterOptions:
+    """What the C++ writer may use, and from which size of a loop nest on.
 
-    In a `checked` program stores are tested.
+    Attributes:
+        parallel_from: loop nests over fewer points run on one thread.
+        stream_from: calls that touch so many bytes use non-temporal stores.
+        vector_bytes: the size of a vector register.
+        vector_math: whether the C library has `exp` and a few others for vectors.
+        own_math: whether transcendental functions are written out.
+        checked: whether every store tests that its number is finite.
+
     """
 
     parallel_from: int
@@ -32,9 +39,11 @@ class Limits:
 class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
-    def __init__(self, kernel: Kernel, known: Sequence[Bound | Stride], limits: Limits) -> None:
+    def __init__(
+        self, kernel: Kernel, known: Sequence[Bound | Stride], options: WriterOptions
+    ) -> None:
         self.kernel = kernel
-        self.limits = limits
+        self.options = options
         self.places = {source: i for i, source in enumerate(known)}
         self.functions: dict[str, str] = {}
         self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
@@ -66,7 +75,7 @@ class Names:
 
     def is_large(self, nest: Nest) -> str:
         """Return the test that a nest has points enough for several threads."""
-        return f"{self._points(nest)} >= {self.limits.parallel_from}"
+        return f"{self._points(nest)} >= {self.options.parallel_from}"
 
     def is_far(self, nest: Nest) -> str:
         """Return the test that the fields that a call touches are more than the caches hold.
@@ -83,7 +92,7 @@ class Names:
             and all(loop.range.dim in buffer.dims for loop in nest.loops)
         ]
         size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
-        return f"{self._points(nest)} * {size} >= {self.limits.stream_from}"
+        return f"{self._points(nest)} * {size} >= {self.options.stream_from}"
 
     def _points(self, nest: Nest) -> str:
         return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -11,6 +11,11 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
 from ...target import Target
+from ..pass_list import CPU_PASSES, PassName, check_passes, without
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..schedule.placement import Rules
+    from .names import WriterOptions
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
 # only errno and the exception flags of the processor, which nobody reads, are given up.
@@ -41,6 +46,7 @@ class Codegen(Stage):
         jam: whether several rows of a stencil may be computed together.
         prefetch: whether rows are asked for before the loops come to them.
         unswitch: whether usual levels have a loop without the conditions of other ones.
+        passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether numbers that are not finite are refused when they are written, and what is
             missing is NaN; `program.checked` sets it.
 
@@ -64,52 +70,22 @@ class Codegen(Stage):
     prefetch: bool = True
     unswitch: bool = True
     checked: bool = False
+    passes: tuple[PassName, ...] = attrs.field(
+        default=CPU_PASSES, converter=tuple, validator=check_passes
+    )
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
         from ...ir.loops_text import show
-        from ...ir.verify_loops import verify
         from ..interface import describe
-        from ..loop_passes.arena import plan_arena
-        from ..loop_passes.prefetching import prefetch
-        from ..loop_passes.streaming import stream
-        from ..loop_passes.tiling import tile
-        from ..loop_passes.unswitching import unswitch
-        from ..schedule.placement import Rules
-        from ..schedule.schedule import schedule
+        from ..passes import make_loops
         from .kernel import ALONE, write_cpp
-        from .names import Limits
         from .operations import DECLARATION
 
-        rules = Rules(
-            self.target,
-            self.arrays,
-            self.inline,
-            jam=self.jam,
-            prefetch=self.prefetch,
-            unswitch=self.unswitch,
-            checked=self.checked,
-        )
-        kernel, groups = schedule(lowered, variant, rules)
+        kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
         # where a call gives domains, those were compared, not the ranges of the fields
         alike = () if variant.domain else variant.alike
-        kernel = tile(kernel, rules)
-        if self.stream_from != 0:
-            kernel = stream(kernel, rules)
-        kernel = verify(plan_arena(unswitch(prefetch(kernel, rules), rules)))
-        vector_math = self.target.vector_math and self.numerics != "strict"
-        # the functions rely on sums in the order written, and on a fast multiply-add
-        own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
-        shared_cache = self.target.l3 * self.target.cores
-        limits = Limits(
-            self.parallel_from,
-            shared_cache if self.stream_from is None else self.stream_from,
-            self.target.vector_bytes,
-            vector_math,
-            own_math,
-            self.checked,
-        )
-        source = write_cpp(kernel, limits)
+        source = write_cpp(kernel, self._writer_options())
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
@@ -122,3 +98,39 @@ class Codegen(Stage):
             ),
             "interface": describe(lowered.program, kernel, groups, "cpu", alike),
         }
+
+    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the listing of the loops after each pass."""
+        from ..passes import listings
+
+        return listings(lowered, variant, self.rules(), self.chosen())
+
+    def chosen(self) -> tuple[PassName, ...]:
+        """Return the loop passes that the options ask for."""
+        left_out = {
+            "stream": self.stream_from == 0,
+            "prefetch": not self.prefetch,
+            "unswitch": not self.unswitch,
+        }
+        return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
+
+    def rules(self) -> Rules:
+        """Return what the schedule and the loop passes have to know."""
+        from ..schedule.placement import Rules
+
+        return Rules(self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked)
+
+    def _writer_options(self) -> WriterOptions:
+        from .names import WriterOptions
+
+        is_strict, shared_cache = self.numerics == "strict", self.target.l3 * self.target.cores
+        # our functions rely on sums in the order written, and on a fast multiply-add
+        own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
+        return WriterOptions(
+            parallel_from=self.parallel_from,
+            stream_from=shared_cache if self.stream_from is None else self.stream_from,
+            vector_bytes=self.target.vector_bytes,
+            vector_math=self.target.vector_math and not is_strict,
+            own_math=own_math,
+            checked=self.checked,
+        )

@@ -104,7 +104,7 @@ class Strips:
         """Begin whole strips where registers can be stored past the caches."""
         rows = list(self.stored)
         if rows:
-            size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.limits.vector_bytes
+            size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.options.vector_bytes
             ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
             alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
             far = self.names.is_far(self.nest)
@@ -157,5 +157,5 @@ def _lanes(names: Names, nest: Nest) -> int:
     chains = any(
         isinstance(row, Compute) and operations(row.op) >= TRANSCENDENTAL for row in nest.body
     )
-    width = names.limits.vector_bytes if names.limits.vector_bytes > _SHORT else LINE
+    width = names.options.vector_bytes if names.options.vector_bytes > _SHORT else LINE
     return max(1, (1 + chains) * width // min(sizes, default=8))

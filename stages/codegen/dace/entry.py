@@ -9,8 +9,8 @@ from ...ir.bounds import Range
 from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpp.memory import pointers, scalars
-from ..cpp.names import Limits
 from ..cpp.names import Names as CppNames
+from ..cpp.names import WriterOptions
 from ..integers import integers
 from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names
 from .tasklet import STATUS
@@ -21,7 +21,7 @@ class Entry:
 
     def __init__(self, kernel: Kernel, names: Names) -> None:
         self.names = names
-        self.cpp = CppNames(kernel, integers(kernel), Limits(0))
+        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(0))
         buffers = {buffer.name for buffer in kernel.buffers}
         self.data = {
             names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers

@@ -15,6 +15,7 @@ from ..cpp.kernel import ALONE
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
 from ..loop_passes.arena import plan_arena
+from ..schedule.placement import Rules
 from .arrangement import Together, as_steps
 from .checks import check_functions, status_of
 from .entry import Entry
@@ -51,7 +52,7 @@ class Written:
     kernel: Kernel
 
 
-def sdfg_source(kernel: Kernel, style: Style, parallel_from: int) -> Written:
+def sdfg_source(kernel: Kernel, rules: Rules, style: Style, parallel_from: int) -> Written:
     """Return the source of a kernel as DaCe writes it."""
     from dace.codegen.codegen import generate_code
 
@@ -60,7 +61,7 @@ def sdfg_source(kernel: Kernel, style: Style, parallel_from: int) -> Written:
     with dace_defaults():
         graph = build_graph(kernel, names, style, tests)
         simplify(graph.sdfg)
-        left = _with_arrays_left(kernel, names, graph)
+        left = _with_arrays_left(kernel, names, graph, rules)
         frame = generate_code(graph.sdfg, validate=False)[0]
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
@@ -92,7 +93,7 @@ def sdfg_source(kernel: Kernel, style: Style, parallel_from: int) -> Written:
     return Written("\n".join(source), listing, as_steps(left, graph.together))
 
 
-def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph) -> Kernel:
+def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
     """Make arguments of the arrays that DaCe has left, and plan where they lie."""
     data = {name: buffer for buffer, name in names.data.items()}
     left = set()
@@ -104,7 +105,7 @@ def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph) -> Kernel:
         buffer for buffer in kernel.buffers if buffer.memory != "arena" or buffer.name in left
     ]
     planned = plan_arena(
-        attrs.evolve(kernel, buffers=tuple(buffers), nests=_merged(kernel, graph.together))
+        attrs.evolve(kernel, buffers=tuple(buffers), nests=_merged(kernel, graph.together)), rules
     )
     return attrs.evolve(
         kernel, buffers=planned.buffers, slots=planned.slots, workspace=planned.workspace

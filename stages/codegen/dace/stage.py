@@ -53,14 +53,15 @@ class CodegenDace(Stage):
         from ..cpp.kernel import ALONE
         from ..cpp.operations import DECLARATION
         from ..interface import describe
+        from ..pass_list import PLAN_ONLY
+        from ..passes import make_loops
         from ..schedule.placement import Rules
-        from ..schedule.schedule import schedule
         from .source import sdfg_source
         from .tasklet import Style
 
         dace_version()  # says how to install what is missing
         rules = Rules(self.target, self.arrays, self.inline, checked=self.checked)
-        kernel, groups = schedule(lowered, variant, rules)
+        kernel, groups = make_loops(lowered, variant, rules, PLAN_ONLY)
         style = Style(
             vector_math=self.target.vector_math and self.numerics != "strict",
             own_math=self.mathematics == "own"
@@ -68,7 +69,7 @@ class CodegenDace(Stage):
             and self.target.has_fma,
             checked=self.checked,
         )
-        written = sdfg_source(kernel, style, self.parallel_from)
+        written = sdfg_source(kernel, rules, style, self.parallel_from)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
         reordering = FAST if self.numerics == "fast" else ()

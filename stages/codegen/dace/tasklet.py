@@ -22,7 +22,8 @@ from ...ir.loops import (
     Store,
 )
 from ..cpp.checks import is_nothing
-from ..cpp.operations import express, literal, vectorised, written_out
+from ..cpp.expressions import literal
+from ..cpp.operations import express, vectorised, written_out
 from .names import Names, type_name
 
 # What is written where it is used.

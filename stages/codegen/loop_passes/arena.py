@@ -9,11 +9,12 @@ import attrs
 from ...ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ...ir.loops import Buffer, Kernel, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
+from ..schedule.placement import Rules
 
 ALIGNMENT = 64
 
 
-def plan_arena(kernel: Kernel) -> Kernel:
+def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
     """Give every array of the kernel a slot; the workspace is the sum of the slots.
 
     A slot of tile arrays is there once for each thread; these slots come last, and those of one
@@ -103,8 +104,8 @@ def _while_in_turn(kernel: Kernel, buffer: Buffer, life: tuple[int, int]) -> tup
     Where nests take turns row by row, the first one still fills rows when the last one reads.
     """
     for tiling in kernel.tilings if buffer.memory == "tile" else ():
-        if tiling.rolled is not None and tiling.first <= life[0] < tiling.last:
-            return tiling.first, tiling.last - 1
+        if tiling.rolled is not None and tiling.first <= life[0] < tiling.stop:
+            return tiling.first, tiling.stop - 1
     return life
 
 

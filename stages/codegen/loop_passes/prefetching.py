@@ -20,10 +20,8 @@ NEXT: Final = 2
 COLUMNS: Final = 8
 
 
-def prefetch(kernel: Kernel, rules: Rules) -> Kernel:
+def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows are asked for ahead of time."""
-    if not rules.prefetch:
-        return kernel
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
     return attrs.evolve(kernel, nests=tuple(_asking(nest, memory) for nest in kernel.nests))
 

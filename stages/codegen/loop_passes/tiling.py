@@ -44,12 +44,12 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
         if run is None or tiling is None:
             first += 1
             continue
-        for index in range(run.first, run.last):
+        for index in range(run.first, run.stop):
             nests[index] = _cut_nest(nests[index], tiling, run.margins[index - first])
         for name, margins in run.local.items():
             buffers[name] = _cut_array(buffers[name], tiling, margins)
         tilings.append(tiling)
-        first = run.last
+        first = run.stop
     if not tilings:
         return kernel
     return attrs.evolve(
@@ -66,13 +66,13 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
 
 @attrs.frozen
 class _Run:
-    """Nests `first` .. `last` that can be cut along `margins[0]`'s dimensions.
+    """The nests `first:stop`, which can be cut along the dimensions of `margins[0]`.
 
     `local` are the arrays that no other nest touches, with the margins of what fills them.
     """
 
     first: int
-    last: int
+    stop: int
     nests: tuple[Nest, ...]
     margins: tuple[Mapping[Dimension, Margin], ...]
     local: Mapping[str, Mapping[Dimension, Margin]]
@@ -89,20 +89,20 @@ def _run_from(
     buffers: Mapping[str, Buffer],
 ) -> _Run | None:
     """Return the longest run from a nest on that hands an array on; it is cut where it must be."""
-    last = first + 1
+    stop = first + 1
     while (
-        last < len(nests)
-        and nests[last].statement == nests[first].statement
-        and _shared_dims(nests[first : last + 1])
+        stop < len(nests)
+        and nests[stop].statement == nests[first].statement
+        and _shared_dims(nests[first : stop + 1])
     ):
-        last += 1
-    while last - first > 1:
-        members = nests[first:last]
+        stop += 1
+    while stop - first > 1:
+        members = nests[first:stop]
         stored = {row.buffer for nest in members for row in nest.body if isinstance(row, Store)}
         local = {
             name
             for name in stored
-            if buffers[name].memory == "arena" and first <= lives[name][0] and lives[name][1] < last
+            if buffers[name].memory == "arena" and first <= lives[name][0] and lives[name][1] < stop
         }
         margins: list[dict[Dimension, Margin]] = [{} for _ in members]
         ends = []
@@ -114,7 +114,7 @@ def _run_from(
             ends.append(end)
         if local and margins[0] and not stored <= local:
             return _made(first, members, margins, local)
-        last = first + min(max(ends, default=0), len(members) - 1)
+        stop = first + min(max(ends, default=0), len(members) - 1)
     return None
 
 
@@ -219,7 +219,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     names = ", ".join(array.name for array in arrays)
     reason = f"{names}: about {-(-kept // 1024)} of {rules.target.l2 // 1024} KiB of cache"
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
-    return Tiling(run.first, run.last, cuts, reason, rolled)
+    return Tiling(run.first, run.stop, cuts, reason, rolled)
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:

@@ -15,10 +15,8 @@ from ...ir.loops import Compute, Index, Instruction, Kernel, Nest, Number
 from ..schedule.placement import Rules
 
 
-def unswitch(kernel: Kernel, rules: Rules) -> Kernel:
+def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    if not rules.unswitch:
-        return kernel
     return attrs.evolve(kernel, nests=tuple(_usual(nest) for nest in kernel.nests))
 
 

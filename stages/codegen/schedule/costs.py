@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ....runtime.language.operations import BY_NAME
 from ...ir import dataflow
 from .places import OWN, Coords, is_still
 from .points import Node
@@ -13,9 +14,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
-_DIVISIONS: Final = {"div": 6, "sqrt": 8, "floordiv": 20, "mod": 20, "fmod": 20, "pow": 110}
-_CHEAP: Final = ("sqrt", "floor", "ceil", "trunc")
-TRANSCENDENTAL: Final = 25
+TRANSCENDENTAL: Final = 25  # from here on an operation is a function of its own
 _GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away
 _COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
@@ -26,9 +25,7 @@ def operations(op: str) -> int:
     >>> operations("add"), operations("div"), operations("exp")
     (1, 6, 25)
     """
-    if op in _DIVISIONS:
-        return _DIVISIONS[op]
-    return TRANSCENDENTAL if op in dataflow.MATH and op not in _CHEAP else 1
+    return BY_NAME[op].cost
 
 
 def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float]:

@@ -50,8 +50,6 @@ class Rules:
     inline: tuple[str, ...] = ()
     units: tuple[tuple[str, Dimension], ...] = ()
     jam: bool = False
-    prefetch: bool = False
-    unswitch: bool = False
     checked: bool = False
 
 

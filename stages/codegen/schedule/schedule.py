@@ -10,8 +10,6 @@ from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull
 from ...ir.loops import Buffer, Instruction, Kernel, Nest, Store
-from ...ir.verify_loops import verify
-from ..loop_passes.arena import plan_arena
 from .body import copy_body
 from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
@@ -22,9 +20,10 @@ from .points import Points
 
 
 def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:
-    """Return the kernel and the groups of stores that its nests work for.
+    """Return the kernel and the groups of stores that its nests compute.
 
-    Statement after statement; within one, everything is read before it is overwritten.
+    Statements follow one another; each reads everything before it overwrites it. Arrays have no
+    place in the arena yet: pass `plan_arena` gives them one.
     """
     program = lowered.program
     fields = {leaf.name: leaf for leaf in program.leaves if leaf.kind == "field"}
@@ -61,7 +60,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         tuple(nests),
         notes=tuple(notes),
     )
-    return verify(plan_arena(kernel)), tuple(groups)
+    return kernel, tuple(groups)
 
 
 def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:

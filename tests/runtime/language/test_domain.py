@@ -120,9 +120,9 @@ def test_1_3_slice_at_cuts_relative_to_the_start():
 
 def test_1_3_dim_index():
     assert BOX.dim_index(K) == 2
-    assert (I < 3).dim_index(K, allow_missing=True) is None
+    assert (I < 3).dim_index(K) is None
     with pytest.raises(ValueError, match="No dimension 'K"):
-        (I < 3).dim_index(K)
+        (I < 3).dim_index(K, allow_missing=False)
 
 
 def test_1_3_pop_insert_and_replace_return_new_domains():

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldforge.runtime.language.operations import OPERATIONS, apply, cast, literal
-from fieldforge.stages.ir.dataflow import OPERATIONS as NAMES
+from fieldforge.runtime.language.operations import apply, cast, literal
 
 INTEGERS = [np.dtype(name) for name in ("int8", "uint8", "int32", "uint32", "int64", "uint64")]
 SIGNED = [dtype for dtype in INTEGERS if dtype.kind == "i"]
@@ -59,10 +58,6 @@ PYTHON = {
     "minimum": min,
     "maximum": max,
 }
-
-
-def test_the_table_has_exactly_the_operations_of_the_dataflow_ir():
-    assert set(OPERATIONS) == set(NAMES)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)

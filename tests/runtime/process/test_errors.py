@@ -129,7 +129,7 @@ def test_13_an_unsupported_feature_says_that_only_a_subset_is_valid():
 
     assert error.message == "Unsupported Python syntax: 'for'."
     assert error.feature == "for"
-    assert error.notes == ("Only a subset of Python is valid inside GT4Py functions.",)
+    assert error.notes == ("Only a subset of Python is valid inside operators and programs.",)
 
 
 @pytest.mark.parametrize(

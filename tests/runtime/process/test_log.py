@@ -28,7 +28,8 @@ def test_nothing_is_printed_by_default(capfd):
 def test_structlog_is_not_imported_while_nobody_listens():
     script = (
         "import sys; from fieldforge.runtime.process.log import get_logger; "
-        "from fieldforge.runtime import settings; settings.set_current(settings.Settings()); "
+        "from fieldforge.runtime.process.settings import Settings, set_current; "
+        "set_current(Settings()); "
         "get_logger().info('stage.finished'); assert 'structlog' not in sys.modules"
     )
 

@@ -153,7 +153,10 @@ def test_an_error_leaves_no_sample(call):
 
 def test_the_table_has_a_row_for_each_source_and_a_column_for_each_metric():
     table = metrics.dumps(
-        {"q": Source(metrics={"total": Metric([1.0])}), "p": Source(metrics={"compute": Metric()})}
+        {
+            "q": Source(metrics={"total": Metric(samples=[1.0])}),
+            "p": Source(metrics={"compute": Metric()}),
+        }
     )
 
     head, first, second = table.splitlines()
@@ -182,7 +185,7 @@ def test_json_has_metadata_and_samples(tmp_path):
 )
 def test_metrics_are_written_when_the_process_ends(tmp_path, value, file):
     script = (
-        "from fieldforge.runtime import metrics\n"
+        "from fieldforge.runtime.process import metrics\n"
         "metrics.sources['p'].metrics['total'].add_sample(0.5)\n"
     )
 
@@ -196,7 +199,7 @@ def test_metrics_are_written_when_the_process_ends(tmp_path, value, file):
 
 
 def test_nothing_is_written_unless_it_is_asked_for(tmp_path):
-    script = "from fieldforge.runtime import metrics\nmetrics.sources['p']\n"
+    script = "from fieldforge.runtime.process import metrics\nmetrics.sources['p']\n"
     environment = {name: v for name, v in os.environ.items() if not name.startswith("FIELDFORGE_")}
 
     subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=environment)

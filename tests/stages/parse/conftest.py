@@ -18,7 +18,9 @@ from fieldforge.runtime.language.capture import capture
 from fieldforge.runtime.language.connectivity import FieldOffset
 from fieldforge.runtime.language.definition import ScanOptions
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind, flip_staggered
+from fieldforge.runtime.language.operations import POINTWISE
 from fieldforge.runtime.process.errors import DSLError
+from fieldforge.stages.parse.builtin_typing import OTHERS
 from fieldforge.stages.parse.trees import parse_all
 
 I = Dimension("I")
@@ -39,10 +41,7 @@ MESH = {
     **{"Coeff": Field[[Cell, C2EDim], np.float64], "CoeffK": Field[[Cell, C2EDim, K], np.float64]},
     **{"BK": Field[[K], np.bool_], "BC": Field[[Cell, C2EDim], np.bool_]},
 }  # fmt: skip
-BUILTINS = (
-    "where", "broadcast", "astype", "neighbor_sum", "minimum", "maximum", "power", "fmod",
-    "neg", "sqrt", "exp", "floor", "isnan", "max_over", "min_over", "concat_where", "as_offset",
-)  # fmt: skip
+BUILTINS = (*POINTWISE, *OTHERS)
 NAMES = {
     **MESH,
     **{"I": I, "J": J, "K": K, "np": np, "Field": Field},

@@ -14,11 +14,20 @@ from fieldforge.workflows.backends.ready_made import (
     itir_python,
     reference,
 )
+from fieldforge.workflows.engine.keys import own_components
 from fieldforge.workflows.graph.graph import Workflow
 
 
 def nothing_changes(program):
     return program
+
+
+def keep_loops(kernel, rules):
+    return kernel
+
+
+def tile_nothing(kernel, rules):
+    return kernel
 
 
 def test_option_is_set_on_every_stage_that_has_it():
@@ -60,6 +69,42 @@ def test_workflow_of_a_backend_can_be_changed():
 
     assert "nothing_changes" in changed.workflow
     assert changed.name == "cpu"
+
+
+def test_loop_passes_are_replaced_removed_and_added():
+    changed = cpu.with_passes(keep_loops, before="plan_arena", tile=tile_nothing, stream=None)
+
+    assert changed.options["codegen.passes"] == (
+        tile_nothing, "prefetch", "unswitch", keep_loops, "plan_arena",
+    )  # fmt: skip
+    assert cpu.options["codegen.passes"][0] == "tile"
+
+
+def test_loop_passes_of_a_backend_without_loops_are_refused():
+    with pytest.raises(OptionError, match="'reference' has no passes over loops"):
+        reference.with_passes(tile=None)
+
+
+def test_source_of_a_loop_pass_is_in_the_key():
+    changed = cpu.with_passes(tile=tile_nothing)
+
+    ours, own = (own_components(each.workflow["codegen"]) for each in (cpu, changed))
+
+    assert ours["option.passes"].startswith("('tile', ")
+    assert len(own["option.passes"]) == 64
+    assert (
+        own["option.passes"]
+        != (own_components(cpu.with_passes(tile=keep_loops).workflow["codegen"])["option.passes"])
+    )
+
+
+def test_text_of_a_workflow_names_loop_passes():
+    flow = cpu.with_passes(keep_loops, after="tile").workflow
+
+    read = Workflow.parse(str(flow), {**recipes.registry(), "keep_loops": keep_loops})
+
+    assert "passes=('tile', keep_loops, 'stream'" in str(flow)
+    assert read == flow
 
 
 def test_text_of_our_workflows_parses_back():

@@ -159,7 +159,7 @@ def test_any_executor_will_do(own_engine, seen, kind):
 SCRIPT = """
 import os, sys
 import fieldforge as ff
-from fieldforge.workflows import precompile as module
+from fieldforge.workflows.batches import precompile as module
 from fieldforge.workflows.engine.events import Finished
 
 module.FEW = 0

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.stages.codegen.pass_list import name_of
 from fieldforge.workflows.batches.lock_file import LockFileError, locking, read, write
 from fieldforge.workflows.commands.addresses import AddressError, find, load_module
 from fieldforge.workflows.commands.cli import main
@@ -82,6 +83,24 @@ def test_a_dry_run_builds_nothing_and_writes_every_variant(model, lock, seen):
     assert [row.variant.static for row in rows] == [(("n", "3"),), (("n", "4"),), ()]
     assert rows[2].passes == {"keep": "climbing.py:keep"}
     assert "codegen(target=Target(isa=" in rows[0].workflow
+
+
+def test_a_users_loop_pass_is_found_again(model, lock, call):
+    body = MODEL.replace(
+        "def keep(program):",
+        "def keep_loops(kernel, rules):\n    return kernel\n\ndef keep(program):",
+    )
+    made = model(body.replace("BACKEND = ff.cpu", "BACKEND = ff.cpu.with_passes(tile=keep_loops)"))
+
+    with locking(lock):
+        made.climb.with_backend(made.BACKEND).compile()
+
+    (row,) = read(lock)
+    assert row.passes == {"keep_loops": "climbing.py:keep_loops"}
+    passes = row.order(lock.parent).backend.workflow["codegen"].passes
+    assert name_of(passes[0]) == "keep_loops"
+    assert call("build", lock).exit_code == 0
+    assert call("check", lock).output == "1 of 1 builds are in the store.\n"
 
 
 def test_what_was_called_in_the_block_is_recorded_and_built(model, lock):

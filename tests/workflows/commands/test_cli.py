@@ -54,6 +54,27 @@ def test_show_prints_what_a_stage_made(call, model):
     assert done.output.startswith("program steep(u, out)")
 
 
+def test_show_prints_the_loops_after_a_pass(call, model):
+    done = call("show", f"{model}:steep", "--stage", "codegen", "--pass", "tile")
+
+    assert done.output.startswith("kernel steep")
+    assert call("show", f"{model}:steep", "--pass", "tile").output == done.output
+
+
+def test_show_prints_the_dataflow_after_a_pass(call, model):
+    done = call("show", f"{model}:steep", "--stage", "lower", "--pass", "push_shifts")
+
+    assert done.output.startswith("program steep")
+
+
+def test_show_names_the_passes_that_ran(call, model):
+    done = call("show", f"{model}:steep", "--pass", "tyle")
+
+    assert done.exit_code == 1
+    assert "ran no pass 'tyle', expected one of 'schedule', 'tile'" in done.output
+    assert "Did you mean 'tile'?" in done.output
+
+
 def test_show_prints_the_loops_of_a_stage(call, model):
     done = call("show", f"{model}:steep", "--stage", "codegen", "--loops")
 

@@ -43,7 +43,7 @@ def test_variants_are_listed_with_the_reason_of_each(own_engine):
     program = copy.with_backend(ff.cpu)
     program.build()
     wide = ff.as_field([I], [0.0] * 8).ndarray[::2]
-    gaps = ff.runtime.field.make(wide, ff.domain({I: 4}))
+    gaps = ff.runtime.fields.field.make(wide, ff.domain({I: 4}))
 
     program(gaps, ff.zeros({I: 4}))
 

@@ -6,12 +6,24 @@ from typing import Any
 
 from ...workflows.backends import recipes
 from ...workflows.backends.backend import Backend
-from ...workflows.backends.ready_made import cpu
-from .recipe import refuse_gpu, renamed
+from ...workflows.backends.ready_made import cpu, gpu
+from .recipe import customised, warn_of
 
-__all__ = ["GTFNBackendFactory", "run_gtfn", "run_gtfn_cached", "run_gtfn_imperative"]
+__all__ = [
+    "GTFNBackendFactory",
+    "run_gtfn",
+    "run_gtfn_cached",
+    "run_gtfn_gpu",
+    "run_gtfn_gpu_cached",
+    "run_gtfn_imperative",
+    "run_gtfn_no_transforms",
+]
 
-run_gtfn = run_gtfn_cached = run_gtfn_imperative = cpu
+run_gtfn = run_gtfn_cached = run_gtfn_imperative = run_gtfn_no_transforms = cpu
+run_gtfn_gpu = run_gtfn_gpu_cached = gpu
+
+_CUSTOM = frozenset(("name", "allocator"))
+_UNHONOURED = frozenset(("device_type", "executor", "key_function", "name_device", "transforms"))
 
 
 def GTFNBackendFactory(  # noqa: N802 - a class in gt4py, called like this
@@ -19,12 +31,13 @@ def GTFNBackendFactory(  # noqa: N802 - a class in gt4py, called like this
 ) -> Backend:
     """Return the C++ backend; `options` are those of `recipes.cpu`, results are always cached.
 
-    Options of gt4py's own workflow, `otf_workflow__...`, have nothing here that they could change.
+    A backend for GPUs may be made anywhere; to allocate or build by it is an error so far.
+    Options of gt4py's own workflow, `otf_workflow__...`, are named in a warning.
 
     >>> GTFNBackendFactory(name_postfix="_no_fold", fold=False).name
     'cpu_no_fold'
     """
-    del cached
-    refuse_gpu(gpu)
-    ours = {name: value for name, value in options.items() if not name.startswith("otf_workflow")}
-    return renamed(recipes.cpu(**ours), name_postfix)
+    theirs = {name for name in options if name in _UNHONOURED or name.startswith("otf_workflow")}
+    warn_of(theirs | (set() if cached else {"cached"}), "GTFNBackendFactory")
+    ours = {name: options[name] for name in options.keys() - theirs - _CUSTOM}
+    return customised((recipes.gpu if gpu else recipes.cpu)(**ours), name_postfix, options)

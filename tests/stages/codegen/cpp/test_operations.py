@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime.language import operations
+from fieldforge.runtime.language.operations import BY_NAME
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.codegen.cpp.operations import literal
 from fieldforge.stages.ir import dataflow
@@ -17,8 +18,7 @@ pytestmark = pytest.mark.needs_compiler
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
-ROUNDED = {"sqrt", "floor", "ceil", "trunc"}
-WITHIN_4_ULP = (set(dataflow.MATH) - ROUNDED) | {"pow"}
+TARGETS = ("bool", *INTEGERS, *FLOATS)
 Case = tuple[str, str, tuple[str, ...]]
 
 
@@ -45,18 +45,13 @@ def values(name: str) -> np.ndarray[Any, Any]:
 
 
 def cases(dtype: str) -> list[Case]:
-    if dtype == "bool":
-        found: list[Case] = [(op, "bool", ("bool",) * 2) for op in ("and", "or", "xor", "eq", "ne")]
-        found += [("not", "bool", ("bool",)), ("select", "bool", ("bool",) * 3)]
-    else:
-        found = [(op, dtype, (dtype, dtype)) for op in dataflow.ARITHMETIC]
-        found += [(op, "bool", (dtype, dtype)) for op in dataflow.COMPARISONS]
-        found += [(op, dtype, (dtype,)) for op in dataflow.UNARY]
-        found += [("select", dtype, ("bool", dtype, dtype)), ("pow", dtype, (dtype, "int32"))]
-    if dtype in FLOATS:
-        found += [(op, dtype, (dtype,)) for op in dataflow.MATH]
-        found += [(op, "bool", (dtype,)) for op in dataflow.PREDICATES]
-    return found + [("cast", other, (dtype,)) for other in ("bool", *INTEGERS, *FLOATS)]
+    found: list[Case] = []
+    for op, row in BY_NAME.items():
+        targets = TARGETS if row.gives == "target" else ["bool" if row.gives == "bool" else dtype]
+        operands = ("bool", dtype, dtype) if op == "select" else (dtype,) * row.arity
+        if dtype in row.takes:
+            found += [(op, target, operands) for target in targets]
+    return found if dtype == "bool" else [*found, ("pow", dtype, (dtype, "int32"))]
 
 
 def one_statement_each(every: list[Case]) -> Lowered:
@@ -87,8 +82,8 @@ def test_every_operation_has_the_values_of_the_language(dtype: str) -> None:
     for op, result, dtypes in every:
         inputs = [next(rest) for _ in dtypes]
         expected = operations.apply(op, *inputs, dtype=result if op == "cast" else None)
-        close = op in WITHIN_4_ULP and result in FLOATS
-        wrong = ~_agree(next(rest), np.asarray(expected), ulps=4 if close else 0)
+        ulps = BY_NAME[op].ulps if result in FLOATS else 0
+        wrong = ~_agree(next(rest), np.asarray(expected), ulps)
         assert not wrong.any(), (op, dtypes, result, [a[wrong][:3] for a in inputs])
 
 

@@ -1,7 +1,8 @@
 """The errors that fieldforge raises; `GT4PyError` is the name of their base in gt4py."""
 
-from .runtime.process.errors import (
+from ..runtime.process.errors import (
     ArgumentError,
+    CallError,
     CheckError,
     CompilationError,
     CompilerNotFoundError,
@@ -20,6 +21,7 @@ from .runtime.process.errors import (
     MissingAttributeError,
     MissingParameterAnnotationError,
     NonContiguousDomain,
+    NotCompilableError,
     OptionError,
     OverlapError,
     ReadOnlyError,
@@ -31,10 +33,12 @@ from .runtime.process.errors import (
     UnsupportedPythonFeatureError,
     WorkflowError,
 )
-from .runtime.process.errors import FieldforgeError as GT4PyError
+from ..runtime.process.errors import FieldforgeError as GT4PyError
+from . import exceptions
 
 __all__ = [
     "ArgumentError",
+    "CallError",
     "CheckError",
     "CompilationError",
     "CompilerNotFoundError",
@@ -54,6 +58,7 @@ __all__ = [
     "MissingAttributeError",
     "MissingParameterAnnotationError",
     "NonContiguousDomain",
+    "NotCompilableError",
     "OptionError",
     "OverlapError",
     "ReadOnlyError",
@@ -64,4 +69,5 @@ __all__ = [
     "UndefinedSymbolError",
     "UnsupportedPythonFeatureError",
     "WorkflowError",
+    "exceptions",
 ]

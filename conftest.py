@@ -1,0 +1,37 @@
+"""Give every run of the tests a store of its own, so that none reads or writes the user's.
+
+pytest loads this file before any test, also before the examples in `src`, `docs` and README.md.
+Subprocesses and the workers of pytest-xdist inherit the environment that it sets.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+KEPT = ("FIELDFORGE_CXX", "FIELDFORGE_JOBS")  # what the machine has, not what the user prefers
+_folders: list[Path] = []
+
+
+def _isolate() -> None:
+    """Replace the user's settings by a temporary store; it goes when the run ends."""
+    folder = Path(tempfile.mkdtemp(prefix="fieldforge-tests-"))
+    _folders.append(folder)
+    for name in [name for name in os.environ if name.startswith("FIELDFORGE_")]:
+        if name not in KEPT:
+            del os.environ[name]
+    os.environ["FIELDFORGE_CACHE_DIR"] = str(folder / "store")
+    os.environ["FIELDFORGE_LOCAL_DIR"] = str(folder / "local")
+    os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
+
+
+def pytest_unconfigure() -> None:
+    """Remove the store of the run."""
+    for folder in _folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _isolate()

@@ -1,0 +1,86 @@
+"""Record how each value of a checked program was made: operation, operands, place in the source.
+
+`invalid_values` follows these records back from a number that is not finite.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any, Final
+
+import attrs
+
+from ..fields.context import tables
+from ..process.source import Span
+from .piecewise import AnyValue
+from .rewriting import APPLY, CALLEE
+
+
+@attrs.frozen(eq=False)
+class Made:
+    """One result: of which operation, from what, and the frame's place in the source."""
+
+    value: AnyValue
+    op: str
+    operands: tuple[Any, ...]
+    operator: str
+    span: Span | None
+    tables: Mapping[str, Any]
+
+
+@attrs.frozen(eq=False)
+class Checking:
+    """All results of one call, by the identity of the values, which are kept alive."""
+
+    arguments: Mapping[int, str]
+    made: dict[int, Made] = attrs.field(factory=dict)
+
+
+_CHECKING: Final[ContextVar[Checking | None]] = ContextVar("fieldforge_checking", default=None)
+
+
+@contextmanager
+def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Check what is computed in the block; the names are those of the fields that are given."""
+    token = _CHECKING.set(Checking({id(value): name for name, value in arguments.items()}))
+    try:
+        yield
+    finally:
+        _CHECKING.reset(token)
+
+
+def current_checking() -> Checking | None:
+    """Return the records of the checked program that is running, None if none is."""
+    return _CHECKING.get()
+
+
+def is_checking() -> bool:
+    """Say whether a checked program is running."""
+    return _CHECKING.get() is not None
+
+
+def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
+    """Remember how a value was made, if anybody wants to know; return it."""
+    checking = _CHECKING.get()
+    if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
+        return value
+    if all(value is not operand for operand in operands):  # 'where' may return what it was given
+        checking.made[id(value)] = Made(value, op, operands, *_place(), tables())
+    return value
+
+
+def _place() -> tuple[str, Span | None]:
+    """Return the operator that is running, and where in its source."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if APPLY in code.co_freevars or CALLEE in code.co_freevars:
+            positions = list(code.co_positions())[frame.f_lasti // 2]
+            line, end_line, column, end_column = (each or 0 for each in positions)
+            return code.co_name, Span(code.co_filename, line, column + 1, end_line, end_column + 1)
+        frame = frame.f_back
+    return "", None

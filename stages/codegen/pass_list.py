@@ -1,0 +1,91 @@
+"""Which loop passes run, in which order: names of ours and functions of the user's.
+
+An option of the code generators holds such a list, so this module imports none of the passes: a
+warm start reads the options and runs no pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from ...runtime.process.errors import OptionError
+from ..base import Stage
+
+PassName: TypeAlias = str | Callable[..., Any]
+
+# Each name is that of a function in `loop_passes/`; `passes.py` has them all.
+CPU_PASSES: Final = ("tile", "stream", "prefetch", "unswitch", "plan_arena")
+PLAN_ONLY: Final = ("plan_arena",)
+KNOWN: Final = CPU_PASSES
+
+
+def name_of(step: PassName) -> str:
+    """Return the name of a pass: itself, or that of the function.
+
+    >>> name_of("tile"), name_of(name_of)
+    ('tile', 'name_of')
+    """
+    return step if isinstance(step, str) else step.__name__
+
+
+def check_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[PassName, ...]) -> None:
+    """Refuse unknown names, functions without a name, and two passes of one name."""
+    seen: set[str] = set()
+    for step in passes:
+        if not isinstance(step, str) and getattr(step, "__name__", "<lambda>") == "<lambda>":
+            raise OptionError(
+                "A loop pass is a named function from 'Kernel' and 'Rules' to 'Kernel', "
+                f"got {step!r}.",
+                hints=("Write 'def my_pass(kernel, rules): ...'.",),
+            )
+        if isinstance(step, str) and step not in KNOWN:
+            raise OptionError(f"There is no loop pass '{step}'.", name=step, known=KNOWN)
+        if name_of(step) in seen:
+            raise OptionError(f"Stage '{stage.name}' has two loop passes '{name_of(step)}'.")
+        seen.add(name_of(step))
+
+
+def without(passes: Iterable[PassName], *names: str) -> tuple[PassName, ...]:
+    """Leave out passes of ours by name.
+
+    >>> without(CPU_PASSES, "tile", "stream")
+    ('prefetch', 'unswitch', 'plan_arena')
+    """
+    return tuple(step for step in passes if step not in names)
+
+
+def edited(
+    passes: Sequence[PassName],
+    added: Sequence[PassName],
+    changed: dict[str, PassName | None],
+    before: str | None = None,
+    after: str | None = None,
+) -> tuple[PassName, ...]:
+    """Return a list with other passes: some replaced, removed (None), or added beside one.
+
+    >>> edited(CPU_PASSES, [], {"stream": None, "prefetch": None, "unswitch": None})
+    ('tile', 'plan_arena')
+    >>> edited(("tile", "plan_arena"), ["stream"], {}, after="tile")
+    ('tile', 'stream', 'plan_arena')
+    """
+    names = [name_of(step) for step in passes]
+    for name in (*changed, *(place for place in (before, after) if place is not None)):
+        if name not in names:
+            raise OptionError(
+                f"The code generator runs no loop pass '{name}'.", name=name, known=names
+            )
+    if added and (before is None) == (after is None):
+        raise OptionError(
+            f"Where does loop pass '{name_of(added[0])}' run?",
+            hints=(f"Write 'before=' or 'after=' with one of {', '.join(map(repr, names))}.",),
+        )
+    result: list[PassName] = []
+    for name, step in zip(names, passes, strict=True):
+        result += added if name == before else ()
+        kept = changed.get(name, step)
+        result += () if kept is None else (kept,)
+        result += added if name == after else ()
+    return tuple(result)

@@ -1,0 +1,125 @@
+"""The passes over loops as a list: in order, traced one by one, replaced, removed, extended."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen import passes
+from fieldforge.stages.codegen.cpp.stage import Codegen
+from fieldforge.stages.codegen.loop_passes import arena
+from fieldforge.stages.codegen.pass_list import CPU_PASSES, KNOWN, PLAN_ONLY, edited
+from fieldforge.stages.codegen.passes import BY_NAME, PASSES, make_loops
+from fieldforge.stages.codegen.schedule.placement import Rules
+
+from .programs import TARGET, I, all_unit, laplacians
+
+RULES = Rules(TARGET)
+
+
+def note(kernel, rules):
+    return attrs.evolve(kernel, notes=(*kernel.notes, f"seen with {rules.target.isa}"))
+
+
+def drop_buffers(kernel, _):
+    return attrs.evolve(kernel, buffers=())
+
+
+def return_nothing(kernel, _):
+    return None
+
+
+def test_every_name_stands_for_the_pass_of_that_name():
+    assert tuple(BY_NAME) == KNOWN
+    assert tuple(step.__name__ for step in PASSES) == CPU_PASSES
+
+
+def test_watch_sees_the_kernel_after_the_schedule_and_each_pass():
+    seen = {}
+
+    kernel, _ = make_loops(laplacians(3), Variant(), RULES, CPU_PASSES, seen.__setitem__)
+
+    assert list(seen) == ["schedule", *CPU_PASSES]
+    assert not seen["schedule"].tilings
+    assert seen["tile"].tilings
+    assert not seen["unswitch"].slots
+    assert seen["plan_arena"] == kernel
+
+
+def test_the_arena_is_planned_once_and_each_kernel_verified_once(monkeypatch):
+    planned, verified = [], []
+
+    def count_plan(kernel, rules):
+        planned.append(kernel)
+        return arena.plan_arena(kernel, rules)
+
+    def count_verify(kernel):
+        verified.append(kernel)
+        return kernel
+
+    monkeypatch.setattr(passes, "BY_NAME", {**BY_NAME, "plan_arena": count_plan})
+    monkeypatch.setattr(passes, "verify", count_verify)
+
+    make_loops(laplacians(3), Variant(), RULES, CPU_PASSES)
+
+    assert len(planned) == 1
+    assert len(verified) == 1 + len(CPU_PASSES)
+
+
+def test_listings_show_what_each_pass_did():
+    lowered = laplacians(3)
+    stage = Codegen(target=TARGET)
+
+    after = stage.after_passes(lowered=lowered, variant=all_unit(lowered, I))
+
+    assert "tiles of nests" not in after["schedule"]
+    assert "tiles of nests" in after["tile"]
+    assert after["plan_arena"] == (
+        stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].loops
+    )
+
+
+def test_options_leave_passes_out():
+    stage = Codegen(target=TARGET, prefetch=False, unswitch=False, stream_from=0)
+
+    assert stage.chosen() == ("tile", "plan_arena")
+
+
+def test_a_users_pass_runs_in_its_place_with_the_rules():
+    stage = Codegen(target=TARGET, passes=edited(CPU_PASSES, [note], {}, after="tile"))
+    lowered = laplacians(3)
+
+    after = stage.after_passes(lowered=lowered, variant=Variant())
+
+    assert list(after)[1:4] == ["tile", "note", "stream"]
+    assert f"# seen with {TARGET.isa}" in after["note"]
+
+
+def test_a_pass_that_breaks_the_rules_is_refused():
+    with pytest.raises(ValueError, match="unknown buffer"):
+        make_loops(laplacians(2), Variant(), RULES, (drop_buffers, *PLAN_ONLY))
+    with pytest.raises(OptionError, match="'return_nothing' returned a 'NoneType'"):
+        make_loops(laplacians(2), Variant(), RULES, (return_nothing,))
+
+
+def test_arrays_without_memory_are_refused():
+    with pytest.raises(OptionError, match=r"no memory.\nHint: Let 'plan_arena' run last"):
+        make_loops(laplacians(3), Variant(), RULES, ("tile",))
+
+
+def test_lists_that_cannot_run_are_refused():
+    with pytest.raises(OptionError, match=r"no loop pass 'tyle'.\nHint: Did you mean 'tile'"):
+        Codegen(target=TARGET, passes=("tyle",))
+    with pytest.raises(OptionError, match="two loop passes 'note'"):
+        Codegen(target=TARGET, passes=(note, note))
+    with pytest.raises(OptionError, match="a named function from 'Kernel'"):
+        Codegen(target=TARGET, passes=(lambda kernel, rules: kernel,))
+
+
+def test_a_pass_needs_a_place():
+    with pytest.raises(OptionError, match=r"Where does loop pass 'note' run"):
+        edited(CPU_PASSES, [note], {})
+    with pytest.raises(OptionError, match=r"runs no loop pass 'tyle'"):
+        edited(CPU_PASSES, [], {"tyle": None})

@@ -1,0 +1,31 @@
+"""The tests write to a store of their own, in this process and in those that they start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from fieldforge.runtime.process.settings import Settings
+
+OWN = {"FIELDFORGE_CACHE_DIR", "FIELDFORGE_LOCAL_DIR"}
+ASK = "from fieldforge.runtime.process.settings import current; print(current().cache_dir)"
+
+
+def test_the_store_of_a_run_is_temporary_and_its_own():
+    found = Settings.from_env()
+    assert found.cache_dir.is_relative_to(tempfile.gettempdir())
+    assert found.cache_dir.parent.name.startswith("fieldforge-tests-")
+    assert found.local_dir.parent == found.cache_dir.parent
+
+
+def test_processes_that_tests_start_use_it():
+    done = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == Settings.from_env().cache_dir
+
+
+def test_no_preference_of_the_user_reaches_a_test():
+    names = {name for name in os.environ if name.startswith("FIELDFORGE_")}
+    assert names - OWN <= {"FIELDFORGE_CXX", "FIELDFORGE_JOBS"}

@@ -1,0 +1,62 @@
+"""Let imports of gt4py give fieldforge in this process, so that code for it runs as it is."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from ...runtime.process.errors import FieldforgeError
+from .counterparts import FOLLOWED_VERSION, THEIRS, counterpart
+
+
+class AlreadyImportedError(FieldforgeError, ImportError):
+    """The gt4py that is installed was imported before its name was given to fieldforge."""
+
+
+class _Imports(MetaPathFinder, Loader):
+    """Answer for every module of gt4py with the module of fieldforge that has its place."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != THEIRS and not name.startswith(f"{THEIRS}."):
+            return None
+        if name != THEIRS and counterpart(name) is None:
+            raise ModuleNotFoundError(
+                f"'{name}' has no counterpart in fieldforge, which stands for gt4py in this "
+                "process; see 'What stays with gt4py' in docs/migrating.md.",
+                name=name,
+            )
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return an empty module; `exec_module` puts another one in its place."""
+        made = ModuleType(spec.name, "The place of gt4py's packages; fieldforge stands in them.")
+        made.__path__ = []
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Hand over our own module, unchanged: it is the same object under both names."""
+        ours = counterpart(module.__name__)
+        if ours is None:
+            vars(module)["__version__"] = FOLLOWED_VERSION
+        else:
+            sys.modules[module.__name__] = importlib.import_module(ours)
+
+
+def install() -> None:
+    """Answer imports of `gt4py` from now on; a gt4py that is imported already is an error."""
+    if any(isinstance(finder, _Imports) for finder in sys.meta_path):
+        return
+    if THEIRS in sys.modules:
+        raise AlreadyImportedError(
+            "'gt4py' is imported already, so 'fieldforge' cannot take its name.",
+            hints=[
+                "Import 'fieldforge.as_gt4py' first, or start with 'fieldforge run --as-gt4py'."
+            ],
+        )
+    sys.meta_path.insert(0, _Imports())
