@@ -1,7 +1,7 @@
 """The executions that must agree, for every test of the language.
 
-DaCe takes seconds to build what C++ takes tenths of a second for. So of the tests by `dace_cpu` one in
-twelve runs beside the others; `pytest -m every_dace tests/language` runs all of them.
+DaCe takes seconds to build what C++ takes tenths of a second for. So of the tests by `dace_cpu` one
+in twelve runs beside the others; `pytest -m every_dace tests/language` runs all of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def compiled(request):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Choose among the tests by DaCe; let embedded programs run without advice to select a backend."""
+    """Choose among the tests by DaCe; let embedded programs run without their advice."""
     if "every_dace" not in config.option.markexpr:
         left_out = [item for item in items if _is_left_out(item)]
         config.hook.pytest_deselected(items=left_out)

@@ -19,15 +19,122 @@ SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
 
 # What C++ or the text around DaCe's keeps for itself; names of one letter and a number are ours.
 _TAKEN: Final = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl
-    concept const const_cast consteval constexpr constinit continue co_await co_return co_yield
-    decltype default delete do double dynamic_cast else enum explicit export extern false float for
-    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
-    or_eq private protected public register reinterpret_cast requires return short signed sizeof
-    static static_assert static_cast struct switch template this thread_local throw true try
-    typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    and_ None True False arena blockDim blockIdx dace gridDim handle ints kernel lambda main nullptr
-    omp ptrs real scalars status std threadIdx uint unix linux""".split()
+    [
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "compl",
+        "concept",
+        "const",
+        "const_cast",
+        "consteval",
+        "constexpr",
+        "constinit",
+        "continue",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "wchar_t",
+        "while",
+        "xor",
+        "xor_eq",
+        "and_",
+        "None",
+        "True",
+        "False",
+        "arena",
+        "blockDim",
+        "blockIdx",
+        "dace",
+        "gridDim",
+        "handle",
+        "ints",
+        "kernel",
+        "lambda",
+        "main",
+        "nullptr",
+        "omp",
+        "ptrs",
+        "real",
+        "scalars",
+        "status",
+        "std",
+        "threadIdx",
+        "uint",
+        "unix",
+        "linux",
+    ]
 )
 _OURS: Final = re.compile(
     r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX"
@@ -85,6 +192,11 @@ class Names:
         if key not in self._loops:
             self._loops[key] = self._claim(f"{key[0]}_{loop.range.dim.value}")
         return self._loops[key]
+
+    def loops_over(self, dims: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of the loops over some dimensions."""
+        wanted = set(dims)
+        return tuple(name for (_, dim), name in self._loops.items() if dim.value in wanted)
 
     # --- integers -------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
-from ...ir.loops import Advance, Load, Loop, Nest, Row, Store
+from ...ir.loops import Load, Loop, Nest, Row, Store
 from .names import GuardedStop, Names
 from .rooms import Room
 from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, is_lookup, ranged_axes
@@ -35,7 +35,7 @@ class NestBuilder:
         self.indices: dict[Dimension, str] = {
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
-        self.writer = BlockWriter(names, nest, style, dict(self.indices), tests)
+        self.writer = BlockWriter(names, nest, style, self.indices, tests)
         self.functions: dict[str, str] = {}
         self.guarded = _needs_guard(nest)
 
@@ -49,7 +49,12 @@ class NestBuilder:
         room.begin_nest()
         room.known.clear()
         if self.guarded and (not self.nest.loops or self._rows(0)):
-            once = self._map(room, "once", [("i_once", (self._zero(), self._guard_count(room)))], 0)
+            once = self._map(
+                room,
+                "once",
+                [("i_once", (room.dace.symbolic.pystr_to_symbolic("0"), self._guard_count(room)))],
+                0,
+            )
             self._descend(room.inside(*once), 0)
         else:
             self._descend(room, 0)
@@ -203,11 +208,6 @@ class NestBuilder:
         name, constant = self.names.bound(bound)
         number = room.dace.symbolic.pystr_to_symbolic(str(constant))
         return number if name is None else room.describe.symbol(room.sdfg, name) + constant
-
-    def _zero(self) -> Any:
-        import sympy
-
-        return sympy.Integer(0)
 
     def _guard_count(self, room: Room) -> Any:
         """Return 1 where the guard of the nest is not empty, else 0."""

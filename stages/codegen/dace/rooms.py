@@ -1,4 +1,4 @@
-"""A place in an SDFG where nodes are put: a state, inside so many maps, with what is known there."""
+"""A place in an SDFG where nodes are put: a state, the maps around it, what is known there."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -22,7 +22,8 @@ from .entry import Entry
 from .graph import Graph, build_graph
 from .names import SDFG_NAME, Names
 from .nests import MARK
-from .passes import simplify
+from .pass_list import SdfgPass
+from .passes import Settings, run_passes
 from .settings import dace_defaults
 from .tasklet import Style
 from .text import show_graph
@@ -52,16 +53,52 @@ class Written:
     kernel: Kernel
 
 
-def sdfg_source(kernel: Kernel, rules: Rules, style: Style, parallel_from: int) -> Written:
+@attrs.frozen
+class Plan:
+    """How an SDFG is made and changed, and from how many points on threads share a nest."""
+
+    rules: Rules
+    style: Style
+    passes: tuple[SdfgPass, ...]
+    blocking_dims: tuple[str, ...]
+    settings: Settings
+    parallel_from: int
+
+
+def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
+    """Return the listing of the SDFG of a kernel as it is made, and after each pass."""
+    listings: dict[str, str] = {}
+    names = Names(kernel)
+
+    def keep(name: str, sdfg: Any) -> None:
+        listings[name if name not in listings else f"{name}_{len(listings)}"] = show_graph(
+            sdfg, kernel, names
+        )
+
+    with dace_defaults():
+        _optimised(kernel, names, plan, keep)
+    return listings
+
+
+def _optimised(
+    kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]
+) -> Graph:
+    tests = tested_stores(kernel) if plan.style.checked else {}
+    graph = build_graph(kernel, names, plan.style, tests)
+    loops = names.loops_over(plan.blocking_dims)
+    settings = attrs.evolve(plan.settings, block_loops=loops)
+    return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
+
+
+def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     """Return the source of a kernel as DaCe writes it."""
     from dace.codegen.codegen import generate_code
 
-    names = Names(kernel)
+    names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     with dace_defaults():
-        graph = build_graph(kernel, names, style, tests)
-        simplify(graph.sdfg)
-        left = _with_arrays_left(kernel, names, graph, rules)
+        graph = _optimised(kernel, names, plan, lambda *_: None)
+        left = _with_arrays_left(kernel, names, graph, plan.rules)
         frame = generate_code(graph.sdfg, validate=False)[0]
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
@@ -70,7 +107,7 @@ def sdfg_source(kernel: Kernel, rules: Rules, style: Style, parallel_from: int) 
     entry = Entry(left, names)
     functions = [*check_functions(kernel, tests, style.checked)]
     functions += [text for _, text in graph.functions]
-    lines = list(_annotated(_plain(frame.clean_code), names, signature, parallel_from))
+    lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
     opening = [
         f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
         f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
@@ -95,12 +132,18 @@ def sdfg_source(kernel: Kernel, rules: Rules, style: Style, parallel_from: int) 
 
 def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
     """Make arguments of the arrays that DaCe has left, and plan where they lie."""
+    from dace import dtypes
+
     data = {name: buffer for buffer, name in names.data.items()}
     left = set()
     for name, desc in graph.sdfg.arrays.items():
         if name in data:
             desc.transient = False
             left.add(data[name])
+    for sdfg in graph.sdfg.all_sdfgs_recursive():
+        for desc in sdfg.arrays.values():
+            if desc.transient and desc.total_size == 1:
+                desc.storage = dtypes.StorageType.Register
     buffers = [
         buffer for buffer in kernel.buffers if buffer.memory != "arena" or buffer.name in left
     ]
@@ -146,6 +189,9 @@ def _annotated(
         bare = line.lstrip()
         indent = line[: len(line) - len(bare)]
         found = _PARALLEL.match(bare)
+        if bare.startswith("#pragma unroll"):
+            yield f"{indent}#pragma GCC {bare.removeprefix('#pragma ')}"
+            continue
         if found:
             pending = f"{found[1]} schedule(static){_limit(found[2], names, known, parallel_from)}"
             continue

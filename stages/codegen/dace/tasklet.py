@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
 
+from ....runtime.language.dimension import Dimension
 from ...ir.loops import (
     Advance,
     Argument,
@@ -80,7 +81,7 @@ class BlockWriter:
         names: Names,
         nest: Nest,
         style: Style,
-        indices: dict[object, str],
+        indices: Mapping[Dimension, str],
         tests: dict[tuple[int, str], int],
     ) -> None:
         self.names = names
@@ -98,7 +99,11 @@ class BlockWriter:
         body = self.nest.body
         here, out = frozenset(numbers), frozenset(exports)
         lines: list[str] = []
-        loads, lookups, stores, states, advances = [], [], [], [], []
+        loads: list[tuple[str, Load]] = []
+        lookups: list[tuple[str, Load]] = []
+        stores: list[tuple[str, Store]] = []
+        states: list[tuple[str, int]] = []
+        advances: list[tuple[str, int]] = []
         tested = False
         for number in numbers:
             row = body[number]

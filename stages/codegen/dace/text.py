@@ -110,7 +110,8 @@ def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
 
 def _edges(edges: Iterable[Any], indent: str, arrow: str) -> Iterator[str]:
     for edge in _full(edges):
-        yield f"{indent}  {edge.dst_conn if arrow == '<-' else edge.src_conn} {arrow} {_place(edge)}"
+        connector = edge.dst_conn if arrow == "<-" else edge.src_conn
+        yield f"{indent}  {connector} {arrow} {_place(edge)}"
 
 
 def _full(edges: Iterable[Any]) -> Iterator[Any]:
