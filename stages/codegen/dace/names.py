@@ -235,6 +235,10 @@ class Names:
             return f"({constant})" if constant < 0 else str(constant)
         return f"({symbol} {'+' if constant > 0 else '-'} {abs(constant)})" if constant else symbol
 
+    def end(self, end: Bound | GuardedStop) -> str:
+        """Return where a loop begins or ends as an expression that binds tightly."""
+        return self.symbol(end) if isinstance(end, GuardedStop) else self.text(end)
+
     def strides(self, buffer: Buffer) -> list[str]:
         """Return the stride of each axis: '1', or a symbol."""
         return [

@@ -37,7 +37,7 @@ class NestBuilder:
         }
         self.writer = BlockWriter(names, nest, style, self.indices, tests)
         self.functions: dict[str, str] = {}
-        self.guarded = _needs_guard(nest)
+        self.guarded = needs_guard(nest)
 
     @property
     def depth(self) -> int:
@@ -130,6 +130,7 @@ class NestBuilder:
             self._first_states(room.within(inner, state, known))
         previous = state
         index = self.indices[loop.range.dim]
+        room.describe.symbol(inner, index)  # DaCe would guess its type from where it begins
         innermost = level == self.depth - 1
         parts = self.nest.parts if innermost and self.nest.parts else (None,)
         for part, range_ in enumerate(parts):
@@ -302,8 +303,9 @@ class NestBuilder:
         if block.tests:
             outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
         self.functions.update(block.functions)
+        params = set(self.indices.values()) if room.nested else set()
         for word in _WORD.findall(block.text):
-            if word in self.names.symbols and not room.nested:
+            if word in self.names.symbols or word in params:
                 room.describe.symbol(room.sdfg, word)
         node = room.state.add_tasklet(
             label,
@@ -366,7 +368,7 @@ class NestBuilder:
         )
 
 
-def _needs_guard(nest: Nest) -> bool:
+def needs_guard(nest: Nest) -> bool:
     """Tell whether loops that are empty do not keep a nest from reading where it may not."""
     if not nest.guard:
         return False

@@ -126,7 +126,7 @@ def fuse_vertical(sdfg: Any, settings: Settings) -> int:
     """Join a map with one that reads its results point by point; they are in registers then."""
     from dace.transformation.dataflow import MapFusionVertical
 
-    if all(_maps(state) < 2 for state in sdfg.all_states()):
+    if all(_maps(state) < 2 for state in _states(sdfg)):
         return 0
     return _everywhere(sdfg, MapFusionVertical, settings)
 
@@ -135,7 +135,7 @@ def fuse_horizontal(sdfg: Any, settings: Settings) -> int:
     """Join maps over the same range that do not depend on each other."""
     from dace.transformation.dataflow import MapFusionHorizontal
 
-    if all(_maps(state) < 2 for state in sdfg.all_states()):
+    if all(_maps(state) < 2 for state in _states(sdfg)):
         return 0
     return _everywhere(sdfg, MapFusionHorizontal, settings)
 
@@ -154,7 +154,7 @@ def block(sdfg: Any, settings: Settings) -> int:
 
     count = 0
     wanted = frozenset(settings.block_loops)
-    for state in list(sdfg.all_states()) if wanted else ():
+    for state in list(_states(sdfg)) if wanted else ():
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
             for index, param in enumerate(list(entry.map.params)):
                 if param in wanted:
@@ -179,6 +179,10 @@ def unroll_scans(sdfg: Any, settings: Settings) -> int:
     for loop in loops:
         loop.unroll, loop.unroll_factor = True, settings.unroll
     return len(loops)
+
+
+def _states(sdfg: Any) -> list[Any]:
+    return [state for each in sdfg.all_sdfgs_recursive() for state in each.states()]
 
 
 def _maps(state: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ....runtime.process.errors import FieldforgeError
+from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.kernel import ALONE
@@ -20,8 +21,8 @@ from .arrangement import Together, as_steps
 from .checks import check_functions, status_of
 from .entry import Entry
 from .graph import Graph, build_graph
-from .names import SDFG_NAME, Names
-from .nests import MARK
+from .names import SDFG_NAME, GuardedStop, Names
+from .nests import MARK, needs_guard
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .settings import dace_defaults
@@ -209,7 +210,10 @@ def _limit(mark: str, names: Names, known: set[str], parallel_from: int) -> str:
     nest = names.kernel.nests[int(mark) - MARK]
     factors = []
     for loop in nest.loops:
-        texts = [names.text(end) for end in (loop.range.stop, loop.range.start)]
+        stop: Bound | GuardedStop = loop.range.stop
+        if loop is nest.loops[0] and needs_guard(nest):
+            stop = GuardedStop(loop.range.start, loop.range.stop, nest.guard)
+        texts = [names.end(end) for end in (stop, loop.range.start)]
         words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
         if words <= known:
             factors.append(f"({texts[0]} - {texts[1]})")
