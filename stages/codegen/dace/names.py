@@ -151,7 +151,7 @@ class ArrayStride:
 
 @attrs.frozen
 class GuardedStop:
-    """Where the outermost loop of a nest ends: where it starts, if a range of its guard is empty."""
+    """Where the outermost loop of a nest ends: where it starts, if its guard is empty."""
 
     start: Bound
     stop: Bound

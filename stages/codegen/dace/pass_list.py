@@ -24,7 +24,35 @@ KNOWN: Final = (
     "block",
     "unroll_scans",
 )
+FUSIONS: Final = ("schedule", "dace")
 DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
+
+
+def check_flag(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise OptionError(
+            f"Option '{field.name}' of stage '{stage.name}' is True or False, got {value!r}."
+        )
+
+
+def check_count(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
+    """Refuse what is no number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise OptionError(
+            f"Option '{field.name}' of stage '{stage.name}' is a number of 0 or more, "
+            f"got {value!r}."
+        )
+
+
+def check_fusion(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
+    """Refuse who cannot fuse."""
+    if value not in FUSIONS:
+        raise OptionError(
+            f"Option '{field.name}' of stage '{stage.name}' is one of {FUSIONS}, got {value!r}.",
+            name=str(value),
+            known=FUSIONS,
+        )
 
 
 def name_of(step: SdfgPass) -> str:

@@ -153,7 +153,7 @@ def block(sdfg: Any, settings: Settings) -> int:
     from dace.transformation.dataflow import StripMining
 
     count = 0
-    wanted = frozenset(settings.block_loops)
+    wanted = frozenset(settings.block_loops if settings.block_size else ())
     for state in list(_states(sdfg)) if wanted else ():
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
             for index, param in enumerate(list(entry.map.params)):

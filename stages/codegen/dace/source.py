@@ -34,8 +34,16 @@ from .text import show_graph
 PRELUDE: Final = (
     *(f"typedef __{name.upper()}_TYPE__ {name}_t;" for name in TYPES if "int" in name),
     "#define DACE_EXPORTED",
+    "#define DACE_ALIGN(bytes)",
     "namespace dace { typedef uint32_t uint; }",
 )
+# Functions of DaCe's headers that bounds of loops may call once they were cut into blocks.
+FUNCTIONS: Final = {
+    "Min": "static inline s64 Min(s64 a, s64 b) { return a < b ? a : b; }",
+    "Max": "static inline s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
+    "int_floor": "static inline s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
+    "int_ceil": "static inline s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
+}
 HEADERS: Final = ("#include <dace/dace.h>", '#include "../../include/hash.h"')
 STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
@@ -106,7 +114,9 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         listing = show_graph(graph.sdfg, kernel, names)
     zeros = ", ".join("0" for name in init.split(", ") if name)
     entry = Entry(left, names)
-    functions = [*check_functions(kernel, tests, style.checked)]
+    called = set(re.findall(r"\b(\w+)\(", frame.clean_code))
+    functions = [text for name, text in FUNCTIONS.items() if name in called]
+    functions += [*check_functions(kernel, tests, style.checked)]
     functions += [text for _, text in graph.functions]
     lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
     opening = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -12,7 +12,14 @@ from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
 from ...target import Target
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
-from .pass_list import DACE_PASSES, SdfgPass, check_sdfg_passes
+from .pass_list import (
+    DACE_PASSES,
+    SdfgPass,
+    check_count,
+    check_flag,
+    check_fusion,
+    check_sdfg_passes,
+)
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
@@ -20,7 +27,6 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from .source import Plan
 
 BACKEND = "dace_cpu"
-FUSIONS: Final = ("schedule", "dace")
 
 
 @attrs.frozen
@@ -61,16 +67,16 @@ class CodegenDace(Stage):
     inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(default="schedule", validator=attrs.validators.in_(FUSIONS))
-    auto_optimize: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
+    fusion: str = attrs.field(default="schedule", validator=check_fusion)
+    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
     passes: tuple[SdfgPass, ...] = attrs.field(
         default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
     )
     blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    blocking_size: int = attrs.field(default=10, validator=attrs.validators.ge(1))
-    unroll_scans: int = attrs.field(default=0, validator=attrs.validators.ge(0))
-    most_applications: int = attrs.field(default=1000, validator=attrs.validators.ge(1))
-    most_nodes: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
+    blocking_size: int = attrs.field(default=10, validator=check_count)
+    unroll_scans: int = attrs.field(default=0, validator=check_count)
+    most_applications: int = attrs.field(default=1000, validator=check_count)
+    most_nodes: int = attrs.field(default=100_000, validator=check_count)
     checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
