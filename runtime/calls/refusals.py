@@ -266,7 +266,7 @@ def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> Argumen
 
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
     fields = [argument.name for argument in plan.arguments if argument.kind == "field"]
-    if plan.backend == "cpu" and code <= len(fields):  # see `codegen/cpp_checks.py`
+    if plan.backend in ("cpu", "dace_cpu") and code <= len(fields):  # see `codegen/cpp_checks.py`
         return NotFiniteError(plan.program, fields[code - 1])
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 

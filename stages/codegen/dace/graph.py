@@ -120,4 +120,5 @@ class _Describing(Descriptors):
         # 64 bits: with fewer, products of indices and strides would wrap
         if name not in sdfg.symbols:
             sdfg.add_symbol(name, self.dace.int64)
-        return self.dace.symbol(name, self.dace.int64)
+        # made as DaCe makes those that it reads: others of the same name would differ from them
+        return self.dace.symbolic.pystr_to_symbolic(name)

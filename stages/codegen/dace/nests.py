@@ -172,7 +172,7 @@ class NestBuilder:
             inner,
             dict.fromkeys(inputs),
             dict.fromkeys(outputs),
-            {name: dace.symbol(name, dace.int64) for name in free},
+            {name: dace.symbolic.pystr_to_symbolic(name) for name in free},
         )
         for name in inputs:
             if name in held:
@@ -341,9 +341,9 @@ class NestBuilder:
         """Return the index of each axis, without what a row tells."""
         dims = self.names.by_name[access.buffer].dims
         offsets = access.offsets or (0,) * len(dims)
-        dace = room.dace
+        named = room.dace.symbolic.pystr_to_symbolic
         return [
-            (dace.symbol(self.indices[dim], dace.int64) if dim in self.indices else 0) + offset
+            (named(self.indices[dim]) if dim in self.indices else 0) + offset
             for dim, offset in zip(dims, offsets, strict=True)
         ]
 
