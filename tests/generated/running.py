@@ -32,6 +32,7 @@ from .pieces import FLOATS
 
 GUARD: Final = 3  # elements on each side of a field that nobody may write
 PATIENCE: Final = 10  # seconds for any step but the compiler's
+DACE_PATIENCE: Final = 120  # DaCe takes as much longer
 EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
 _INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
 
@@ -52,14 +53,14 @@ class Disagreement:
 
 
 @contextmanager
-def _in_time(stage: str) -> Iterator[None]:
+def _in_time(stage: str, patience: int = PATIENCE) -> Iterator[None]:
     """Raise where a step takes too long; compiled code is not interrupted."""
 
     def late(*_: Any) -> None:
-        raise TimeoutError(f"Stage '{stage}' takes more than {PATIENCE} s.")
+        raise TimeoutError(f"Stage '{stage}' takes more than {patience} s.")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE)
+    signal.alarm(patience)
     try:
         yield
     finally:
@@ -85,7 +86,8 @@ class Run:
         if self.found is not None:
             return
         try:
-            with _in_time(stage):
+            is_dace = self.schedule.backend == "dace_cpu" and stage == "codegen"
+            with _in_time(stage, DACE_PATIENCE if is_dace else PATIENCE):
                 step()
         except Exception as error:
             self.found = Disagreement(self.case, stage, _told(error), self.schedule)
