@@ -107,7 +107,7 @@ def translated(options: Mapping[str, Any], factory: str) -> dict[str, Any]:
     reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
     if reasons:
         warnings.warn(
-            f"'{factory}' does not follow what fieldforge does without: {'; '.join(reasons)}.",
+            f"Options of '{factory}' that change nothing here: {'; '.join(reasons)}.",
             stacklevel=3,
         )
     return ours
