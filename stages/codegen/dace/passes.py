@@ -196,7 +196,7 @@ def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
     count = 0
     while count <= settings.most_applications:
         applied = sdfg.apply_transformations_once_everywhere(
-            kind, validate=False, validate_all=False
+            kind, validate=False, validate_all=False, print_report=False
         )
         if not applied:
             break
