@@ -1,1 +1,1 @@
-"""What remembers: fingerprints, stores, locks."""
+"""Keys and storage of results: fingerprints, stores, locks."""

@@ -1,4 +1,4 @@
-"""Say why a result was not found: what differs from the nearest one that is there."""
+"""Explain a cache miss: compare the key with the nearest stored one."""
 
 from __future__ import annotations
 

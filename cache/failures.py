@@ -1,7 +1,7 @@
-"""A compiler's refusal, told to those who waited for it: N processes fail once, not N times.
+"""Share a compiler's error with the processes that wait for the build: they fail once, together.
 
-Only those who waited believe it: whoever comes later tries again. That needs no clock,
-which two hosts would read differently.
+Only processes that waited believe the record; a later process compiles again. A random token tells
+them apart, so no clocks of two hosts are compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: CompilationError) -> Failure | None:
-        """Describe a refusal; None for a compiler that was killed or never ran, which may pass."""
+        """Describe an error; None if the compiler was killed or never ran."""
         if error.exit_code is None or error.exit_code <= 0:
             return None
         token = os.urandom(8).hex()
@@ -42,7 +42,7 @@ class Failure:
         )
 
     def error(self) -> CompilationError:
-        """Make the error again."""
+        """Return the error as an exception."""
         return CompilationError(
             self.message, command=self.command, exit_code=self.exit_code, log=self.log,
             log_path=self.log_path, hints=self.hints,

@@ -1,4 +1,4 @@
-"""Say what a disk did wrong: once for each cause, as an event, and never as an exception."""
+"""Report faults of a disk as events, once for each cause, and never raise them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Faults:
             return dict(self._counts)
 
     def corrupt(self, path: str, reason: str) -> None:
-        """Report a damaged file; each one, because each one is a loss."""
+        """Report a damaged file, each time."""
         self.count("corrupt")
         error = StoreReadError(
             f"The stored file '{path}' is damaged and was set aside: {reason}",
@@ -40,7 +40,7 @@ class Faults:
         self.on_event("store.corrupt", path=path, error=error)
 
     def unreadable(self, path: str, error: OSError) -> None:
-        """Report that the system would not let us read."""
+        """Report that a file could not be read."""
         message = f"The store could not read '{path}': {_text(error)}."
         hints = ("The result is built again.",)
         self._once("store.read_failed", path, error, StoreReadError(message, hints=hints))
@@ -52,7 +52,7 @@ class Faults:
         self._once("store.quarantine_failed", path, error, StoreReadError(message, hints=hints))
 
     def unwritable(self, path: str, error: OSError) -> None:
-        """Report that a result is not remembered."""
+        """Report that a result was not written."""
         self.count("failed_writes")
         message = f"The store could not write '{path}': {_text(error)}."
         hints = (

@@ -1,4 +1,4 @@
-"""Digest values by what they mean: equal values, equal digests, in every process.
+"""Digest values by their meaning: equal values have equal digests in every process.
 
 Every value is written as a type tag, a length and its bytes; a container as a tag and the SHA-256
 of its parts. Nothing depends on `id`, `hash`, `repr` or the order of a set,

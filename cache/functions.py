@@ -1,4 +1,4 @@
-"""What the code of a function or class is: its own text and the text of its module."""
+"""Return the code of a function or class: its own text and the text of its module."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def is_ours(module: str | None) -> bool:
 
 
 def home(item: Code) -> str:
-    """Name the module whose text `item` was made from; a wrapper may say the name of another."""
+    """Name the module whose text `item` was made from; a wrapper may carry another name."""
     if isinstance(item, FunctionType):
         return str(item.__globals__.get("__name__", ""))
     return item.__module__
 
 
 def has_global_name(item: Code) -> bool:
-    """Tell whether the qualified name alone says which function or class it is."""
+    """Tell whether the qualified name alone identifies the function or class."""
     name = item.__code__.co_qualname if isinstance(item, FunctionType) else item.__qualname__
     return "<" not in name
 

@@ -1,4 +1,4 @@
-"""Look through several stores in order, the fastest first, and remember upwards what was found."""
+"""Search several stores in order, the fastest first, and copy results to the faster ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Layered:
     """One store made of the memory of this process and stores below it.
 
-    Results are read from the first layer that has them, and written to the memory and to
-    the first layer below it that can be written to; that one also takes in what was
-    found further down, such as in a read-only store of the site.
+    Results are read from the first layer that has them. They are written to the memory and to the
+    first layer below it that can be written to, which also takes in results from further down, such
+    as from a read-only store of the site.
     """
 
     def __init__(self, memory: Memory, *stores: Store) -> None:
@@ -119,7 +119,7 @@ class Layered:
         return self._target.failure(key) if self._target else None
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
-        """Tell those who wait in the layer that results are written to."""
+        """Tell the processes that wait in the layer that results are written to."""
         if self._target:
             self._target.keep_failure(key, error)
 

@@ -30,7 +30,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 @attrs.frozen
 class Owner:
-    """Who holds a lock, as written in its file; `started` and `space` tell a number used again."""
+    """The holder of a lock; `started` and `space` reveal a process number that is used again."""
 
     host: str
     pid: int
@@ -45,7 +45,7 @@ class Owner:
         return cls(os.uname().nodename, pid, what, _start_of(pid), _space())
 
     def is_gone(self) -> bool:
-        """Tell whether the process has surely ended; False for what cannot be seen from here."""
+        """Tell whether the process has surely ended; False if this host cannot see it."""
         if not self.started or (self.host, self.space) != (os.uname().nodename, _space()):
             return False
         return _start_of(self.pid) != self.started
@@ -78,8 +78,8 @@ class BuildLock:
     def acquire(self, limit: float = 120.0, what: str = "") -> Iterator[bool]:
         """Wait up to `limit` seconds and give whether the lock is held; never fails.
 
-        Where it gives False, building privately is right: the wait was too long, or this
-        file system has no locks.
+        A caller that gets False builds privately: the wait was too long, or this file system has
+        no locks.
         """
         handle = self._obtain(limit, what)
         try:
@@ -89,7 +89,7 @@ class BuildLock:
                 _give_back(handle)
 
     def owner(self) -> Owner | None:
-        """Return who holds the lock, or held it last; None if nobody wrote it down."""
+        """Return the holder of the lock, or the last one; None if the file does not tell."""
         try:
             facts = json.loads(read_file(self.name, 4096, self.folder))
             return Owner(
@@ -146,7 +146,7 @@ class BuildLock:
         self.on_event(name, path=self.path, owner=str(self.owner() or "unknown"), **facts)
 
     def _try(self) -> int | None:
-        """Take the lock if it is free; a file that was deleted meanwhile is none."""
+        """Take the lock if it is free; the lock of a deleted file does not count."""
         handle = self._open()
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -170,7 +170,7 @@ class BuildLock:
 
 
 def _sign(handle: int, what: str) -> None:
-    """Write who holds the lock, for those who wait; not being able to is no reason not to build."""
+    """Write who holds the lock, for the processes that wait; a failure is ignored."""
     facts = attrs.asdict(Owner.of_this_process(what))
     with suppress(OSError):
         os.ftruncate(handle, 0)
@@ -178,7 +178,7 @@ def _sign(handle: int, what: str) -> None:
 
 
 def _give_back(handle: int) -> None:
-    """Wipe our name out, so that nobody takes the next holder for us."""
+    """Clear our name, so that no process takes the next holder for us, and unlock."""
     with suppress(OSError):
         os.ftruncate(handle, 0)
     _close(handle)

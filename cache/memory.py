@@ -1,4 +1,4 @@
-"""Remember results in this process: as bytes, and as live values that are built once."""
+"""Keep results in this process: as bytes, and as live values that are built once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Memory:
         return found
 
     def read(self, record: Record, port: str) -> Files | None:
-        """Return the files at `port`; the process's own memory is believed."""
+        """Return the files at `port`; the memory of this process needs no check."""
         output = record.output(port)
         return None if output is None else self._outputs.get(output.digest)
 
@@ -55,7 +55,7 @@ class Memory:
         seconds: float = 0.0,
         meta: Mapping[str, str] | None = None,
     ) -> Record:
-        """Remember what a stage gave."""
+        """Keep the outputs of a stage."""
         record = make_record(
             key,
             stage=stage,
@@ -77,7 +77,7 @@ class Memory:
                 self._outputs[output.digest] = MappingProxyType(dict(outputs[output.port]))
 
     def admit(self, record: Record, port: str, files: Files) -> None:
-        """Take in one output; the others may follow or stay in the store that they are in."""
+        """Take in one output; the others may stay in the store they came from."""
         output = record.output(port)
         if output is None or output.digest != artifact_digest(files):
             return
@@ -109,7 +109,7 @@ class Memory:
         """Return nothing: threads get each other's errors from `SingleFlight`."""
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
-        """Forget it: no other process waits."""
+        """Do nothing: no other process waits."""
 
     def stats(self) -> Stats:
         """Count records, outputs and bytes."""
@@ -141,7 +141,7 @@ class SingleFlight(Generic[V]):
         """Return the value of `key`; the first asker builds it, the others wait.
 
         The others get the same value or the same exception, and a failed build may be tried
-        again. Who has waited longer than `limit` seconds builds for itself.
+        again. A thread that has waited longer than `limit` seconds builds by itself.
         """
         while True:
             slot, mine = self._claim(key)

@@ -1,4 +1,4 @@
-"""Build a thing once, however many processes want it; all of them get it, or the same refusal."""
+"""Build a result once for all processes that want it; they share the result or the error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_once(
 ) -> T:
     """Build under `key` in one process while the others wait, at most `limit` seconds.
 
-    Those who waited find the result, or get the same `CompilationError`.
+    Processes that waited find the result, or get the same `CompilationError`.
     """
     known = store.failure(key)
     with store.lock(key, limit):

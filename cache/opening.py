@@ -1,4 +1,4 @@
-"""The store that the settings ask for: the user's own, and the layers that are only read."""
+"""Open the store of the settings: the user's own, and the layers that are only read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SHORTEST: Final = 16  # bytes of a secret
 def open_store(settings: Settings, on_event: OnEvent = ignore) -> Store:
     """Open the user's store, in front of the stores and packs that are only read.
 
-    With a key, what those offer is believed when it is signed by it, whoever owns it; without one,
-    when they belong to this user or to root and nobody else can write to them.
+    With a key, records of those are believed if it signed them, whoever owns the files. Without a
+    key, they must belong to this user or to root, and nobody else may write to them.
     """
     secret = read_secret(settings.cache_key)
     size = settings.cache_size
@@ -45,7 +45,7 @@ def open_layer(place: Path, secret: bytes | None = None, on_event: OnEvent = ign
 
 
 def read_secret(path: Path | None) -> bytes | None:
-    """Read the file of a key; one that everybody may read is a `StorePermissionError`."""
+    """Read the file of a key; a key that everybody may read is a `StorePermissionError`."""
     if path is None:
         return None
     try:

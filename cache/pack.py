@@ -1,7 +1,7 @@
-"""One relocatable file with all results that a set of programs needs: read in place, or unpacked.
+"""Put all results that a set of programs needs into one file, to read in place or to unpack.
 
-A zip file, so that anybody can look inside: `pack.json` says what it is for, `act/<key>` are the
-records and `cas/<sha256>` the files, as in a store. Nothing in it is believed unchecked.
+A pack is a zip file: `pack.json` says what it is for, `act/<key>` are the records and
+`cas/<sha256>` the files, as in a store. Every member is checked when it is read.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ class Pack:
         self._guard = threading.Lock()
         self._zip: zipfile.ZipFile | None = None
         self._owner = 0  # a forked child opens the file again: they would share one position
+        self._owners = None if signed else (os.geteuid(), 0, *owners)
         try:
-            if not signed:
-                _check(self._file, os.stat(self._file), (os.geteuid(), 0, *owners))
             self._names = frozenset(self._opened().namelist())
         except OSError as error:
             self._names = frozenset()
@@ -172,8 +171,16 @@ class Pack:
         return None
 
     def _opened(self) -> zipfile.ZipFile:
+        """Return the archive; owner and mode are checked on the descriptor that is read."""
         if self._zip is None or self._owner != os.getpid():
-            self._zip, self._owner = zipfile.ZipFile(self._file), os.getpid()
+            stream = open(self._file, "rb")  # noqa: SIM115 - closed with the archive
+            try:
+                if self._owners is not None:
+                    _check(self._file, os.fstat(stream.fileno()), self._owners)
+                self._zip, self._owner = zipfile.ZipFile(stream), os.getpid()
+            except BaseException:
+                stream.close()
+                raise
         return self._zip
 
 

@@ -1,8 +1,7 @@
-"""What one run of a stage gave: the key, the labelled parts it was made of, the outputs.
+"""Describe one run of a stage: the key, the labelled parts of the key, the outputs.
 
-A record is the commit mark of a result. It is written after everything that it
-names, as one checksum line and one line of canonical JSON, and it is never
-believed before both have been checked.
+A record is the commit mark of a result. It is written after all files that it names, as one
+checksum line and one line of canonical JSON, and it is checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 @attrs.frozen(slots=False)  # is made in a third of the time, and every result has some
 class File:
-    """One file of an output; a small one brings its content along."""
+    """One file of an output; the record holds the content of a small one."""
 
     name: str
     sha256: str
@@ -39,7 +38,7 @@ class File:
 
 @attrs.frozen(slots=False)
 class Output:
-    """What a stage gave at one port: the digest of the artifact, and its files by name."""
+    """The output of a stage at one port: the digest of the artifact, and its files by name."""
 
     port: str
     digest: str
@@ -111,7 +110,7 @@ def files_at(
 
 
 def is_content(file: File, content: bytes) -> bool:
-    """Tell whether `content` is what was stored under `file`."""
+    """Tell whether `content` has the size and digest of `file`."""
     return len(content) == file.size and sha256(content) == file.sha256
 
 
@@ -187,7 +186,7 @@ def _record(body: dict[str, Any]) -> Record:
 
 
 def _check_given(record: Record) -> None:
-    """Refuse what a stage or its author may have got wrong, or somebody wrote to disk."""
+    """Refuse names and values that a stage or a damaged file may hold and records may not."""
     if not is_key(record.key):
         raise ValueError(f"'key' must be 64 hexadecimal digits, got {record.key!r}.")
     _check_name(record.stage)

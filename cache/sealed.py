@@ -1,6 +1,6 @@
-"""Text with its own checksum in the first line, so that no damage to it goes unseen.
+"""Seal text with a checksum in its first line, which reveals damage.
 
-A last line may hold a signature: who has the secret can tell that nobody without it wrote the text.
+A last line may hold a signature, which proves that the writer had the secret.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SIGNED: Final = "signed "
 
 
 class ForeignError(ValueError):
-    """Whole and sound, but written by another version: neither believed nor thrown away."""
+    """The text is sound but of another version: it is not used, and stays where it is."""
 
 
 def seal(kind: str, body: str, secret: bytes | None = None) -> bytes:
@@ -34,7 +34,7 @@ def seal(kind: str, body: str, secret: bytes | None = None) -> bytes:
 def unseal(kind: str, content: bytes, secret: bytes | None = None) -> str:
     """Return the body; `ValueError` when a bit of it, or of the first line, has changed.
 
-    With a secret, what was not signed by it is a `ValueError` too.
+    With a secret, text that it did not sign is a `ValueError` too.
     """
     head, newline, body = content.partition(b"\n")
     said, _, checksum = head.decode("ascii", "replace").rpartition(" ")

@@ -1,7 +1,7 @@
-"""What a store of results offers, whatever remembers them.
+"""Define what every store of results offers.
 
-A store is asked for a *record* by key and then for the files of one of its
-outputs. Every answer has been checked; anything that is wrong counts as not being there.
+A reader asks a store for a *record* by key, then for the files of one of its outputs. The store
+checks every answer; a damaged result is a miss.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Files: TypeAlias = Mapping[str, bytes]
 
 
 def ignore(name: str, **facts: Any) -> None:
-    """Take no notice of an event."""
+    """Ignore an event."""
 
 
 @attrs.frozen
 class Stats:
-    """What lies in a store now, and what this process asked of it."""
+    """The size of a store, and how often this process used it."""
 
     records: int = 0
     blobs: int = 0
@@ -53,11 +53,11 @@ class Store(Protocol):
 
     @property
     def writable(self) -> bool:
-        """Whether `keep` means to remember anything."""
+        """Whether `keep` stores results."""
 
     @property
     def notes(self) -> Path | None:
-        """A private folder for small memos that may be lost, None where nothing lasts."""
+        """A private folder for small memos that may be lost, None for a store without a folder."""
 
     def find(self, key: str) -> Record | None:
         """Return the record under `key`, None if there is none or it is damaged."""
@@ -76,7 +76,7 @@ class Store(Protocol):
         seconds: float = 0.0,
         meta: Mapping[str, str] | None = None,
     ) -> Record:
-        """Remember what a stage gave; a fault of the medium is an event, not an error."""
+        """Keep the outputs of a stage; a failed write is an event, not an error."""
 
     def admit(self, record: Record, port: str, files: Files) -> None:
         """Take in one output of a record that another store has verified."""
@@ -90,17 +90,17 @@ class Store(Protocol):
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
         """Hold the right to build `key` among processes; gives False when there is no such right.
 
-        Whoever gets False builds all the same: a lock only saves work.
+        A caller that gets False builds all the same: a lock only saves work.
         """
 
     def failure(self, key: str) -> Failure | None:
-        """Return how the last build of `key` failed in some process, None if nobody said."""
+        """Return how the last build of `key` failed in some process, None if none is recorded."""
 
     def keep_failure(self, key: str, error: CompilationError) -> None:
-        """Let those who wait for `key` know what the compiler said."""
+        """Tell the processes that wait for `key` what the compiler said."""
 
     def stats(self) -> Stats:
-        """Count."""
+        """Count records, files and uses."""
 
 
 def make_record(
@@ -113,7 +113,7 @@ def make_record(
     seconds: float,
     meta: Mapping[str, str] | None,
 ) -> Record:
-    """Describe a result; names that could not be stored are an error of the stage's author."""
+    """Describe a result; a `StoreError` tells the stage's author of names that cannot be stored."""
     try:
         return describe(
             key,

@@ -8,7 +8,7 @@ dataflow IR, from its own text form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import attrs
 
@@ -188,6 +188,9 @@ class Interface:
     `scalars` are the leaves behind the scalar slots, `ints` what each integer is. `continues` are
     the places of statements that are a further part of the one before, and read what it reads.
     `alike` are groups of leaves that must have the same ranges, as those of a `Variant`.
+    `device` is where memory lies, as DLPack numbers devices, `abi` the version of the entry point's
+    signature. `statuses` say what codes it returns: rows (code, kind, field), see `Status` of
+    `runtime/calls/plan.py`.
     """
 
     program: str
@@ -204,6 +207,9 @@ class Interface:
     tables: tuple[dataflow.Table, ...] = ()
     continues: tuple[int, ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
+    device: int = 1
+    abi: int = 1
+    statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = ()
 
     @property
     def text(self) -> str:

@@ -1,4 +1,7 @@
-"""What a build may know about the machine that will run it; a value, never probed by a stage."""
+"""CPUs as values: what a build may know about the machine that will run it.
+
+No stage probes the machine; `CpuTarget.host()` does, where a backend is made.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 from typing import Final, Self
 
 import attrs
+
+from ..runtime.fields.device import DeviceType
 
 _LEVELS: Final = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
@@ -23,14 +28,14 @@ _OPERATIONS_PER_CYCLE: Final = 3
 
 
 @attrs.frozen
-class Target:
+class CpuTarget:
     """A CPU: its named instruction set, and the six numbers of the cost model.
 
     `cores` are those of the machine, whatever share of them a process gets: a call asks OpenMP how
     many threads it has. Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
     `vector_math` says that the C library has `exp` and a few others for vectors.
 
-    >>> Target(isa="x86-64-v3", cores=2).vector_bytes
+    >>> CpuTarget(isa="x86-64-v3", cores=2).vector_bytes
     32
     """
 
@@ -57,14 +62,14 @@ class Target:
             known = ", ".join(f"'{name}'" for name in sorted(_VECTOR_BYTES))
             raise ValueError(
                 f"Unknown instruction set '{isa}'; expected one of {known}. "
-                "Use Target.host() for the machine that you are on."
+                "Use CpuTarget.host() for the machine that you are on."
             )
 
     @classmethod
     def host(cls, isa: str = "native") -> Self:
         """Describe this machine; 'native' becomes the highest named level that it supports.
 
-        >>> Target.host().isa != "native"
+        >>> CpuTarget.host().isa != "native"
         True
         """
         return cls(
@@ -75,8 +80,18 @@ class Target:
         )
 
     @property
+    def device(self) -> DeviceType:
+        """Where fields lie, and what generated code runs on."""
+        return DeviceType.CPU
+
+    @property
+    def core_memory(self) -> int:
+        """Bytes of the second-level cache of one core."""
+        return self.l2
+
+    @property
     def flags(self) -> tuple[str, ...]:
-        """What the compiler is told about the instruction set."""
+        """The compiler flags for the instruction set."""
         # GCC and Clang prefer 256 bits unless they are told
         wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
         return (f"-march={self.isa}", *wide)
@@ -88,17 +103,20 @@ class Target:
 
     @property
     def can_stream(self) -> bool:
-        """Whether stores past the caches are known for the instruction set."""
+        """Whether the code generator knows non-temporal stores for the instruction set."""
         return self.isa.startswith("x86-64")
 
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back.
 
-        A store moves a line in and out, a load moves it in once more.
+        A store reads and writes a cache line, a load reads it once more.
         """
         moved = 3 * itemsize * self.cores / self.bandwidth
-        lanes = min(self.vector_bytes, 32) / itemsize  # wider ones take two turns, or more time
+        lanes = min(self.vector_bytes, 32) / itemsize  # wider vectors take two cycles or more
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
+
+
+Target = CpuTarget  # the name that programs, lock files and packs know it by
 
 
 @functools.cache
@@ -152,10 +170,10 @@ def _cpu_flags() -> frozenset[str]:
 
 
 def _host_cores() -> int:
-    """Count the processors that are online, also those that this process is not bound to.
+    """Count the processors that are online, whether or not this process is bound to a few.
 
-    What is bound to a few, as each rank of a job may be, builds for the same machine as the others
-    and finds what they have built (decision 0015).
+    Ranks that a launcher binds to a few cores then build for the same machine as the others, and
+    share their builds (decision 0015).
     """
     try:
         return _count(_read(f"{_PROCESSORS}/online"))
@@ -165,7 +183,7 @@ def _host_cores() -> int:
 
 @functools.cache
 def _host_caches() -> dict[int, int]:
-    """Return bytes a core of the data caches by level, as far as the system tells."""
+    """Return the data caches by level, in bytes a core, as far as the system tells."""
     found: dict[int, int] = {}
     for index in range(_MOST_CACHES):
         place = f"{_PROCESSORS}/cpu0/cache/index{index}"

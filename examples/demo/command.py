@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -82,6 +83,10 @@ def run(
         raise click.UsageError("--input needs --spacing METRES.")
     if not max_slope > 0.0:
         raise click.UsageError(f"--max-slope must be positive, got {max_slope}.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise click.ClickException(
+            "The demo draws with matplotlib: install it with 'pip install fieldforge[demo]'."
+        )
     elevation = read_elevation(source, spacing or 0.0) if source else default_elevation()
     backend, name = _available(console, name)
     seen = ff.Collector()

@@ -6,6 +6,7 @@ called, does nothing, and says so in a warning.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -103,29 +104,31 @@ def stop_profiling_calls() -> bool:
 
 def _profiler() -> Any:
     try:
-        import cupyx.profiler
+        return importlib.import_module("cupyx.profiler")
     except ImportError:
         warnings.warn("Profiling of GPUs needs CuPy and a GPU; nothing is marked.", stacklevel=3)
         return None
-    return cupyx.profiler
+
+
+# The parameters of callbacks are those of their hook, whatever they need of them.
 
 
 def _around_program(
     program: Any,
-    args: tuple[Any, ...],
-    offset_provider: Mapping[str, Any],
-    enable_jit: bool,
-    kwargs: Mapping[str, Any],
+    args: tuple[Any, ...],  # noqa: ARG001
+    offset_provider: Mapping[str, Any],  # noqa: ARG001
+    enable_jit: bool,  # noqa: ARG001
+    kwargs: Mapping[str, Any],  # noqa: ARG001
 ) -> AbstractContextManager[Any]:
     return time_range(program.__name__)
 
 
 def _around_compiled(
     program_pool: Any,
-    key: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    offset_provider: Mapping[str, Any],
+    key: Any,  # noqa: ARG001
+    args: tuple[Any, ...],  # noqa: ARG001
+    kwargs: Mapping[str, Any],  # noqa: ARG001
+    offset_provider: Mapping[str, Any],  # noqa: ARG001
 ) -> AbstractContextManager[Any]:
     return time_range("<".join(program_pool.root) + ">")
 

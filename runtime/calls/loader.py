@@ -1,36 +1,39 @@
-"""Load the bytes of a shared library: verified, from a private file, once written.
+"""Load the bytes of a shared library from a private file, or from sealed memory.
 
-Where no file can be written or run, from sealed memory, which nobody can change.
+The file lies in a folder whose owner and mode were checked, and is loaded by way of the descriptor
+of that folder. Memory that nobody can change is used where no file can be written or run.
 """
 
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
+import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from .. import _core
-from ..process.errors import FieldforgeError
-from ..process.private_folder import make_private
+from ..process.errors import LibraryError
+from ..process.private_folder import Folder, make_private
+from .elf import fault_in
 from .plan import ENTRY, Plan
 
 OPENMP: Final = ("omp_set_num_threads", "omp_get_max_threads")
 _LIBRARY_MODE: Final = 0o500
 _DRAFT: Final = ".draft-"
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _MEMORY_FLAGS: Final = getattr(os, "MFD_CLOEXEC", 0) | getattr(os, "MFD_ALLOW_SEALING", 0)
 _SEALS: Final = sum(
     getattr(fcntl, f"F_SEAL_{what}", 0) for what in ("SEAL", "SHRINK", "GROW", "WRITE")
 )
 _sealed: Final[dict[str, int]] = {}
 _guard: Final = threading.Lock()
-
-
-class LibraryError(FieldforgeError):
-    """A compiled library cannot be written, loaded, or lacks its entry point."""
 
 
 class Library:
@@ -54,52 +57,84 @@ class Library:
 
 
 def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Library:
-    """Write `data` to a file of its own in `directory`, unless it is there, and load it.
+    """Write `data` to its own file in `directory`, unless it exists already, and load it.
 
     The name of the file is the digest of its content, so that equal libraries are
-    loaded once in a process. With `or_memory`, what cannot be loaded from a file (the disk is full
-    or read-only, the folder is another user's or runs no programs) is loaded from memory.
+    loaded once in a process. With `or_memory`, a library is loaded from memory if it cannot be
+    loaded from a file: the disk is full or read-only, the folder is another user's, or programs in
+    it may not run.
+
+    Raises:
+        LibraryError: the library is incomplete, cannot be written or loaded, or lacks its entry.
+
     """
+    problem = fault_in(data, ENTRY)
+    if problem is not None:
+        raise LibraryError(
+            f"The library cannot be loaded: {problem}",
+            hint="The linker left it incomplete, or another code generator wrote it.",
+        )
     digest = hashlib.sha256(data).hexdigest()
-    path = directory / f"{digest}.so"
+    name = f"{digest}.so"
+    path = directory / name
     try:
-        _place(path, data)
-        return _load(path)
+        folder = _placed(path, data)
+        return _load(f"{folder.lasting_path}/{name}", path)
     except LibraryError:
         copy = _sealed_copy(digest, data) if or_memory else None
         if copy is None:
             raise
-        return _load(copy)
+        return _load(copy, path)
 
 
-def _place(path: Path, data: bytes) -> None:
+def place_library(data: bytes, directory: Path) -> Path:
+    """Write `data` to a verified private file in `directory`, unless it is there."""
+    path = directory / f"{hashlib.sha256(data).hexdigest()}.so"
+    _placed(path, data)
+    return path
+
+
+def _placed(path: Path, data: bytes) -> Folder:
+    """Write a library to a verified folder unless it is there, and return the folder."""
     try:
-        make_private(str(path.parent))
-        if not _holds(path, data):
-            _write(path, data)
-            if not _holds(path, data):
+        folder = _private(str(path.parent))
+        if not folder.is_current:  # deleted, or the descriptor was closed
+            _private.cache_clear()
+            folder = _private(str(path.parent))
+        if not _holds(folder, path.name, data):
+            _write(folder, path.name, data)
+            if not _holds(folder, path.name, data):
                 raise OSError("it does not hold what was written")
     except OSError as error:
         raise LibraryError(
             f"The library '{path}' cannot be written: {error.strerror or error}.",
             hint="Name a folder that this user may write in FIELDFORGE_LOCAL_DIR.",
         ) from error
+    return folder
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    """Compare the whole content: a damaged library must never run."""
+@functools.lru_cache(maxsize=8)
+def _private(directory: str) -> Folder:
+    return make_private(directory)
+
+
+def _holds(folder: Folder, name: str, data: bytes) -> bool:
+    """Compare owner, mode and the whole content: a damaged library must never run."""
     try:
-        return path.read_bytes() == data
+        handle = os.open(name, _READ, dir_fd=folder.handle)
+        with open(handle, "rb", buffering=0) as stream:
+            found = os.fstat(handle)
+            is_ours = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+            return is_ours and found.st_size == len(data) and stream.read() == data
     except OSError:
         return False
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(folder: Folder, name: str, data: bytes) -> None:
     """Write to a draft and rename it; drafts of processes that were killed go."""
-    _sweep(path.parent)
-    draft = f"{path.parent}/{_DRAFT}{os.getpid()}-{os.urandom(8).hex()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(draft, flags, _LIBRARY_MODE)
+    _sweep(folder)
+    draft = f"{_DRAFT}{os.getpid()}-{os.urandom(8).hex()}"
+    handle = os.open(draft, _CREATE, _LIBRARY_MODE, dir_fd=folder.handle)
     try:
         try:
             with suppress(OSError):  # where files have no locks, drafts are swept too early
@@ -107,10 +142,10 @@ def _write(path: Path, data: bytes) -> None:
             _write_all(handle, data)
         finally:
             os.close(handle)
-        os.replace(draft, path)
+        os.replace(draft, name, src_dir_fd=folder.handle, dst_dir_fd=folder.handle)
     except BaseException:
         with suppress(OSError):
-            os.unlink(draft)
+            os.unlink(draft, dir_fd=folder.handle)
         raise
 
 
@@ -120,21 +155,21 @@ def _write_all(handle: int, data: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _sweep(directory: Path) -> None:
-    """Remove drafts that nobody holds a lock on."""
-    for name in os.listdir(directory):
+def _sweep(folder: Folder) -> None:
+    """Remove drafts that no process holds a lock on."""
+    for name in os.listdir(folder.handle):
         if name.startswith(_DRAFT):
             with suppress(OSError):
-                handle = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                handle = os.open(name, _READ, dir_fd=folder.handle)
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(directory / name)
+                    os.unlink(name, dir_fd=folder.handle)
                 finally:
                     os.close(handle)
 
 
-def _sealed_copy(digest: str, data: bytes) -> Path | None:
-    """Write to memory and seal it; None where there is no such memory.
+def _sealed_copy(digest: str, data: bytes) -> str | None:
+    """Write to memory and seal it; None where the system has no such memory.
 
     The descriptor stays open: another one with its number would have its path, and the
     system takes equal paths for equal libraries.
@@ -148,12 +183,13 @@ def _sealed_copy(digest: str, data: bytes) -> Path | None:
             except (OSError, AttributeError):  # only Linux has it
                 return None
             _sealed[digest] = handle
-        return Path(f"/proc/self/fd/{_sealed[digest]}")
+        return f"/proc/self/fd/{_sealed[digest]}"
 
 
-def _load(path: Path) -> Library:
+def _load(place: str, path: Path) -> Library:
+    """Load the library at `place`; errors name it by `path`."""
     try:
-        handle = _core.Library(str(path))
+        handle = _core.Library(place)
     except RuntimeError as error:
         raise LibraryError(
             f"The library '{path}' cannot be loaded: {error}.",

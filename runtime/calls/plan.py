@@ -4,7 +4,7 @@
 backend has one signature (ABI version 1):
 
     int32_t fieldforge_entry_v1(const void* const* ptrs, const int64_t* ints,
-                                const void* scalars, void* arena, void* stream);
+                                const void* scalars, void* arena, const Context* context);
 
 * `ptrs[i]` is the address of index 0 in *domain coordinates* of field argument i
   (the address of the first element minus the sum of start * stride), so that generated code
@@ -12,10 +12,11 @@ backend has one signature (ABI version 1):
 * `ints[i]` is the value of `Plan.ints[i]`: a stride in elements, a bound, a size;
 * `scalars` points to 8-byte slots, one for each scalar argument in order, holding the
   value in its own dtype at the beginning of the slot (bool as one byte 0 or 1);
-* `arena` is workspace of `Plan.workspace` bytes, 64-byte aligned, null if that is 0.
+* `arena` is workspace of `Plan.workspace` bytes, 64-byte aligned, null if that is 0;
+* `context` is never null: `native/context.h` declares it, with its own version.
 
-The result is 0, or a positive code that the backend documents: a checked program of backend 'cpu'
-returns 1 + i where it wrote a number that is not finite to field argument i.
+Memory is that of device `Plan.device`. The result is 0, or a positive code; `Plan.statuses` says
+what codes mean.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from typing import Final, Literal, TypeAlias
 
 import attrs
 
+from ..fields.device import DeviceType
 from ..language.dimension import Dimension
 
 ABI_VERSION: Final = 1
-ENTRY: Final = "fieldforge_entry_v1"
+ENTRY: Final = f"fieldforge_entry_v{ABI_VERSION}"
 
 Opcode: TypeAlias = Literal[
     "const",  # push `value`
@@ -110,9 +112,23 @@ class Access:
 
 
 @attrs.frozen
+class Status:
+    """What a code says that the entry point returns: a fact about one argument.
+
+    `not_finite`: the program wrote a number that is not finite to that field.
+    """
+
+    code: int
+    kind: Literal["not_finite"]
+    argument: int
+
+
+@attrs.frozen
 class Plan:
     """Everything the native core needs to call one compiled variant of a program.
 
+    `device` is where fields, tables and the arena lie, as DLPack numbers devices. `backend` is the
+    name of the code generator, for people; nothing depends on it.
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
     to fit, `ranges` are those that must be (argument, axis, start, stop).
     """
@@ -127,6 +143,8 @@ class Plan:
     alike: tuple[tuple[int, int, int, int], ...] = ()
     ranges: tuple[tuple[int, int, int, int], ...] = ()
     abi: int = ABI_VERSION
+    device: int = int(DeviceType.CPU)
+    statuses: tuple[Status, ...] = ()
 
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -151,7 +169,9 @@ def show_plan(plan: Plan) -> str:
 
 def _lines(plan: Plan) -> Iterator[str]:
     names = ", ".join(plan.parameters)
-    yield f"program {plan.program}({names}): backend {plan.backend}, ABI {plan.abi}"
+    device = DeviceType(plan.device)
+    on = "" if device is DeviceType.CPU else f" on {device.name}"
+    yield f"program {plan.program}({names}): backend {plan.backend}{on}, ABI {plan.abi}"
     for index, argument in enumerate(plan.arguments):
         yield f"{f'argument {index}':<12} {_shown_argument(argument)}"
     for index, code in enumerate(plan.ints):
@@ -171,6 +191,9 @@ def _lines(plan: Plan) -> Iterator[str]:
         argument = plan.arguments[place]
         along = argument.dims[axis].value
         yield f"{'fits where':<12} {argument.name} has the range {start}:{stop} along {along}"
+    for status in plan.statuses:
+        fact = f"{plan.arguments[status.argument].name} is {status.kind.replace('_', ' ')}"
+        yield f"{f'code {status.code}':<12} {fact}"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

@@ -345,7 +345,8 @@ def _domain_for(
         if dim not in dims:
             names = ", ".join(f"'{each.value}'" for each in dims) or "no dimension"
             raise DomainError(
-                f"'origin' names dimension '{getattr(dim, 'value', dim)}', but the field has {names}."
+                f"'origin' names dimension '{getattr(dim, 'value', dim)}', but the field has "
+                f"{names}."
             )
     starts = [-(origin or {}).get(dim, 0) for dim in dims]
     return Domain(*((d, (s, s + n)) for d, s, n in zip(dims, starts, array.shape, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import attrs
@@ -21,7 +22,7 @@ SKIP = -1
 
 @attrs.frozen
 class ConnectivityType:
-    """What a compiled program has to know of a table; never what is in it."""
+    """The properties of a table that builds depend on; they never depend on its entries."""
 
     domain: tuple[Dimension, ...]
     codomain: Dimension
@@ -197,8 +198,25 @@ def inside(table: Connectivity, wanted: UnitRange) -> Domain:
     return Domain(*box)
 
 
+def beyond(tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange) -> tuple[str, ...]:
+    """Name the tables that hold an index of `codomain` outside of a range, with the first one."""
+    found = []
+    for name, table in sorted(tables.items()):
+        if not isinstance(table, Connectivity) or table.codomain is not codomain:
+            continue
+        bad = np.argwhere(~_good(table, covered))
+        if len(bad):
+            place = zip(table.domain, bad[0], strict=True)
+            where = ", ".join(f"{dim.value}={first(own) + int(at)}" for (dim, own), at in place)
+            index = int(table.asnumpy()[tuple(bad[0])])
+            found.append(
+                f"Table '{name}' holds index {index} at ({where}), which is outside of {covered}."
+            )
+    return tuple(found)
+
+
 def is_skip_value(given: Any) -> bool:
-    """Say whether `given` may stand for a missing neighbour: only None and -1 do."""
+    """Return True for the values that can mark missing neighbours: None and -1."""
     return given is None or (given == SKIP and not isinstance(given, bool))
 
 

@@ -15,7 +15,7 @@ from ..language.connectivity import (
 from ..language.dimension import Dimension, NamedIndex, in_canonical_order
 from ..language.domain import Domain
 from ..language.ranges import UnitRange
-from ..process.errors import ArgumentError, DomainError, NonContiguousDomain
+from ..process.errors import ArgumentError, DomainError, IndexOutOfBounds, NonContiguousDomain
 from .alignment import first, view_on
 from .context import table
 from .neighbour_table import Connectivity, inside
@@ -36,7 +36,7 @@ def _resolved(given: Any) -> Map:
             return given
         case NeighbourOffset():
             found = table(given.of.value)
-            return _column(found, given.index)
+            return _column(given.of.value, found, given.index)
         case FieldOffset() if not given.is_cartesian:
             return table(given.value)
         case FieldOffset():
@@ -49,14 +49,19 @@ def _resolved(given: Any) -> Map:
     )
 
 
-def _column(found: Connectivity, index: int) -> Connectivity:
+def _column(name: str, found: Connectivity, index: int) -> Connectivity:
     """Return a table of one neighbour each, without the local dimension."""
+    width = found.shape[-1]
+    if index not in found.domain.ranges[-1]:
+        raise IndexOutOfBounds(
+            f"Neighbour {index} of '{name}' is asked for, but the table has {width} neighbours."
+        )
     column: Connectivity = found[NamedIndex(found.domain.dims[-1], index)]
     return column
 
 
 def check_maps(domain: Domain, given: tuple[Any, ...]) -> None:
-    """Refuse maps that could not all be applied at once."""
+    """Refuse maps that cannot be applied together."""
     maps = resolved(given)
     removed = [one.codomain for one in maps]
     if len(set(removed)) != len(removed):

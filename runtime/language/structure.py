@@ -1,8 +1,8 @@
-"""Tuples and named collections as trees: look inside, map over the leaves, build alike."""
+"""Tuples and named collections as trees: their elements, their leaves, maps over leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..process.errors import ArgumentError
@@ -24,7 +24,7 @@ def elements(value: Any) -> tuple[Any, ...] | None:
 
 
 def rebuilt(like: Any, parts: tuple[Any, ...]) -> Any:
-    """Return `parts` as a tuple or collection of the class of `like`."""
+    """Return `parts` as a tuple or as a collection of the same class as `like`."""
     return type(like)(parts) if type(like) is tuple else type(like)(*parts)
 
 
@@ -84,10 +84,10 @@ def tree_map(
         make = lambda _, parts: collection_type(parts)  # noqa: E731  (a function of two lines)
 
     def decorate(leaf: Callable[..., Any]) -> Callable[..., Any]:
-        def mapped(trees: tuple[Any, ...], path: tuple[int, ...]) -> Any:
+        def mapped(trees: Sequence[Any], path: tuple[int, ...]) -> Any:
             if not isinstance(trees[0], collection_type):
                 return leaf(*trees, path=path) if with_path_arg else leaf(*trees)
-            lengths = {len(t) if isinstance(t, collection_type) else None for t in trees}
+            lengths = {len(t) if isinstance(t, collection_type) else None for t in trees}  # type: ignore[arg-type]  # containers have a length
             if len(lengths) != 1:
                 raise ArgumentError("'tree_map' expected arguments of the same structure.")
             rows = enumerate(zip(*trees, strict=True))

@@ -1,4 +1,4 @@
-// Arguments that share memory: what is harmless, what a snapshot makes right, what is refused.
+// Arguments that share memory: allow it, take a snapshot, or refuse the call.
 #include <algorithm>
 
 #include "call.h"
@@ -16,8 +16,8 @@ bool touches(const std::vector<Box>& boxes, int32_t argument) {
 
 }  // namespace
 
-// Same memory is fine where each point is read before it is written and nothing else comes
-// between: one reading statement, which names the pair, and no earlier write.
+// Shared memory is correct if each point is read before it is written: the only reading statement
+// lists the pair, and no earlier statement writes.
 bool Frame::is_pointwise(int32_t written, int32_t read) const {
     if (!is_same_view(field(written), field(read))) return false;
     bool was_read = false, was_written = false;
@@ -34,8 +34,8 @@ bool Frame::is_pointwise(int32_t written, int32_t read) const {
     return true;
 }
 
-// A copy made before the call holds the right values if one statement reads the argument, and no
-// statement before it writes to the memory.
+// A snapshot before the call has the right values if only one statement reads the argument, and
+// no earlier statement writes to the memory.
 bool Frame::can_snapshot(int32_t read) const {
     bool was_read = false, was_written = false;  // by the statements before
     bool reads = false, writes = false;          // by this one, whose accesses follow each other
@@ -56,7 +56,7 @@ bool Frame::can_snapshot(int32_t read) const {
     return true;
 }
 
-// The copy keeps the alignment that the memory had within a cache line.
+// The copy keeps the alignment of the memory within a cache line.
 void Frame::add_snapshot(int32_t read) {
     const int32_t slot = plan_.arguments[read].slot;
     for (const Copy& copy : copies_) {

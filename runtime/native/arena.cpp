@@ -1,38 +1,12 @@
-// Workspace from the system, once for as many calls as ever run at the same time.
+// Workspace from the device: one block for each call that ever runs at the same time.
 #include "arena.h"
 
-#include <cstdint>
-#include <cstdlib>
 #include <utility>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace fieldforge {
-namespace {
-
-constexpr size_t cache_line = 64;
-constexpr size_t huge_page = size_t{2} << 20;
-
-// Temporaries of whole fields are walked with many streams at once; on small pages that is
-// bound by address translation.
-Block allocate(size_t size) noexcept {
-    const bool large = size >= 2 * huge_page;
-    const size_t alignment = large ? huge_page : cache_line;
-    if (size > SIZE_MAX - alignment) return {};
-    const size_t rounded = (size + alignment - 1) / alignment * alignment;
-    auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-#if defined(__linux__)
-    if (large && data != nullptr) madvise(data, rounded, MADV_HUGEPAGE);
-#endif
-    return {data, data == nullptr ? 0 : rounded};
-}
-
-}  // namespace
 
 Arena::~Arena() {
-    for (Block block : free_) std::free(block.data);
+    for (Block block : free_) device_.release(block);
 }
 
 Block Arena::take(size_t size) noexcept {
@@ -45,8 +19,8 @@ Block Arena::take(size_t size) noexcept {
         }
     }
     if (found.size >= size) return found;
-    std::free(found.data);  // sizes of one program only grow with the mesh
-    return allocate(size);
+    device_.release(found);  // too small: the mesh has grown
+    return device_.allocate(size);
 }
 
 void Arena::give_back(Block block) noexcept {
@@ -55,7 +29,7 @@ void Arena::give_back(Block block) noexcept {
     try {
         free_.push_back(block);
     } catch (...) {
-        std::free(block.data);
+        device_.release(block);
     }
 }
 

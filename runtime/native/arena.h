@@ -1,4 +1,4 @@
-// Blocks of workspace that are kept between calls; each call in flight has blocks of its own.
+// A pool of workspace blocks; each running call has its own blocks.
 #pragma once
 
 #include <Python.h>
@@ -7,26 +7,23 @@
 #include <mutex>
 #include <vector>
 
+#include "device.h"
+
 namespace fieldforge {
 
 #ifdef Py_GIL_DISABLED
 using ArenaLock = std::mutex;
 #else
-// Blocks are taken and given back with the interpreter's lock held; that is lock enough.
+// Calls take and return blocks with the interpreter's lock held; no other lock is needed.
 struct ArenaLock {
     void lock() {}
     void unlock() {}
 };
 #endif
 
-struct Block {
-    std::byte* data = nullptr;
-    size_t size = 0;
-};
-
 class Arena {
    public:
-    Arena() = default;
+    explicit Arena(const Device& device) : device_(device) {}
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena();
@@ -37,6 +34,7 @@ class Arena {
     void give_back(Block block) noexcept;
 
    private:
+    const Device& device_;
     ArenaLock lock_;
     std::vector<Block> free_;
 };

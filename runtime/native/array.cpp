@@ -2,6 +2,7 @@
 #include "array.h"
 
 #include "dlpack.h"
+#include "gpu/gpu.h"
 #include "held.h"
 
 namespace fieldforge {
@@ -16,14 +17,14 @@ PyTypeObject* numpy_array_type() {
     return found;
 }
 
-// NumPy makes an array of what says where its memory lies, without a copy.
+// NumPy wraps objects with an array interface without a copy.
 PyObject* as_numpy(PyObject* array) {
     if (!PyObject_HasAttrString(array, "__array_interface__")) return nullptr;
     const Held numpy(PyImport_ImportModule("numpy"));
     return numpy ? PyObject_CallMethod(numpy.get(), "asarray", "O", array) : nullptr;
 }
 
-// A masked array lends its memory without the mask, so whoever took it would read what is hidden.
+// A masked array exports its memory without the mask, so a program would read hidden values.
 bool is_masked(PyObject* array) {
     return Py_TYPE(array) != numpy_array_type() &&
            PyType_IsSubtype(Py_TYPE(array), numpy_array_type()) &&
@@ -31,6 +32,7 @@ bool is_masked(PyObject* array) {
 }
 
 bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
+    if (gpu::is_device_array(array)) return gpu::fill_from_device_array(view, array, dims, nullptr);
     if (PyObject_CheckBuffer(array)) {
         return !is_masked(array) && fill_from_buffer(view, array, dims, nullptr);
     }

@@ -1,4 +1,4 @@
-// By position as they come, by keyword mostly in the order of the parameters.
+// Bind arguments by position, then by keyword; keywords mostly follow the order of parameters.
 #include "binding.h"
 
 #include <algorithm>

@@ -20,8 +20,8 @@ struct BoundCall {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     Signature signature;  // what is left to give
-    PyObject* call;       // the ordinary way: any callable
-    PyObject* program;    // the native way, or null
+    PyObject* call;       // the normal call path: any callable
+    PyObject* program;    // the native call path, or null
     PyObject* provider;   // or null
     PyObject* fixed;      // dictionary of what was given
     // In the order of the parameters; null where something is left to give, and `places` of those.
@@ -34,7 +34,7 @@ struct BoundCall {
 
 BoundCall* bound_of(PyObject* self) { return reinterpret_cast<BoundCall*>(self); }
 
-// Through Python, with everything by name: hooks, metrics, and whatever else there is.
+// The normal call path through Python, all arguments by keyword: hooks, metrics and the rest.
 PyObject* call_ordinarily(BoundCall* self, const Bound& left, PyObject* provider) {
     const Held kwargs(PyDict_Copy(self->fixed));
     if (!kwargs) return nullptr;
@@ -49,12 +49,12 @@ PyObject* call_ordinarily(BoundCall* self, const Bound& left, PyObject* provider
     return call_by_name(self->call, kwargs.get());
 }
 
-// All arguments are known: what was checked before holds as long as the program has its variants.
+// All arguments are bound: earlier checks hold as long as the program keeps its variants.
 PyObject* call_prepared(BoundCall* self, const Bound& bound) {
     Program* program = program_of(self->program);
     if (!program->watch->up_to_date()) return nullptr;
     if (*self->prepared == nullptr || self->generation != program->generation) {
-        // Preparing may run Python code, which may drop variants: what counts is how it was before.
+        // Preparing may run Python code that drops variants, so compare with the state before.
         const uint64_t generation = program->generation;
         auto made = prepare(program, bound, {});
         if (made == nullptr) return PyErr_Occurred() ? nullptr : call_ordered(program, bound);
@@ -167,8 +167,8 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     return 0;
 }
 
-// There is no tp_clear: a bound call is immutable, and a cycle through it has another object,
-// the program or a dictionary, that breaks it.
+// There is no tp_clear: a bound call is immutable, and every cycle through it contains another
+// object, the program or a dictionary, that breaks the cycle.
 void deallocate(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);

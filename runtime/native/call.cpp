@@ -1,4 +1,4 @@
-// The way of a call in which nothing is wrong; every question here is answered with yes or no.
+// The call path where nothing is wrong: every check answers yes or no.
 #include "call.h"
 
 #include <algorithm>
@@ -132,8 +132,8 @@ bool Frame::has_axis(int32_t argument, int32_t axis) const {
     return is_field_view(leaves_[argument]) && field(argument).ndim > axis;
 }
 
-// What is no field, or one of other dimensions, is refused later, by name; dimensions are looked at
-// where a layout does not fit, which is rare.
+// `check` later refuses arguments that are no fields, or have other dimensions. Dimensions are
+// compared only where a layout does not fit, which is rare.
 bool Frame::is_of_dimension(int32_t argument, int32_t axis) const {
     return field(argument).axes[axis].dim == plan_.arguments[argument].dims[axis];
 }
@@ -174,7 +174,7 @@ bool Frame::is_laid_out() const {
     return true;
 }
 
-// Ours come first: only where an argument is no field may it be an array.
+// Try fields first, then arrays.
 bool Frame::fits() {
     if (!is_laid_out()) return false;
     is_taken_ = take_arguments();
@@ -183,7 +183,7 @@ bool Frame::fits() {
     return is_laid_out();
 }
 
-// Views of this call stand where arrays were given; what is neither stays for `check` to refuse.
+// Replace arrays by views for this call; `check` refuses everything else.
 bool Frame::take_arrays() {
     bool found = false;
     for (int32_t i : plan_.fields) {

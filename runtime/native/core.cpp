@@ -4,6 +4,7 @@
 #include "bound.h"
 #include "entry.h"
 #include "field_view.h"
+#include "gpu/gpu.h"
 #include "library.h"
 #include "limited.h"
 #include "program.h"
@@ -12,8 +13,8 @@
 #include "wishes.h"
 #include "workspace.h"
 
-// The types of the hot path are plain CPython types, because a call then costs what its checks
-// cost; nanobind does the rest.
+// The types of the hot path are plain CPython types, so that a call costs no more than its
+// checks; nanobind binds everything else.
 NB_MODULE(_core, m) {
     m.doc() = "The native call path: fields, entries, programs, libraries.";
     if (fieldforge::prepare_scalars() < 0 || fieldforge::add_field_view(m.ptr()) < 0 ||
@@ -24,4 +25,5 @@ NB_MODULE(_core, m) {
         throw nanobind::python_error();
     }
     fieldforge::add_library(m);
+    fieldforge::gpu::add_gpu(m);
 }

@@ -1,4 +1,4 @@
-// What exactly is wrong with a call that was not accepted, in the order a person wants to hear it.
+// Find out what is wrong with a refused call; report first what the user should fix first.
 #include <algorithm>
 
 #include "call.h"
@@ -21,8 +21,7 @@ bool Frame::has_type(int32_t argument) const {
                       [](PyObject* dim, const Axis& axis) { return axis.dim == dim; });
 }
 
-// Arguments of the wrong type are reported all at once: they mostly come together, in a call
-// with two arguments exchanged.
+// Report all arguments of the wrong type together: usually two arguments were exchanged.
 Refusal Frame::diagnose_arguments() const {
     Refusal types{Reason::type, {}};
     const auto count = static_cast<int32_t>(plan_.arguments.size());
@@ -40,11 +39,11 @@ Refusal Frame::diagnose_arguments() const {
             return {Reason::scalar_range, {i}};
         }
         const FieldView& view = field(i);
-        if (view.device_type != device_cpu) return {Reason::device, {i}};
+        if (view.device_type != plan_.device) return {Reason::device, {i}};
         if (wanted.written && view.readonly) return {Reason::read_only, {i}};
         if (!view.regular) return {Reason::layout, {i}};
     }
-    return types;  // a value that changes while it is looked at; the report then names nobody
+    return types;  // an argument changed meanwhile; the report names none
 }
 
 bool Frame::is_empty(const Box& box) const {

@@ -30,11 +30,17 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     try {
         auto plan = std::make_unique<CallPlan>(read_plan(source));
-        auto arena = std::make_unique<Arena>();
+        const Device* device = find_device(plan->device);
+        if (device == nullptr) {
+            PyErr_Format(PyExc_ValueError, "This process has no device of kind %d.", plan->device);
+            return nullptr;
+        }
+        auto arena = std::make_unique<Arena>(*device);
         PyObject* self = type->tp_alloc(type, 0);
         if (self == nullptr) return nullptr;
         Entry* entry = entry_of(self);
         entry->plan = plan.release();
+        entry->device = device;
         entry->arena = arena.release();
         entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
         entry->openmp = {reinterpret_cast<void (*)(int)>(static_cast<uintptr_t>(set_threads)),
@@ -62,8 +68,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
-// There is no tp_clear: an entry is immutable, and whatever cycle it is in has another object,
-// the program at least, that breaks it. So a call in flight never sees a half-cleared entry.
+// There is no tp_clear: an entry is immutable, and every cycle through it contains another object,
+// such as the program, that breaks the cycle. So a running call never sees a half-cleared entry.
 void deallocate(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
@@ -89,7 +95,7 @@ PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(s
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},
     {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
-    {"threads", get_threads, nullptr, "How many threads it uses; 0: as many as there are.", nullptr},
+    {"threads", get_threads, nullptr, "Default number of threads; 0: all that OpenMP has.", nullptr},
     {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

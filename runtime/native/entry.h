@@ -12,15 +12,16 @@
 namespace fieldforge {
 
 using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
-                               void* arena, void* stream);
+                               void* arena, const Context* context);
 
 struct Entry {
     PyObject_HEAD
     CallPlan* plan;
+    const Device* device;
     Arena* arena;
     EntryPoint address;
     OpenMP openmp;
-    int threads;  // how many it uses unless a call asks for others; 0: as many as OpenMP has
+    int threads;  // default of a call; 0: as many as OpenMP has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

@@ -2,7 +2,6 @@
 #include "execution.h"
 
 #include <chrono>
-#include <cstring>
 
 #include "entry.h"
 #include "workspace.h"
@@ -43,21 +42,24 @@ Lease::~Lease() {
 }
 
 int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
+    const Device& device = *entry.device;
+    Context room;
+    const Context* context = device.context != nullptr ? device.context : device.current(room);
     for (size_t i = 0; i < words.copy_count; ++i) {
         const Copy& copy = words.copies[i];
         std::byte* to = memory.snapshots() + copy.offset;
-        std::memcpy(to, copy.from, copy.size);
+        device.copy(to, copy.from, copy.size, *context);
         words.pointers[copy.slot] = reinterpret_cast<const void*>(
             reinterpret_cast<uintptr_t>(words.pointers[copy.slot]) +
             (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from)));
     }
     const Team team(entry.openmp, entry.threads);
     if (!is_timed.load(std::memory_order_relaxed)) {
-        return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), nullptr);
+        return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), context);
     }
     const auto began = std::chrono::steady_clock::now();
     const int32_t status =
-        entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), nullptr);
+        entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), context);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     wishes.seconds += took.count();
     return status;

@@ -1,4 +1,4 @@
-// Running an entry whose words are ready: memory, snapshots, threads, without the interpreter.
+// Run an entry with prepared arguments: memory, snapshots, threads, without the interpreter.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Lease {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
 
-    // Why there is no memory, if there is none.
+    // Set if there is no memory.
     const Refusal& refusal() const { return refusal_; }
     std::byte* workspace() const { return data_; }
     std::byte* snapshots() const { return snapshots_.data; }

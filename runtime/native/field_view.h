@@ -5,11 +5,10 @@
 
 #include <cstdint>
 
+#include "device.h"
 #include "dtype.h"
 
 namespace fieldforge {
-
-constexpr int32_t device_cpu = 1;  // the numbers of DLPack
 
 // All that is known of one axis lies together, because the checks of a call read it together.
 struct Axis {

@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,23 +18,68 @@ namespace nb = nanobind;
 namespace fieldforge {
 namespace {
 
-// The threads of an OpenMP runtime sleep inside its code. If ours is the only library that
-// uses it, closing ours would unmap the code under them, so the runtime is pinned.
-void pin_openmp() {
-    constexpr const char* runtimes[] = {"libgomp.so.1", "libomp.so", "libomp.so.5", "libiomp5.so",
-                                        "libomp.dylib"};
-    for (const char* name : runtimes) dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+constexpr const char* runtimes[] = {"libgomp.so.1", "libomp.so", "libomp.so.5", "libiomp5.so",
+                                    "libomp.dylib"};
+
+// The threads of an OpenMP runtime sleep inside its code. If generated code is the only user of the
+// runtime, closing a library would unmap the code under them, so the runtime is pinned.
+bool pin_openmp() {
+    bool is_loaded = false;
+    for (const char* name : runtimes) {
+        is_loaded |= dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
+    }
+    return is_loaded;
 }
+
+// Waiting threads of OpenMP spin for milliseconds by default. On busy cores they take the time of
+// the threads they wait for, so a call of 5 us takes 100 and more. A runtime reads its policy from
+// the environment once, when it is loaded or first used. So the environment asks for threads that
+// sleep while the first library loads the runtime, unless the user has named a policy.
+//
+// A runtime that another component has loaded before keeps its policy.
+class WaitPolicy {
+   public:
+    WaitPolicy() : lock_(mutex) {
+        if (is_decided) return;
+        is_decided = pin_openmp();
+        for (const char* name : chosen) is_decided |= std::getenv(name) != nullptr;
+        if (is_decided) return;
+        is_set_ = setenv(chosen[0], "passive", 0) == 0;
+    }
+    // Lets the runtime read its environment now; libomp would do so at the first region.
+    void apply(void* library) {
+        if (!is_set_) return;
+        auto* count = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+        if (count == nullptr) return;
+        count();
+        is_decided = true;
+    }
+    ~WaitPolicy() {
+        if (is_set_) unsetenv(chosen[0]);
+    }
+    WaitPolicy(const WaitPolicy&) = delete;
+    WaitPolicy& operator=(const WaitPolicy&) = delete;
+
+   private:
+    static constexpr const char* chosen[] = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME",
+                                             "KMP_LIBRARY"};
+    static inline std::mutex mutex;
+    static inline bool is_decided = false;
+    std::lock_guard<std::mutex> lock_;
+    bool is_set_ = false;
+};
 
 class Library {
    public:
     explicit Library(const std::string& path) : path_(path) {
         nb::gil_scoped_release release;  // loading runs the library's own initialisers
+        WaitPolicy policy;
         handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle_ == nullptr) {
             const char* why = dlerror();
             throw std::runtime_error(why == nullptr ? path : why);
         }
+        policy.apply(handle_);
         pin_openmp();
     }
     ~Library() {

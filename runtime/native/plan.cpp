@@ -1,4 +1,4 @@
-// From the plan as Python data to the plan as C++ structs, refusing what is not well-formed.
+// Translate the plan from Python data to C++ structs; refuse a malformed plan.
 #include "plan.h"
 
 #include <nanobind/nanobind.h>
@@ -29,8 +29,8 @@ Value get(nb::handle object, const char* name) {
 
 uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 
-// Writes the register program of all codes of a plan. Sums with constants never become
-// instructions, and a number that is already in a register is used again.
+// Writes the register program of all codes of a plan. Sums with constants become no
+// instructions, and equal values share a register.
 class Compiler {
    public:
     explicit Compiler(CallPlan& plan) : plan_(plan) {}
@@ -275,7 +275,7 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
     }
 }
 
-// What must hold of ranges for the plan to fit.
+// The ranges that decide whether the plan fits.
 void read_fitting_ranges(CallPlan& plan, nb::handle alike, nb::handle known) {
     const auto check = [&](int32_t argument, int32_t axis) {
         const bool there = argument >= 0 && axis >= 0 &&
@@ -297,7 +297,7 @@ void read_fitting_ranges(CallPlan& plan, nb::handle alike, nb::handle known) {
     }
 }
 
-// The same ranges appear in many statements; most calls have nothing but them to check.
+// Many statements share ranges; most calls check nothing else.
 void collect_ranges(CallPlan& plan) {
     std::set<std::array<int64_t, 6>> seen;
     const auto collect = [&](const Box& box) {
@@ -315,12 +315,12 @@ void collect_ranges(CallPlan& plan) {
     }
 }
 
-// What the accesses say of an argument is known only now.
+// Only now do the accesses tell which arguments are written.
 void finish_fields(CallPlan& plan) {
     for (int32_t slot = 0; slot < static_cast<int32_t>(plan.fields.size()); ++slot) {
         Argument& argument = plan.arguments[plan.fields[slot]];
         const auto ndim = static_cast<int>(argument.dims.size());
-        argument.form = make_form(argument.dtype, ndim, device_cpu, form_regular | form_writable);
+        argument.form = make_form(argument.dtype, ndim, plan.device, form_regular | form_writable);
         argument.mask = argument.written ? ~Form{0} : ~form_writable;
         argument.form &= argument.mask;
         if (argument.written) plan.written.push_back(slot);
@@ -335,6 +335,7 @@ CallPlan read_plan(PyObject* given) {
         refuse("it is for another version of the entry point");
     }
     CallPlan plan;
+    plan.device = get<int32_t>(source, "device");
     plan.parameters = static_cast<int32_t>(nb::len(nb::object(source.attr("parameters"))));
     read_arguments(plan, source.attr("arguments"));
     Compiler compiler(plan);

@@ -92,7 +92,7 @@ struct Access {
     bool continues;  // the statement of the access before
 };
 
-// Two ranges that must be equal for the plan to fit.
+// Two ranges that must be equal if the plan is to fit.
 struct Alike {
     int32_t first;
     int32_t first_axis;
@@ -110,6 +110,7 @@ struct Known {
 
 struct CallPlan {
     int32_t parameters = 0;
+    int32_t device = device_cpu;
     bool flat = true;  // no argument lies inside a tuple
     std::vector<Argument> arguments;
     std::vector<int32_t> fields;   // argument behind each pointer: fields, then tables
@@ -128,7 +129,8 @@ struct CallPlan {
     std::vector<Known> known;
     Operand workspace;
 
-    // How much the plan asks of layout, ranges and tables: where a plan that asks more fits, it is faster.
+    // How much the plan demands of layout, ranges and tables: of two plans that fit, the more
+    // demanding one is faster.
     size_t demands() const {
         size_t whole = 0;
         for (int32_t i : tables) whole += !arguments[i].skip;

@@ -1,4 +1,4 @@
-// A call whose arguments were checked and turned into words once, to be run many times.
+// A call with checked arguments, ready to run many times.
 #pragma once
 
 #include <Python.h>
@@ -11,8 +11,8 @@
 
 namespace fieldforge {
 
-// Immutable, so that threads may run it at once. It holds its arguments: nothing can be freed or
-// moved under it. Made and destroyed with the interpreter's lock held.
+// Immutable, so that threads may share it. It holds references to its arguments, so that nothing
+// frees or moves their memory. Make and destroy it with the interpreter's lock held.
 class Prepared {
    public:
     Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,

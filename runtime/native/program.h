@@ -1,4 +1,4 @@
-// What a person calls: the variants of one program behind one vectorcall.
+// The callable of a program: its variants behind one vectorcall.
 #pragma once
 
 #include <Python.h>
@@ -25,25 +25,26 @@ struct Program {
     vectorcallfunc vectorcall;
     Signature signature;
     PyObject* on_miss;
-    // Makes calls that do not give every parameter, the last of them by name; null: such are refused.
+    // Handles calls without all parameters, the last of them by keyword; null: refuse them.
     PyObject* otherwise;
     // Entries that ask most of the layout come first. Read and changed with the interpreter's lock
     // held, and an entry, which is owned, is held while it is in use.
     std::vector<Variant>* variants;
-    uint64_t generation;  // another one when entries came or went
+    uint64_t generation;  // changes when entries are added or removed
     Watch* watch;
     PyObject* weak_references;
+    PyObject* python_call;  // takes every call while it is set; see `route`
 };
 
 extern PyTypeObject* program_type;
 
 inline Program* program_of(PyObject* self) { return reinterpret_cast<Program*>(self); }
 
-// Calls with arguments that are in order already; null with a Python error set.
+// Calls with bound arguments; null with a Python error set.
 PyObject* call_ordered(Program* self, const Bound& bound);
 PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t flags,
                              PyObject* keywords) noexcept;
-// The same, but whatever does not fit the parameters is refused.
+// The same, but refuses arguments that do not fit the parameters.
 PyObject* call_program(Program* self, const Given& given) noexcept;
 
 // A call as it will be, without calling. Where no entry fits the result is null without an error,

@@ -110,7 +110,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     try {
         self->calls = new std::vector<Recorded>;
         self->rounds = new std::vector<std::shared_ptr<const Round>>;
-        self->arena = new Arena;
+        self->arena = new Arena(host_device);
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }

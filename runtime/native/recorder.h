@@ -1,4 +1,4 @@
-// Calls that were recorded, and what is needed to make them again.
+// Recorded calls, and what replay needs.
 #pragma once
 
 #include <Python.h>
@@ -14,17 +14,17 @@ struct Recorder {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject* slots;        // dictionary from the names to the recorded fields
-    PyObject* on_fallback;  // on_fallback(fields, why): makes the calls the ordinary way
+    PyObject* on_fallback;  // on_fallback(fields, why): replays on the normal call path
     std::vector<Recorded>* calls;
     std::vector<std::shared_ptr<const Round>>* rounds;
     size_t next;  // round to be replaced
     Arena* arena;
-    bool has_others;  // calls of what is no native program
+    bool has_others;  // calls of callables that are no native programs
 };
 
 inline Recorder* recorder_of(PyObject* self) { return reinterpret_cast<Recorder*>(self); }
 
-// Makes the calls again, with fields for slots by name.
+// Replays the calls with fields for the slots, by name.
 PyObject* vectorcall_recorder(PyObject* callable, PyObject* const* values, size_t flags,
                               PyObject* keywords) noexcept;
 

@@ -1,4 +1,4 @@
-// What a sequence keeps: its calls, and them again as words for each choice of fields in the slots.
+// A recorded sequence: its calls, and the same calls prepared for each choice of slot fields.
 #pragma once
 
 #include <Python.h>
@@ -12,12 +12,12 @@
 
 namespace fieldforge {
 
-// One call as it was made. References are owned.
+// One recorded call. References are owned.
 struct Recorded {
-    Program* program;     // null: a call of something that is no native program
-    PyObject* call;       // the program, or the other thing
+    Program* program;     // null: the callable is no native program
+    PyObject* call;       // the program, or another callable
     PyObject* arguments;  // tuple; of a program in the order of its parameters
-    PyObject* keywords;   // dictionary of what was given by name to the other thing, or null
+    PyObject* keywords;   // dictionary of keyword arguments of another callable, or null
     PyObject* provider;   // or null
 
     Bound bound() const {
@@ -29,8 +29,8 @@ struct Recorded {
 // arena, which is used with the interpreter's lock held.
 class Round {
    public:
-    // Prepares all calls; null with the place of the call that could not be, and perhaps with a
-    // Python error set that says why.
+    // Prepares all calls; null with the place of the first call that fails, perhaps with a Python
+    // error set.
     static std::shared_ptr<const Round> make(const std::vector<Recorded>& calls,
                                              const std::vector<Substitute>& fields, size_t& place);
     ~Round();
@@ -39,9 +39,9 @@ class Round {
     Round& operator=(const Round&) = delete;
 
     bool has(const std::vector<Substitute>& fields) const;
-    // Whether the programs have the variants that they had.
+    // Whether the programs still have the same variants.
     bool is_current(const std::vector<Recorded>& calls) const;
-    // Runs all in order; where one fails, its place is told.
+    // Runs all calls in order and stores the place of the one that fails.
     Refusal run(Arena& arena, size_t& place) const;
     const std::vector<std::shared_ptr<const Prepared>>& calls() const { return calls_; }
 

@@ -1,4 +1,4 @@
-// An argument whose value is compiled in: does a call give that value?
+// Compare an argument with the value that was compiled in.
 #pragma once
 
 #include <Python.h>
@@ -21,8 +21,8 @@ struct StaticArgument {
 // and is cleared. `generation` counts changes of whatever holds `wanted`.
 bool has_value(StaticArgument& wanted, PyObject* given, const uint64_t& generation);
 
-// Identity first, then the value. Python code that is asked may change whatever holds `wanted`; then
-// the answer is no.
+// Compares identity first, then the value. Python code of `same` may change the owner of
+// `wanted`; then the answer is no.
 inline bool have_values(std::vector<StaticArgument>& wanted, PyObject* const* arguments,
                         const uint64_t& generation) {
     const uint64_t before = generation;

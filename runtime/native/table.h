@@ -1,4 +1,4 @@
-// What a call asks of a neighbour table: which rows of the source do these rows point to?
+// The range of source indices in some rows of a neighbour table.
 #pragma once
 
 #include <Python.h>
@@ -22,15 +22,15 @@ struct Entries {
 #ifdef Py_GIL_DISABLED
 using TableLock = std::mutex;
 #else
-// Tables are asked with the interpreter's lock held; that is lock enough.
+// Calls query tables with the interpreter's lock held; no other lock is needed.
 struct TableLock {
     void lock() {}
     void unlock() {}
 };
 #endif
 
-// Kept with a table from the first call that uses it. A table never changes, so neither do the
-// extremes of its blocks of rows, nor any answer.
+// The first call that uses a table creates its index. Tables are immutable, so the extremes of
+// blocks of rows and all answers stay valid.
 class TableIndex {
    public:
     explicit TableIndex(bool skips) : skips_(skips) {}
@@ -53,14 +53,14 @@ class TableIndex {
     const bool skips_;
     TableLock lock_;
     std::vector<Entries> blocks_;
-    std::array<Answer, 8> answers_{};  // the last ones; an empty range is no question
+    std::array<Answer, 8> answers_{};  // a cache of the last queries; an empty range is an empty slot
     size_t next_ = 0;
 };
 
-// Only what says of itself that it never changes is a table.
+// A table is an object that declares itself immutable.
 bool is_table_type(PyTypeObject* type);
 
-// The index of a neighbour table, made when it is seen first; null for any other object.
+// The index of a neighbour table, created on first use; null for any other object.
 TableIndex* table_of(PyObject* object);
 
 // A new reference to the entry of an offset provider (or null), or null without an error set.

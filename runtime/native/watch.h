@@ -1,4 +1,4 @@
-// What a program sees of the names around it, so that a call notices when one was bound anew.
+// The names that a program uses, so that a call notices when one was rebound.
 #pragma once
 
 #include <Python.h>
@@ -20,7 +20,7 @@ class Watch {
     // name has is None. Replaces what was watched; false with a Python error set.
     bool set(PyObject* triples, PyObject* on_change);
     void clear();
-    // Asks Python to look again if something has changed; false with its error set.
+    // Calls Python if a name may have changed; false with its error set.
     bool up_to_date() { return on_change_ == nullptr || unchanged() || notify(); }
     int traverse(visitproc visit, void* arg) const;
 

@@ -1,4 +1,4 @@
-// What the running thread has asked for of its calls: threads, memory, to be recorded.
+// Settings of the running thread for its calls: threads, workspace, recording.
 #pragma once
 
 #include <Python.h>
@@ -10,11 +10,11 @@ namespace fieldforge {
 
 struct Workspace;
 
-// Read at every call; `set_threads` and its like change it, and context managers put it back.
+// Read at every call. Functions such as `set_threads` change it, context managers restore it.
 struct Wishes {
     int threads = 0;                 // 0: as many as the program or OpenMP has
     Workspace* workspace = nullptr;  // owned
-    PyObject* recording = nullptr;   // borrowed: a sequence that takes down the calls
+    PyObject* recording = nullptr;   // borrowed: a sequence that records the calls
     double seconds = 0;              // inside generated code, while calls are timed
 };
 
@@ -26,7 +26,7 @@ struct OpenMP {
     int (*get)() = nullptr;
 };
 
-// As many threads as were asked for, for the time of a call; belongs to the thread that calls.
+// Sets the number of OpenMP threads for one call of this thread.
 class Team {
    public:
     Team(const OpenMP& openmp, int own);
@@ -41,9 +41,9 @@ class Team {
     int before_ = 0;
 };
 
-// Hooks or metrics are in use: prepared calls go the ordinary way.
+// Hooks or metrics are active: prepared calls fall back to the normal call path.
 extern std::atomic<bool> is_observed;
-// Time is taken around generated code.
+// Measure the time in generated code.
 extern std::atomic<bool> is_timed;
 
 int add_wishes(PyObject* module);

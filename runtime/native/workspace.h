@@ -1,4 +1,4 @@
-// Memory for temporaries that a caller has brought along.
+// Memory for temporaries that the caller provides.
 #pragma once
 
 #include <Python.h>

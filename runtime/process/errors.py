@@ -1,4 +1,4 @@
-"""Everything that can go wrong, said to the person who wrote the stencil.
+"""The tree of errors, worded for the person who wrote the stencil.
 
     FieldforgeError
       DSLError                     something in the source of an operator or program; has a place
@@ -7,14 +7,15 @@
 
 What a wrong argument raises is a `DSLError` and a `TypeError` or `ValueError` at once.
 
-Each has one sentence as its `message`, and `hints` that say what to do. Errors
-survive pickling with all they hold, so that they can come from worker processes.
+Each error has one sentence as its `message`, and `hints` that say what to do. Errors can be
+pickled with all their attributes, so that worker processes can raise them in their parent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from .source import Span
 
@@ -22,21 +23,28 @@ if TYPE_CHECKING:  # a program without errors imports nothing that prints one
     from .excerpt import Related
 
 LAST_LINES = 20
+_STAGGERED: Final = re.compile(r"\b_Staggered(?=\w)")
 
 
 class FieldforgeError(Exception):
     """Anything that fieldforge refuses or fails to do."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
+        message = _in_words(message)
         super().__init__(message)
         self.message = message
-        self.hints = (*([hint] if hint else []), *hints)
+        self.hints = tuple(map(_in_words, (*([hint] if hint else []), *hints)))
 
     def __str__(self) -> str:
         return "\n".join([self.message, *_wrapped("Hint", self.hints)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
+
+
+def _in_words(text: str) -> str:
+    """Write staggered dimensions as people call them; their names inside are not for reading."""
+    return _STAGGERED.sub("staggered ", text)
 
 
 def _restore(
@@ -96,9 +104,9 @@ class DSLError(FieldforgeError):
     ) -> None:
         super().__init__(message, hints=hints)
         self.location = location
-        self.label = label
+        self.label = None if label is None else _in_words(label)
         self.related = tuple(map(_as_related, related))
-        self.notes = tuple(notes)
+        self.notes = tuple(map(_in_words, notes))
 
     def at(self, location: Span) -> Self:
         """Say where the error is, unless that is known; returns the error itself."""
@@ -129,7 +137,7 @@ class UnsupportedPythonFeatureError(DSLError):
 
 
 class UndefinedSymbolError(DSLError):
-    """A name that means nothing where it is used."""
+    """A name that is not defined where it is used."""
 
     code = "undefined-symbol"
 
@@ -250,7 +258,7 @@ class DomainError(CallError, ValueError, IndexError):
 
 
 class ReadOnlyError(CallError, ValueError):
-    """Something was to be written that can only be read."""
+    """An output is read-only."""
 
 
 class OverlapError(CallError, ValueError):
@@ -281,7 +289,7 @@ class NonContiguousDomain(EmbeddedExecutionError, DomainError):  # noqa: N818 - 
 
 
 class OptionError(FieldforgeError, ValueError):
-    r"""An option, backend or setting that nobody knows, or a value it cannot have.
+    r"""An unknown option, backend or setting, or an invalid value of one.
 
     >>> str(OptionError("Unknown backend 'gup'.", name="gup", known=["cpu", "gpu"]))
     "Unknown backend 'gup'.\nHint: Did you mean 'gpu'? Known are 'cpu', 'gpu'."
@@ -306,11 +314,11 @@ class NotCompilableError(OptionError, RuntimeError):
 
 
 class CompilerNotFoundError(FieldforgeError):
-    """No compiler is installed where one was looked for."""
+    """No C++ compiler was found."""
 
 
 class DaceNotFoundError(FieldforgeError):
-    """There is no DaCe that the backend `dace_cpu` can use."""
+    """The backend `dace_cpu` found no usable DaCe."""
 
 
 class CompilationError(FieldforgeError):
@@ -347,6 +355,10 @@ class CompilationError(FieldforgeError):
         return "\n".join([*lines, *_wrapped("Hint", self.hints)])
 
 
+class LibraryError(FieldforgeError):
+    """A compiled library is incomplete, cannot be written or loaded, or lacks its entry point."""
+
+
 class StoreError(FieldforgeError):
     """The store of stage results could not do its work."""
 
@@ -368,4 +380,4 @@ class WorkflowError(FieldforgeError):
 
 
 class InputDataError(FieldforgeError, ValueError):
-    """A file that a person gave as input does not hold what it should."""
+    """An input file has the wrong content."""

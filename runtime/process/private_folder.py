@@ -15,6 +15,7 @@ from typing import Final
 
 _FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DESCRIPTORS: Final = "/proc/self/fd"
+_HAS_DESCRIPTORS: Final = os.path.isdir(_DESCRIPTORS)
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -28,37 +29,39 @@ class Folder:
 
     """
 
-    __slots__ = ("__weakref__", "_identity", "handle", "owners", "path")
+    __slots__ = ("_identity", "_is_lost", "handle", "owners", "path")
 
     def __init__(self, path: str, handle: int, owners: Collection[int] | None) -> None:
         self.path, self.handle, self.owners = path, handle, owners
+        self._is_lost = False
         found = os.fstat(handle)
         self._identity = found.st_dev, found.st_ino
 
     @property
     def is_current(self) -> bool:
         """Whether the folder still exists, and the descriptor is still the one that was opened."""
-        try:
-            found = os.fstat(self.handle)
-        except OSError:
-            return False
-        return (found.st_dev, found.st_ino) == self._identity and found.st_nlink > 0
+        links = self._links()
+        self._is_lost |= links is None
+        return bool(links)
 
     @property
     def lasting_path(self) -> str:
         """A path that leads here in this process whoever renames what; the plain one off Linux."""
-        return f"{_DESCRIPTORS}/{self.handle}" if os.path.isdir(_DESCRIPTORS) else self.path
+        return f"{_DESCRIPTORS}/{self.handle}" if _HAS_DESCRIPTORS else self.path
 
     def __del__(self) -> None:
-        """Close the descriptor, unless other code has closed it and uses its number."""
+        """Close the descriptor, unless other code has closed it and may use its number."""
         with suppress(Exception):
-            if self.is_ours():
+            if not self._is_lost and self._links() is not None:
                 os.close(self.handle)
 
-    def is_ours(self) -> bool:
-        """Tell whether the descriptor still refers to the folder that was opened."""
-        found = os.fstat(self.handle)
-        return (found.st_dev, found.st_ino) == self._identity
+    def _links(self) -> int | None:
+        """Return how many names the folder has, None if the descriptor is not ours any more."""
+        try:
+            found = os.fstat(self.handle)
+        except OSError:
+            return None
+        return found.st_nlink if (found.st_dev, found.st_ino) == self._identity else None
 
 
 def open_folder(

@@ -1,7 +1,7 @@
 """The settings of this process: the one place that reads the environment.
 
-Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; one that is unset or
-empty has its default. What compilers read keeps its own names.
+Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; an unset or empty variable means
+the default. Variables that compilers read keep their own names.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .errors import OptionError
 PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
+GPU_PLATFORMS: Final = ("cuda", "hip", "null")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
@@ -72,6 +73,7 @@ class Settings:
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
+        gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         compiler_variables: the variables, by their own names, that compilers are given.
 
@@ -93,6 +95,7 @@ class Settings:
     collect_metrics: int = attrs.field(default=0, eq=False)
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)
+    gpu: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
@@ -143,7 +146,7 @@ def _read_seconds(variable: str, text: str) -> float:
 
 
 def read_size(variable: str, text: str) -> int:
-    """Read a number of bytes, or of K, M, G or T."""
+    """Read a number of bytes, with an optional suffix K, M, G or T."""
     number, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")
     if not (number.isascii() and number.isdecimal() and unit in _UNITS):
         raise _refused(variable, text, "a number of bytes, such as 500M or 20G")
@@ -151,7 +154,7 @@ def read_size(variable: str, text: str) -> int:
 
 
 def _read_places(_: str, text: str) -> tuple[Path, ...]:
-    """Read folders and files, separated as in PATH; they need not be there yet."""
+    """Read folders and files, separated as in PATH; they need not exist yet."""
     return tuple(
         Path(os.path.abspath(os.path.expanduser(part))) for part in text.split(os.pathsep) if part
     )
@@ -192,6 +195,12 @@ def _read_level(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_platform(variable: str, text: str) -> str:
+    if text.lower() not in GPU_PLATFORMS:
+        raise _refused(variable, text, f"one of {', '.join(GPU_PLATFORMS)}")
+    return text.lower()
+
+
 def _read_metrics_level(variable: str, text: str) -> int:
     if text not in map(str, METRICS_LEVELS):
         raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
@@ -224,6 +233,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "collect_metrics": _read_metrics_level,
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
+    "gpu": _read_platform,
     "check": _read_words,
 }
 

@@ -16,9 +16,9 @@ from ..ir.strides import Stride
 
 @attrs.frozen
 class Symbols:
-    """Where symbols stand: arguments by name, and integers that are already computed.
+    """The places of symbols: arguments by name, and integers that are already computed.
 
-    Tables are arguments behind the leaves; as memory they are called `table C2E`.
+    Tables are arguments after the leaves; as memory they are called `table C2E`.
     """
 
     dims: tuple[tuple[Dimension, ...], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...runtime.calls.plan import Access, Argument, Box, Plan
+from ...runtime.calls.plan import Access, Argument, Box, Plan, Status
 from ...runtime.language.dimension import Dimension
 from ..artifacts import Interface
 from ..ir.bounds import Const, Ranges
@@ -35,6 +35,11 @@ def plan_of(interface: Interface) -> Plan:
         backend=interface.backend,
         alike=tuple(_alike(interface)),
         ranges=tuple(_ranges(interface)),
+        abi=interface.abi,
+        device=interface.device,
+        statuses=tuple(
+            Status(code, kind, symbols.places[name]) for code, kind, name in interface.statuses
+        ),
     )
 
 
@@ -105,9 +110,10 @@ def _access(
     types: Mapping[str, object],
     continues: bool,
 ) -> Access:
-    """Return the boxes of a statement, and which of its arguments may be one memory.
+    """Return the boxes of a statement, and which of its arguments may share memory.
 
-    A field that the program itself reads and writes may always be: code was generated for that.
+    A field that the program itself both reads and writes always may: the code was generated for
+    that.
     """
     targets = list(dict.fromkeys(store.target for store in statement.stores))
     pairs = [

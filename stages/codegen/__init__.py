@@ -1,1 +1,1 @@
-"""From dataflow IR to a schedule and to source text for one target."""
+"""Code generation: from dataflow IR to a schedule and to source text for one target."""

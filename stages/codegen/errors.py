@@ -1,4 +1,4 @@
-"""What code generators refuse, in words for the person who wrote the program."""
+"""Errors of code generators, in words for the person who wrote the program."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ...runtime.process.errors import FieldforgeError
 
 
 class CodegenError(FieldforgeError):
-    """A program that a backend cannot write code for."""
+    """A backend cannot write code for this program."""

@@ -1,4 +1,4 @@
-"""The integers that generated code is given at a call: strides, bounds, sizes of slots."""
+"""The integers that a call passes to generated code: strides, bounds, sizes of slots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ir.strides import Stride
 def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
     """Return what each integer of the entry point is, in order, each once.
 
-    Constants stand in the source; bounds that differ by a constant are one integer.
+    The source contains constants as numbers; bounds that differ by a constant share one integer.
     """
     found: dict[Bound | Stride, None] = {}
     touched = {name for nest in kernel.nests for name in buffers_of(nest)}
@@ -30,7 +30,7 @@ def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
 
 
 def split(bound: Bound) -> tuple[Bound | None, int]:
-    """Split a bound into what is known at the call (None if nothing) and a constant.
+    """Split a bound into a part that only the call knows (None if there is none) and a constant.
 
     >>> from ..ir.bounds import ScalarSymbol, add
     >>> symbol, constant = split(add(ScalarSymbol("n"), 2))

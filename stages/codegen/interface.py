@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, groupby
+from typing import Literal
 
+from ...runtime.calls.plan import ABI_VERSION
+from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Range, Ranges, greatest, least
@@ -21,17 +24,19 @@ def describe(
     kernel: Kernel,
     groups: Sequence[Group],
     backend: str,
+    device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
+    statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = (),
 ) -> Interface:
-    """Return the interface of a kernel: its statements are the groups of stores of one box.
+    """Return the interface of a kernel; each group of stores with one box is a statement.
 
-    A statement with several groups is listed once more as a whole, so that what one
-    group reads is compared with what the others write.
+    A statement with several groups is listed once more as a whole, so that the call compares what
+    one group reads with what the others write.
     """
     statements, reads, continues = _accesses(kernel, groups)
     ints = integers(kernel)
     ends = [end for read in reads for range_ in read.box for end in (range_.start, range_.stop)]
-    # what only the checks need stands behind the integers that the code knows
+    # integers that only the checks need follow those of the generated code
     ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
     return Interface(
         program=program.name,
@@ -52,6 +57,9 @@ def describe(
         tables=program.tables,
         continues=continues,
         alike=alike,
+        device=int(device),
+        abi=ABI_VERSION,
+        statuses=statuses,
     )
 
 
@@ -88,9 +96,10 @@ def _reads(
     earlier: Sequence[Ranges],
     statement: int,
 ) -> list[Read]:
-    """Return the hull of what the nests of one group read of each field and table, tables first.
+    """Return the hull of what one group's nests read of each field and table, tables first.
 
-    A second box of the same field is what must be there because indices are moved inside.
+    A second box of the same field comes from loads that move indices inside: at least one index
+    must exist.
     """
     found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
     for nest in chain(*steps):

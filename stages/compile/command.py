@@ -1,36 +1,27 @@
-"""Run a compiler on one source text, in a private directory."""
+"""Run a C++ compiler on one source text, in a private directory."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-
-import attrs
 
 from ...cache.files import keep_note, read_file
 from ...cache.scratch import build_folder
 from ...runtime.calls.elf import fault_in
 from ...runtime.process.errors import LAST_LINES, CompilationError
 from ...runtime.process.private_folder import Folder
-from .headers import headers_of
+from .headers import digests, headers_of
 from .running import run_compiler
+from .toolchain import Outcome
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
 _LIMIT: Final = 1 << 32
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-@attrs.frozen
-class Outcome:
-    """The result of a successful run: the library, the compiler's output, the headers it read."""
-
-    library: bytes = attrs.field(repr=False)
-    log: str
-    headers: tuple[str, ...] = ()
 
 
 def compile_source(
@@ -60,6 +51,7 @@ def compile_source(
             ) from error
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
                  SOURCE]  # fmt: skip
+        began = time.time_ns()
         try:
             done = run_compiler(words, folder, environment)
         except OSError as error:
@@ -87,7 +79,7 @@ def compile_source(
                 command=shown, exit_code=0, log=log,
                 hints=("Check that the disk of FIELDFORGE_LOCAL_DIR has free space.",),
             )  # fmt: skip
-        return Outcome(library, log, headers)
+        return Outcome(library, log, digests(headers, command, environment, began))
 
 
 def _write(folder: Folder, name: str, content: bytes) -> None:

@@ -25,7 +25,7 @@ def headers_of(rule: str) -> tuple[str, ...]:
 def digests(
     headers: Iterable[str], flags: Iterable[str], variables: Mapping[str, str], began: int
 ) -> dict[str, str]:
-    """Digest headers, and the names in folders where one put first would be read instead.
+    """Digest headers, and the listings of folders in which a new header would take precedence.
 
     Without headers the folders do not count. A header that was written after the compiler `began`,
     in ns since 1970, may differ from what the compiler read.
@@ -36,7 +36,7 @@ def digests(
 
 
 def still_hold(manifest: bytes) -> bool:
-    """Tell whether the headers in the manifest of a library are still what they were."""
+    """Tell whether the headers in the manifest of a library are unchanged."""
     recorded = json.loads(manifest).get("headers", {})
     return all(_digest(path) == digest for path, digest in recorded.items())
 
@@ -49,7 +49,7 @@ def _folders(flags: Iterable[str], variables: Mapping[str, str]) -> list[str]:
 
 
 def _digest(path: str) -> str:
-    """Digest a file, or the names in a folder; what cannot be read counts as absent."""
+    """Digest a file, or the names in a folder; treat an unreadable path as absent."""
     try:
         found = os.stat(path)
         stamp = (found.st_size, found.st_mtime_ns, found.st_ino)

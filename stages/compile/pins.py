@@ -1,4 +1,4 @@
-"""The compiler of another machine, as a pack remembers it: what keys say where there is none."""
+"""Pins: the compiler of another machine, whose key parts a machine without a compiler uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
-from ..target import Target, runs_here
+from ..target import CpuTarget, runs_here
 
 _KIND: Final = "fieldforge-pins-1"
 _LIMIT: Final = 1 << 20
@@ -21,25 +21,25 @@ _LIMIT: Final = 1 << 20
 
 @attrs.frozen
 class Pin:
-    """What the key of a library says of compiler and environment, and what it was built for."""
+    """The key parts of compiler and environment, and the target that libraries were built for."""
 
     labels: tuple[tuple[str, str], ...]
-    target: Target
+    target: CpuTarget
 
     def row(self) -> list[Any]:
-        """Write it as JSON has it."""
+        """Return the pin as JSON data."""
         return [dict(self.labels), attrs.asdict(self.target)]
 
 
 def find_pin(places: Iterable[Path]) -> Pin | None:
-    """Return the first pin, in stores and packs, for an instruction set that this machine has."""
+    """Return the first pin in stores and packs whose instruction set this machine has."""
     pins = (pin for place in places for pin in read_pins(place))
     return next((pin for pin in pins if runs_here(pin.target.isa)), None)
 
 
 @functools.lru_cache(maxsize=16)
 def read_pins(place: Path) -> tuple[Pin, ...]:
-    """Return the pins of a store or pack; what is damaged is none."""
+    """Return the pins of a store or pack; ignore damaged ones."""
     try:
         if not place.is_file():
             note = read_note(str(place / VERSION / PINS), _LIMIT, None)
@@ -56,19 +56,19 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
 
 
 def parse_pins(rows: Iterable[Any]) -> tuple[Pin, ...]:
-    """Read what `Pin.row` gave; what has another shape is no pin."""
+    """Read the rows that `Pin.row` gave; ignore rows of another shape."""
     pins = []
     for row in rows:
         try:
             labels, target = row
-            pins.append(Pin(tuple(sorted(labels.items())), Target(**target)))
+            pins.append(Pin(tuple(sorted(labels.items())), CpuTarget(**target)))
         except (ValueError, TypeError, AttributeError):
             continue
     return tuple(pins)
 
 
 def add_pins(root: Path, pins: Iterable[Pin]) -> None:
-    """Write pins beside the records of a store, before those that are there."""
+    """Add pins to a store, before those that it has."""
     rows = list(dict.fromkeys((*pins, *read_pins(root))))
     keep_note(str(root / VERSION), PINS, seal(_KIND, json.dumps([pin.row() for pin in rows])))
     read_pins.cache_clear()

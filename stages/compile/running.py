@@ -52,7 +52,7 @@ def run_compiler(
 
 
 def stop_compilers(threads: str) -> None:
-    """End the compilers of threads whose names begin with `threads`; their waits end in errors."""
+    """Kill the compilers that threads with this prefix wait for; their waits raise errors."""
     for process, thread in tuple(_running.items()):
         if thread.startswith(threads):
             _kill(process)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import attrs
 
-from ...runtime.calls.plan import ENTRY
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from .toolchain import Compiler, find_compiler
+from .compiler import Compiler, CppToolchain, find_compiler
+from .toolchain import Toolchain
 
 SEARCH_PATH = "PATH"
 
@@ -28,7 +27,7 @@ class Compile(Stage):
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
         variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
-        pins: stores and packs that may say which compiler keys name where there is none.
+        pins: stores and packs whose pins give the key parts where there is no compiler.
 
     """
 
@@ -37,7 +36,7 @@ class Compile(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    # The rest says where things are; `environment` says what they are.
+    # Locations do not count for the key; `environment` has the identity of what lies there.
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)
@@ -45,24 +44,17 @@ class Compile(Stage):
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
-        from .command import compile_source
-        from .headers import digests
-
-        compiler = self.compiler()
+        toolchain = self.toolchain()
         flags = (*generated.flags, *self.flags)
-        command = (*compiler.command, "-pipe", *flags)
-        logs = self.directory / "log" if self.directory else None
-        began = time.time_ns()
-        symbol = ENTRY if ENTRY in generated.source else None
-        done = compile_source(generated.source, command, dict(self.variables), logs, symbol)
+        done = toolchain.compile(generated.source, flags)
         manifest = {
-            "compiler": compiler.identity,
+            "compiler": toolchain.identity,
             "flags": list(flags),
             "language": generated.language,
             "bytes": len(done.library),
         }
         if done.headers:
-            manifest["headers"] = digests(done.headers, command, dict(self.variables), began)
+            manifest["headers"] = dict(done.headers)
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}
 
@@ -72,7 +64,7 @@ class Compile(Stage):
         Without a compiler, return what a pack has pinned, so that its results are found.
         """
         try:
-            labels = {"compiler": self.compiler().identity}
+            labels = {"compiler": self.toolchain().identity}
         except CompilerNotFoundError:
             from .pins import find_pin
 
@@ -93,6 +85,11 @@ class Compile(Stage):
         from .headers import still_hold
 
         return still_hold(manifest)
+
+    def toolchain(self) -> Toolchain:
+        """Return what compiles the generated source."""
+        logs = self.directory / "log" if self.directory else None
+        return CppToolchain(self.compiler(), self.variables, logs)
 
     def compiler(self) -> Compiler:
         """Return the compiler that would be run."""

@@ -1,216 +1,40 @@
-"""Which C++ compiler is used, and its identity for keys."""
+"""What a compiler is to the stage `compile`: an identity for keys, and source to bytes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import stat
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import attrs
 
-from ...cache.files import keep_note, read_note
-from ...cache.sealed import seal, unseal
-from ...runtime.process.errors import CompilerNotFoundError
-
-CANDIDATES: Final = ("c++", "g++", "clang++")
-MEMORY: Final = "compilers"  # identities by path, size, time and inode
-# What GCC's driver runs, and what it links into every library; Clang does all but linking itself.
-PROGRAMS: Final = ("cc1plus", "as", "ld")
-PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
-_KIND: Final = "fieldforge-compilers-2"
-_LIMIT: Final = 1 << 20
-
 
 @attrs.frozen
-class Compiler:
-    """A C++ compiler: how it is called, and everything that tells it from another one.
+class Outcome:
+    """What a successful run gave: the library, what the compiler said, and the headers it read.
 
-    `digests` are those of the driver, of the programs that do the work (`cc1plus`, `as`, `ld`)
-    and of what is linked into every library, as far as the driver names them.
+    `library` is what the loader takes: a shared library for a CPU, a cubin or a code object for a
+    GPU. `headers` are the files that it read beside the source, with their digests.
     """
 
-    command: tuple[str, ...]
-    path: str
-    version: str
-    digests: tuple[tuple[str, str], ...]
+    library: bytes = attrs.field(repr=False)
+    log: str
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+
+
+class Toolchain(Protocol):
+    """A compiler for one language: C++ to a shared library, CUDA or HIP to device code."""
 
     @property
     def identity(self) -> str:
-        """One line for keys; where the compiler is installed does not count."""
-        parts = [f"{name} {digest[:16]}" for name, digest in self.digests]
-        return "; ".join([self.version, *self.command[1:], *parts])
+        """One line that tells the compiler from another one; where it is installed does not count.
 
+        It is part of the key of every library.
+        """
 
-def find_compiler(
-    cxx: str | None, search_path: str | None, remember: Path | None = None
-) -> Compiler:
-    """Return the compiler named by `cxx` (a name or path, options may follow), or the first found.
+    def compile(self, source: str, flags: Sequence[str]) -> Outcome:
+        """Compile one source text.
 
-    `remember` is a directory where identities are kept, so that a warm start runs
-    no program and reads no compiler.
+        Raises:
+            CompilationError: with what the compiler said.
 
-    Raises:
-        CompilerNotFoundError: if there is none.
-
-    """
-    words = cxx.split() if cxx else []
-    for name in words[:1] or CANDIDATES:
-        found = _which(name, search_path)
-        if found is not None:
-            return _identify(found, tuple(words[1:]), search_path, remember)
-    if words:
-        tried = f"'{words[0]}', the one that was asked for, is not on the path"
-    else:
-        names = ", ".join(f"'{name}'" for name in CANDIDATES)
-        tried = f"none of {names} is on the path"
-    raise CompilerNotFoundError(
-        f"No C++ compiler was found: {tried}.",
-        hints=(
-            "Install one: 'apt install g++', 'dnf install gcc-c++' or 'conda install -c "
-            "conda-forge gxx'; or name yours in the environment variable FIELDFORGE_CXX.",
-        ),
-    )
-
-
-def _which(name: str, search_path: str | None) -> str | None:
-    """Return the program that a shell would run; a name with a folder is not looked for."""
-    folders = os.get_exec_path() if search_path is None else search_path.split(os.pathsep)
-    if os.path.dirname(name):
-        folders = [""]
-    elif search_path == "":
-        folders = []
-    for folder in folders:
-        path = os.path.join(folder, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
-
-
-def _identify(
-    found: str, options: tuple[str, ...], search_path: str | None, remember: Path | None
-) -> Compiler:
-    memory = _read(remember)
-    entry = memory.get(found)
-    if entry is None or not _holds(entry, found, search_path):
-        entry = _examine(found, search_path)
-        _write(remember, {**memory, found: entry})
-    digests = tuple((name, digest) for name, _, digest in entry["files"])
-    return Compiler((found, *options), entry["path"], entry["version"], digests)
-
-
-def _examine(found: str, search_path: str | None) -> dict[str, Any]:
-    """Ask the compiler who it is and what it works with, and read all of that once."""
-    version = _ask(found, "--version").partition("\n")[0].strip()
-    questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
-    named = [_ask(found, f"-print-{question}").strip() for question in questions]
-    return {
-        "version": version,
-        "path": _real(found),
-        "named": named,
-        "files": [_row(*file) for file in _files(found, named, search_path)],
-    }
-
-
-def _row(file: str, stamp: list[int]) -> list[Any]:
-    """Describe a file; one that may be run and not read is known by size and time alone."""
-    try:
-        digest = _digest(file)
-    except OSError:
-        digest = hashlib.sha256(repr(stamp).encode()).hexdigest()
-    return [os.path.basename(_real(file)), [file, *stamp], digest]
-
-
-def _files(
-    found: str, named: Sequence[str], search_path: str | None
-) -> list[tuple[str, list[int]]]:
-    """Return the files behind the names that a driver gave, each once, with their stamps.
-
-    Bare names are on its search path. Links are not resolved: the stamp is that of the file
-    behind them, and a warm start asks for nothing else.
-    """
-    paths = [name if os.path.isabs(name) else _which(name, search_path) for name in named]
-    files: dict[tuple[int, int], tuple[str, list[int]]] = {}
-    for path in (found, *paths):
-        status = _status(path)
-        if path and status and stat.S_ISREG(status.st_mode):
-            stamp = [status.st_size, status.st_mtime_ns, status.st_ino]
-            files.setdefault((status.st_dev, status.st_ino), (path, stamp))
-    return list(files.values())
-
-
-def _status(path: str | None) -> os.stat_result | None:
-    try:
-        return os.stat(path) if path else None
-    except OSError:
-        return None
-
-
-def _real(path: str) -> str:
-    """Follow links; one that cannot be read leads to the same file by its own name."""
-    try:
-        return os.path.realpath(path)
-    except OSError:
-        return path
-
-
-def _ask(command: str, question: str) -> str:
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            [command, question], capture_output=True, text=True, errors="replace", check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except OSError as error:
-        raise CompilerNotFoundError(
-            f"The compiler '{command}' cannot be run: {error.strerror or error}."
-        ) from error
-    if done.returncode != 0 and question == "--version":
-        raise CompilerNotFoundError(
-            f"The compiler '{command}' does not run: '{command} --version' gave exit code "
-            f"{done.returncode}.",
-            hints=(done.stderr.strip().partition("\n")[0],) if done.stderr.strip() else (),
-        )
-    return done.stdout
-
-
-def _digest(file: str) -> str:
-    with open(file, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _holds(entry: Any, found: str, search_path: str | None) -> bool:
-    """Tell whether a remembered identity is whole and its files are still the same."""
-    try:
-        rows: Sequence[Any] = entry["files"]
-        stamps = [[file, *stamp] for file, stamp in _files(found, entry["named"], search_path)]
-        return (
-            isinstance(entry["version"], str)
-            and isinstance(entry["path"], str)
-            and [stamp for _, stamp, _ in rows] == stamps
-            and all(isinstance(part, str) for name, _, digest in rows for part in (name, digest))
-        )
-    except (KeyError, IndexError, TypeError, ValueError, OSError):
-        return False
-
-
-def _read(directory: Path | None) -> dict[str, Any]:
-    """Return what was remembered; something damaged is as good as nothing."""
-    if directory is None:
-        return {}
-    try:
-        memory = json.loads(unseal(_KIND, read_note(str(directory / MEMORY), _LIMIT)))
-    except (OSError, ValueError):
-        return {}
-    return memory if isinstance(memory, dict) else {}
-
-
-def _write(directory: Path | None, memory: dict[str, Any]) -> None:
-    """Remember for the next process; a directory that cannot be written only costs time."""
-    if directory is not None:
-        text = json.dumps(memory, indent=1, sort_keys=True)
-        keep_note(str(directory), MEMORY, seal(_KIND, text))
+        """

@@ -27,9 +27,9 @@ class Load(Stage):
     """Make the native entry of one variant.
 
     Attributes:
-        directory: where libraries are written before they are loaded; None takes
-            the settings' folder of this node, and memory where that cannot be used.
-        threads: how many threads calls use unless they ask for others; 0 for as many as OpenMP has.
+        directory: the folder of the library files; by default the settings' folder of this node,
+            and memory where that folder cannot be used.
+        threads: the default number of threads of a call; 0 for as many as OpenMP has.
 
     """
 

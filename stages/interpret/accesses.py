@@ -1,4 +1,4 @@
-"""Evaluate what looks at other points: neighbours, their reductions, slots and displacements."""
+"""Evaluate accesses to other points: neighbours, reductions, slots and displacements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows_of(given: Any, span: tuple[int, int]) -> Any:
 
 
 def extreme(given: Any, end: str, start: int, stop: int) -> int:
-    """Return the smallest valid entry in some rows, or one past the largest; 0 for none."""
+    """Return the smallest valid entry in some rows, or one past the largest; 0 without entries."""
     array, first = given.asnumpy(), given.starts[0]
     rows = array[max(start - first, 0) : max(stop - first, 0)]
     valid = rows[given.valid()[max(start - first, 0) : max(stop - first, 0)]]
@@ -33,7 +33,7 @@ def extreme(given: Any, end: str, start: int, stop: int) -> int:
 def gathered(
     value: Gather | Neighbours, table: Table, given: Any, arg: Boxed | None, spans: Spans
 ) -> Array:
-    """Take neighbours; where one is missing the result means nothing, but comes from inside."""
+    """Gather neighbours; at a skip value the result is undefined, but read inside the field."""
     around = dict(zip(value.dims, spans, strict=True))
     entries = rows_of(given, around[table.target])
     if isinstance(value, Gather):
@@ -54,7 +54,7 @@ def gathered(
 
 
 def reduced(value: Reduce, table: Table, given: Any, arg: Boxed, spans: Spans) -> Array:
-    """Combine slots in their order, without those that are missing."""
+    """Reduce the slots in order, without missing neighbours."""
     kind = np.dtype(value.dtype)
     result: Any = np.full(shape_of(spans), _of_none(value.op, kind), kind)
     seen: Any = np.asarray(value.op == "sum")
@@ -71,7 +71,7 @@ def reduced(value: Reduce, table: Table, given: Any, arg: Boxed, spans: Spans) -
 def slot_of(
     arg: Boxed, local: Dimension, slot: int, dims: tuple[Dimension, ...], spans: Spans
 ) -> Array:
-    """Return one slot of a value on a box; one without the dimension is the same in all."""
+    """Return one slot of a value on a box; a value without the local dimension has equal slots."""
     if local not in arg.dims:
         return arg.on(dims, spans)
     inside = union_of((dims, (local,)))
@@ -81,7 +81,7 @@ def slot_of(
 
 
 def displaced(value: Displace, arg: Boxed, by: Boxed, spans: Spans, span: tuple[int, int]) -> Array:
-    """Read at other indices along a dimension, kept inside of what the argument has."""
+    """Read at displaced indices along a dimension, clamped to the range of the argument."""
     index = []
     for dim in arg.dims:
         places = _indices(value.dims, spans, dim)
@@ -102,7 +102,7 @@ def _indices(dims: tuple[Dimension, ...], spans: Spans, dim: Dimension) -> Any:
 
 
 def _valid(value: Reduce, table: Table, given: Any, spans: Spans) -> Any:
-    """Return which slots have a neighbour, with an axis for each dimension, None if all have."""
+    """Return the mask of valid slots, with an axis for each dimension; None if all are valid."""
     if not table.skip:
         return None
     axis = value.dims.index(table.target)
@@ -114,7 +114,7 @@ def _valid(value: Reduce, table: Table, given: Any, spans: Spans) -> Any:
 
 
 def _of_none(op: str, dtype: np.dtype[Any]) -> Any:
-    """Return what a reduction without any neighbour gives."""
+    """Return the result of a reduction without a valid slot."""
     if op == "sum":
         return dtype.type(0)
     limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)

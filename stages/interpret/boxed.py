@@ -1,4 +1,4 @@
-"""Arrays that know their dimensions and where they stand: what the interpreter computes with."""
+"""Boxed arrays: the interpreter's arrays with their dimensions and ranges of indices."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from ...runtime.language.dimension import Dimension
 
-Array: TypeAlias = Any  # a NumPy array, or a NumPy scalar where there are no dimensions
+Array: TypeAlias = Any  # a NumPy array, or a NumPy scalar without dimensions
 Spans: TypeAlias = tuple[tuple[int, int], ...]  # start and stop along each dimension
 Dims: TypeAlias = tuple[Dimension, ...]
 
 
 class Memory(Protocol):
-    """What the interpreter asks of a field."""
+    """The protocol of a field for the interpreter."""
 
     @property
     def ndarray(self) -> Any:
@@ -44,7 +44,7 @@ class Boxed:
     spans: Spans
 
     def on(self, dims: Dims, spans: Spans) -> Array:
-        """Return the part on `spans`, with an axis of extent 1 where it has no dimension."""
+        """Return the part on `spans`, with an axis of extent 1 for each dimension that it lacks."""
         if not self.dims:
             return self.array
         starts = {dim: start for dim, (start, _) in zip(self.dims, self.spans, strict=True)}
@@ -55,7 +55,7 @@ class Boxed:
         return self.array[index]
 
     def along(self, dim: Dimension) -> tuple[int, int]:
-        """Return where it begins and ends along one of its dimensions."""
+        """Return start and stop along one of its dimensions."""
         return self.spans[self.dims.index(dim)]
 
 
@@ -79,5 +79,5 @@ def replaced(dims: Dims, spans: Spans, new: dict[Dimension, tuple[int, int]]) ->
 
 
 def transposed(array: Array, dims: Sequence[Dimension], order: Sequence[Dimension]) -> Array:
-    """Return an array whose axes stand in another order."""
+    """Return an array with its axes in another order."""
     return np.transpose(array, [dims.index(dim) for dim in order])

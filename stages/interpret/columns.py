@@ -13,7 +13,7 @@ from .boxed import Array, Boxed, Spans, replaced, shape_of
 
 
 def walked(scan: Scan, init: Sequence[Array], args: Sequence[Boxed], spans: Spans) -> list[Array]:
-    """Return the leaves of the state at every level of `spans`, which is all that is walked."""
+    """Scan the levels of `spans` and return the leaves of the state at each."""
     axis = scan.dims.index(scan.axis)
     start, stop = spans[axis]
     state = list(init)
@@ -29,7 +29,7 @@ def walked(scan: Scan, init: Sequence[Array], args: Sequence[Boxed], spans: Span
 
 
 def at_levels(result: Result, leaf: Boxed, spans: Spans) -> Array:
-    """Return a leaf of the state on a box; a level that was not walked has no meaning."""
+    """Return a leaf of the state on a box; it is undefined on levels outside the scan."""
     kept = tuple(
         (max(a, start), max(min(b, stop), a, start))
         for (a, b), (start, stop) in zip(spans, leaf.spans, strict=True)

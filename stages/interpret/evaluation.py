@@ -1,8 +1,8 @@
-"""Run dataflow with NumPy, each value exactly on the box where it is needed: the oracle.
+"""Run dataflow with NumPy, each value exactly on the box that needs it: the oracle.
 
-A statement is computed as it is written: the boxes of its stores become numbers, the
-walk of `infer_boxes` says where each value is needed around them, and nothing else is
-computed or read. A store whose box is empty asks for nothing.
+For each statement the boxes of its stores become numbers, and the walk of `infer_boxes` gives the
+box of each value that they need. The interpreter computes and reads nothing else. A store with an
+empty box needs nothing.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
         for store, spans in stores:
             dims = tuple(each.dim for each in store.box)
             result = values[store.value].on(dims, spans)
-            # every value is known before the first is written; one assignment copies by itself
+            # compute all values before the first store; a single assignment copies by itself
             results.append(np.array(result) if len(stores) > 1 else result)
         for (store, spans), result in zip(stores, results, strict=True):
             view(arguments[store.target], spans)[...] = result
 
 
 def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) -> None:
-    """Make sure that a statement writes and reads inside its fields and tables."""
+    """Check that a statement writes and reads inside its fields and tables."""
     call = Call.of(program, arguments)
     stores = list(call.live(statement))
     for store, spans in stores:
@@ -104,7 +104,7 @@ def _check(name: str, done: str, dims: tuple[Dimension, ...], spans: Spans, fiel
 
 @attrs.frozen
 class Call:
-    """A program with the arguments of one call: symbols are numbers."""
+    """A program with the arguments of one call, which give numbers to all symbols."""
 
     program: Dataflow
     arguments: Arguments
@@ -112,7 +112,7 @@ class Call:
 
     @classmethod
     def of(cls, program: Dataflow, arguments: Arguments) -> Call:
-        """Begin a call."""
+        """Start a call."""
         known: dict[Bound, Bound] = {}
 
         def resolve(bound: Bound) -> Bound:
@@ -126,9 +126,9 @@ class Call:
         return cls(program, arguments, Walk.of(program, Areas(resolve)))
 
     def number(self, bound: Bound) -> int:
-        """Return the integer that a bound stands for."""
+        """Return the integer value of a bound."""
         found = self.walk.areas.resolve(bound)
-        assert isinstance(found, Const)  # a call knows everything
+        assert isinstance(found, Const)  # a call resolves every symbol
         return found.value
 
     def live(self, statement: Statement) -> Iterator[tuple[Store, Spans]]:
@@ -139,7 +139,7 @@ class Call:
                 yield store, spans
 
     def needed(self, stores: list[tuple[Store, Spans]]) -> dict[Ref, Spans]:
-        """Return where each value is needed for these stores, in order of the rows."""
+        """Return the box of each value that these stores need, in the order of the rows."""
         areas = self.walk.areas
         seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]
         return {
@@ -176,7 +176,7 @@ def _ends(each: Range) -> tuple[int, int]:
 
 
 def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> dict[Ref, Boxed]:
-    """Compute rows in order; what no later row needs is dropped."""
+    """Compute rows in order; drop values that no later row needs."""
     values = call.program.values
     last = {operand: ref for ref in boxes for operand in values[ref].operands}
     done = Done(call, boxes)
@@ -190,7 +190,7 @@ def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> dict[Ref
 
 @attrs.frozen
 class Done:
-    """The values of a statement that are computed so far; a scan has those of its state."""
+    """The values of a statement computed so far; for a scan, those of its state."""
 
     call: Call
     boxes: dict[Ref, Spans]
@@ -267,7 +267,7 @@ class Done:
         return array
 
     def _part(self, dims: tuple[Dimension, ...], spans: Spans, box: regions.Box) -> Spans:
-        """Return a part of a box in a box of a region."""
+        """Return the intersection of a box with a box of a region."""
         ends = dict(zip(dims, spans, strict=True))
         for side in box:
             start, stop = ends[side.dim]

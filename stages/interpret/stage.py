@@ -1,4 +1,4 @@
-"""The stage that makes a callable of dataflow by interpreting it: slow, and the oracle."""
+"""The stage `interpret`: a callable that interprets dataflow, slow, as the oracle."""
 
 from __future__ import annotations
 
@@ -13,24 +13,32 @@ from ..base import Artifact, Stage
 
 @attrs.frozen
 class Entry:
-    """What runs a program: call it with the arguments in the order of the parameters."""
+    """The interpreted program; call it with the arguments in the order of the parameters."""
 
     lowered: Lowered
 
     def __call__(self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None) -> None:
         """Check types and ranges as a compiled program does, then run."""
+        from .evaluation import interpret
+
+        interpret(self.lowered, self.check(*arguments, offset_provider=offset_provider))
+
+    def check(
+        self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """Check types and ranges, and return the arguments as leaves by name; runs nothing."""
         from .arguments import arguments_of, tables_of
-        from .evaluation import check_ranges, interpret
+        from .evaluation import check_ranges
 
         program = self.lowered.program
         leaves = arguments_of(program, arguments) | tables_of(program, offset_provider or {})
         for statement in program.statements:
             check_ranges(program, statement, leaves)
-        interpret(self.lowered, leaves)
+        return leaves
 
     @property
     def text(self) -> str:
-        """The program that is run."""
+        """The listing of the program."""
         return self.lowered.text
 
     def files(self) -> Mapping[str, bytes]:
@@ -45,7 +53,7 @@ class Entry:
 
 @attrs.frozen
 class Interpret(Stage):
-    """Make a callable of a lowered program; nothing is generated or compiled."""
+    """Make a callable from a lowered program without generating or compiling code."""
 
     name: ClassVar[str] = "interpret"
     needs: ClassVar[tuple[str, ...]] = ("lowered",)

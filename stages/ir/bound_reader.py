@@ -1,4 +1,4 @@
-"""Read dimensions, bounds and boxes where they stand in a listing."""
+"""Read dimensions, bounds and boxes from a listing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Function: TypeAlias = Operation | tuple[OneOf["lowest", "beyond"], str]
 
 
 class BoundReader:
-    """Reads what mentions dimensions under their labels, and bounds, some by a name."""
+    """Read parts of a listing that refer to dimensions by label and to some bounds by name."""
 
     def __init__(self) -> None:
         self.dims: dict[str, Dimension] = {}
         self._bounds: list[Bound] = []
 
     def dim(self, line: Line) -> Dimension:
-        """Take a dimension that is declared."""
+        """Read a declared dimension."""
         label = line.name()
         if label not in self.dims and line.accept("["):
             label = f"{label}[{line.name()}]"
@@ -48,13 +48,13 @@ class BoundReader:
         return self.dims.get(label) or line.fail("a dimension that is declared")
 
     def define(self, line: Line) -> None:
-        """Take a bound and its name, which is its number."""
+        """Read the definition of a named bound; its name is its number."""
         line.expect(f"${len(self._bounds)} =")
         self._bounds.append(self.bound(line))
         line.end()
 
     def sides(self, line: Line) -> Iterator[tuple[Side, ...]]:
-        """Take the boxes of a region, each in brackets."""
+        """Read the boxes of a region, each in brackets."""
         while line.accept("["):
             yield tuple(line.several("]", lambda: self._side(line)))
 
@@ -67,7 +67,7 @@ class BoundReader:
         return Side(dim, start, stop)
 
     def box(self, line: Line) -> Ranges:
-        """Take the ranges of a box."""
+        """Read the ranges of a box."""
         if line.accept("()"):
             return ()
         ranges = [self.range(line)]
@@ -76,7 +76,7 @@ class BoundReader:
         return tuple(ranges)
 
     def range(self, line: Line) -> Range:
-        """Take the range of one dimension."""
+        """Read the range of one dimension."""
         dim = self.dim(line)
         line.expect(":")
         start = self.bound(line)
@@ -84,7 +84,7 @@ class BoundReader:
         return Range(dim, start, self.bound(line))
 
     def bound(self, line: Line) -> Bound:
-        """Take a sum; functions that are still open wait on a stack, each with its terms."""
+        """Read a sum; open functions wait on a stack, each with its terms."""
         waiting: list[tuple[Function, list[Bound], list[Bound]]] = []
         terms: list[Bound] = []
         while True:
@@ -108,7 +108,7 @@ class BoundReader:
                 terms = [*outer, _applied(function, args, line)]
 
     def _atom(self, line: Line) -> Bound | Function:
-        """Take a constant, a symbol, or the function that opens a list of arguments."""
+        """Read a constant, a symbol, or a function and the bracket that opens its arguments."""
         number = line.match(INTEGER)
         if number is not None:
             return Const(int(number))

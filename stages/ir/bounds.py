@@ -1,13 +1,12 @@
-"""Symbolic integers: the bounds of domains, in scalar arguments and in the domains of fields.
+"""Symbolic integers: bounds of domains as expressions in scalar arguments and domains of fields.
 
-Every function keeps the normal form, so that equal bounds of the common kinds are equal
-values: a sum is terms with integer factors, sorted by their text, and at most one constant (last);
-minima and maxima are flat, keep one argument of those that differ by a constant, and take up the
-constant that is added to them. Bounds are mathematical integers: where a scalar expression would
-wrap, its bound does not.
+Every function keeps a normal form, so that common equal bounds are equal values. A sum is a list of
+terms with integer factors, sorted by text, with at most one constant at the end. Minima and maxima
+are flat, keep one of the arguments that differ by a constant, and absorb an added constant. Bounds
+are mathematical integers: they do not wrap where a scalar expression would.
 
-The range of a table is made of two bounds and stands in two: bounds share their parts, and what
-walks them visits each part once. `str` does not; `key` is as good for sorting, and short.
+Bounds share parts: both ends of the range of a table contain both ends of the range of its rows.
+Walks visit each shared part once. `str` writes it each time; sort by `key` instead, which is short.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from ...runtime.language.dimension import Dimension
 Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
 
 LONGEST_KEY: Final = 200
-MOST_ARGUMENTS: Final = 16  # a minimum of more stays one argument of the next
-DEEPEST: Final = 3  # a deeper nest of minima and maxima does not take up constants
-DIGEST: Final = "~"  # what the key of a long bound begins with
+MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
+DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
+DIGEST: Final = "~"  # prefix of the key of a long bound
 
 
 @attrs.frozen
@@ -63,10 +62,10 @@ class DomainSymbol:
 
 @attrs.frozen(eq=False)
 class _Shared:
-    """What is made of other bounds: compared by a digest, because it may share parts many times.
+    """A bound with arguments; a digest compares it, because it may share parts many times.
 
-    `depth` is how many minima and maxima stand inside each other; `key` is the text, or a digest of
-    it where it is long, once `key_of` was asked for it.
+    `depth` is the nesting of minima and maxima; `key` is the text, or its digest if it is long, and
+    is set by `key_of`.
     """
 
     digest: bytes = attrs.field(init=False, eq=False, repr=False)
@@ -99,15 +98,15 @@ class Apply(_Shared):
         return self.spelled([str(arg) for arg in self.args])
 
     def spelled(self, inner: Sequence[str]) -> str:
-        """Write the operation on arguments that are written already."""
+        """Return the text of the operation, given the texts of its arguments."""
         return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
 
 
 @attrs.frozen(eq=False)
 class TableBound(_Shared):
-    """The smallest valid entry of a table in rows `start .. stop`, or one past the largest.
+    """The smallest valid entry of a table in rows `start .. stop`, or one past the largest entry.
 
-    0 where no entry there is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
+    It is 0 if no entry is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
     """
 
     end: Literal["lowest", "beyond"]
@@ -124,12 +123,12 @@ class TableBound(_Shared):
         return self.spelled([str(self.start), str(self.stop)])
 
     def spelled(self, inner: Sequence[str]) -> str:
-        """Write the bound with rows that are written already."""
+        """Return the text of the bound, given the texts of its rows."""
         return f"{self.end}({', '.join((self.table, *inner))})"
 
 
 Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
-Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound  # what only a call knows
+Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound  # known at a call only
 
 
 @attrs.frozen
@@ -146,7 +145,7 @@ class Range:
 
 Ranges: TypeAlias = tuple[Range, ...]
 
-Term: TypeAlias = tuple["Bound", int]  # something that is no constant and no sum, and its factor
+Term: TypeAlias = tuple["Bound", int]  # a bound other than a constant or sum, and its factor
 
 
 def add(left: Bound, right: Bound | int) -> Bound:
@@ -178,7 +177,7 @@ def subtract(left: Bound, right: Bound | int) -> Bound:
 
 
 def multiply(left: Bound, right: Bound | int) -> Bound:
-    """Return the product; a constant factor is carried into a sum."""
+    """Return the product; distribute a constant factor over a sum."""
     other = Const(right) if isinstance(right, int) else right
     if isinstance(left, Const):
         left, other = other, left
@@ -210,7 +209,7 @@ def modulo(left: Bound, right: Bound) -> Bound:
 
 
 def truncate_divide(left: Bound, right: Bound) -> Bound:
-    """Return the quotient rounded toward zero, made of what a plan can compute.
+    """Return the quotient rounded toward zero, as operations that a plan can compute.
 
     >>> str(truncate_divide(Const(-5), Const(2))), str(truncate_divide(Const(5), Const(-2)))
     ('-2', '-2')
@@ -221,12 +220,12 @@ def truncate_divide(left: Bound, right: Bound) -> Bound:
 
 
 def minimum(left: Bound, right: Bound) -> Bound:
-    """Return the smaller bound; decided at once where the two differ by a constant."""
+    """Return the smaller bound; decide now if the two differ by a constant."""
     return _extreme("min", (left, right))
 
 
 def maximum(left: Bound, right: Bound) -> Bound:
-    """Return the larger bound; decided at once where the two differ by a constant."""
+    """Return the larger bound; decide now if the two differ by a constant."""
     return _extreme("max", (left, right))
 
 
@@ -241,7 +240,7 @@ def greatest(bounds: Iterable[Bound]) -> Bound:
 
 
 def difference(left: Bound, right: Bound) -> int | None:
-    """Return `left - right` where it is a known integer, else None."""
+    """Return `left - right` if it is a known integer, else None."""
     (left_terms, left_constant), (right_terms, right_constant) = _split(left), _split(right)
     return left_constant - right_constant if left_terms == right_terms else None
 
@@ -253,7 +252,7 @@ def is_empty(start: Bound, stop: Bound) -> bool:
     >>> is_empty(maximum(n, m), minimum(n, Const(9))), is_empty(n, m)
     (True, False)
     """
-    # one of the starts that the start is the largest of may be enough
+    # for a start that is a maximum, one argument may prove it
     pairs = product(arguments_of("max", start), arguments_of("min", stop))
     counts = (difference(last, first) for first, last in pairs)
     return any(count is not None and count <= 0 for count in counts)
@@ -276,7 +275,7 @@ def translate(ranges: Ranges, dim: Dimension, offset: int) -> Ranges:
 
 
 def table_range(table: str, start: Bound, stop: Bound) -> tuple[Bound, Bound]:
-    """Return the range of the entries of a neighbour table in some of its rows."""
+    """Return the range of the valid entries in a range of rows of a neighbour table."""
     rows = difference(stop, start)
     if rows is not None and rows <= 0:
         return Const(0), Const(0)
@@ -284,7 +283,7 @@ def table_range(table: str, start: Bound, stop: Bound) -> tuple[Bound, Bound]:
 
 
 def parts(*bounds: Bound) -> Iterator[Bound]:
-    """Yield everything inside `bounds`, a shared part once, arguments before their user."""
+    """Yield all parts of `bounds`, shared parts once, arguments before their users."""
     found: set[int] = set()  # identities: a hash or a comparison would recurse
     stack: list[tuple[Bound, bool]] = [(bound, False) for bound in reversed(bounds)]
     while stack:
@@ -301,21 +300,21 @@ def parts(*bounds: Bound) -> Iterator[Bound]:
 
 
 def arguments(bound: Bound) -> tuple[Bound, ...]:
-    """Return the bounds that a bound is made of."""
+    """Return the arguments of a bound."""
     if isinstance(bound, Apply):
         return bound.args
     return (bound.start, bound.stop) if isinstance(bound, TableBound) else ()
 
 
 def arguments_of(op: Operation, bound: Bound) -> tuple[Bound, ...]:
-    """Return the arguments of an operation, or the bound itself where it is another."""
+    """Return the arguments if the bound is this operation, else the bound itself."""
     return bound.args if isinstance(bound, Apply) and bound.op == op else (bound,)
 
 
 def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
-    """Return the integer that `bound` stands for, given those of its symbols.
+    """Return the integer value of `bound`, given the values of its symbols.
 
-    `value_of` is asked for a table's bound with constant rows.
+    `value_of` receives the bound of a table with constant rows.
 
     >>> evaluate(add(ScalarSymbol("n"), 2), {ScalarSymbol("n"): 5}.__getitem__)
     7
@@ -337,7 +336,7 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
 
 
 def key_of(bound: Bound) -> str:
-    """Return what bounds are sorted by."""
+    """Return the key by which bounds are sorted."""
     stack = [bound]
     while stack:
         part = stack[-1]
@@ -356,7 +355,7 @@ def _key(bound: Bound) -> str:
 
 
 def is_long(bound: Bound) -> bool:
-    """Tell whether a bound takes more than 200 characters to write."""
+    """Tell whether the text of a bound exceeds 200 characters."""
     return isinstance(bound, Apply) and key_of(bound).startswith(DIGEST)
 
 
@@ -395,14 +394,14 @@ def _extreme(op: Literal["min", "max"], bounds: Iterable[Bound]) -> Bound:
 
 
 def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
-    """Return terms and constant; the terms are equal for all bounds that differ by a constant."""
+    """Return terms and constant; bounds that differ by a constant have equal terms."""
     if isinstance(bound, Const):
         return (), bound.value
     if not isinstance(bound, Apply):
         return ((bound, 1),), 0
     if bound.split is None:
         _set(bound, "split", _split_operation(bound))
-    assert bound.split is not None  # as was just seen to
+    assert bound.split is not None  # checked above
     return bound.split
 
 
@@ -444,7 +443,7 @@ def _text_of_term(term: Term) -> tuple[str, int]:
     return key_of(term[0]), term[1]
 
 
-_set: Final = object.__setattr__  # fills a value while it is made
+_set: Final = object.__setattr__  # sets fields of a value during its construction
 
 
 def _depth(bound: Bound) -> int:
@@ -465,7 +464,7 @@ def _identity(bound: Bound) -> bytes:
 
 
 def _digest(op: str, *parts: bytes) -> bytes:
-    """Return few bytes that tell an operation on its parts from every other."""
+    """Return a digest that identifies an operation and its arguments."""
     sizes = ",".join([op, *(str(len(part)) for part in parts), ""])
     return blake2b(sizes.encode() + b"".join(parts), digest_size=16).digest()
 

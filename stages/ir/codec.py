@@ -1,9 +1,8 @@
 """Canonical bytes of IR values: a JSON table of tagged rows, shared parts once, no recursion.
 
-Row i is what remains of a value when its parts are replaced by references to
-earlier rows: `["i", 3]`, `["f", "0x1.8p+1"]`, `["s", "u"]`, `["t", [0, 2]]` (a tuple),
-`["d", name, kind]` (a dimension) or `["dataflow.Map", [4, 1, 7]]` (an attrs class of the
-IRs, fields in order).
+Row i is a value with references to earlier rows in place of its parts: `["i", 3]`,
+`["f", "0x1.8p+1"]`, `["s", "u"]`, `["t", [0, 2]]` (a tuple), `["d", name, kind]` (a dimension) or
+`["dataflow.Map", [4, 1, 7]]` (an attrs class of the IRs, fields in order).
 The last row is the value. Equal values have equal bytes.
 """
 
@@ -31,13 +30,13 @@ _STEMS: Final = {
 
 
 def encode(value: Any) -> bytes:
-    """Return the canonical bytes of a value made of atoms, tuples and attrs classes of the IRs.
+    """Return the canonical bytes of a value of atoms, tuples and attrs classes of the IRs.
 
     >>> encode((1, (1, "u")))
     b'[["i",1],["s","u"],["t",[0,1]],["t",[0,2]]]'
     """
     rows: dict[Row, int] = {}
-    done: dict[int, int] = {}  # row by identity: a shared part is walked once
+    done: dict[int, int] = {}  # rows by identity, so that the walk visits a shared part once
     stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
     while stack:
         part, children = stack.pop()
@@ -175,12 +174,12 @@ def _class(tag: str) -> type:
 
 @functools.lru_cache(maxsize=256)
 def _fields(member: type) -> tuple[str, ...]:
-    """Return the fields that count: those outside equality are not part of the value."""
+    """Return the fields that take part in equality; the others are not part of the value."""
     return tuple(field.name for field in attrs.fields(member) if field.eq)
 
 
 def _module(stem: str) -> ModuleType:
-    """Import by name, so that whoever reads the source sees every module that may take part."""
+    """Import a module of IR classes; each name is spelled out, so that keys see the module."""
     match stem:
         case "plan":
             from ...runtime.calls import plan

@@ -1,4 +1,4 @@
-"""Dataflow IR: what a program computes, without saying where or when.
+"""Dataflow IR: the values of a program in SSA form, without loops or memory.
 
     program   ::= leaves, values, statements
     value     ::= Input | Scalar | Literal
@@ -10,15 +10,14 @@
                 | Local(value, dim, k)
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
-    statement ::= store...                all values of a statement are read before it writes
+    statement ::= store...                a statement reads all its values before it writes
     store     ::= output[box] = value
 
-Values are rows of one table, each referring to earlier rows only; a reference
-is a row number, and equal rows are one row (hash-consing), so structural equality is
-identity. Tuples do not exist here: a leaf `pair.0.1` is an element of a parameter.
-`Input(u, version=n)` is field `u` as it stands after n statements have written it.
-There is no broadcast: a value is constant along the dimensions that it does not have,
-where it is combined with others and where it is stored.
+SSA values are rows of one table and refer to earlier rows only; a reference is a row number. Equal
+values share one row (hash-consing), so structural equality is identity. The IR has no tuples: a
+leaf `pair.0.1` is an element of a parameter. `Input(u, version=n)` is field `u` after n statements
+have written it. The IR has no broadcast: a value is constant along the dimensions that it lacks,
+both as an operand and in a store.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Value:
 
     @property
     def operands(self) -> tuple[Ref, ...]:
-        """The rows that this one is made from."""
+        """The rows of the operands."""
         return ()
 
 
@@ -92,8 +91,8 @@ class Map(Value):
 class Shift(Value):
     """The value `offset` indices further along `dim`; printed `shift %1 I+1`.
 
-    The result may have the staggered counterpart of `dim` for it: then it is read `offset` further
-    on `dim` than it stands on `onto`.
+    The result may have the staggered counterpart `onto` in place of `dim`: then index i on `onto`
+    reads index i + offset on `dim`.
     """
 
     arg: Ref
@@ -113,10 +112,10 @@ class Shift(Value):
 
 @attrs.frozen(kw_only=True)
 class Displace(Value):
-    """The value `by` indices further along `dim`, `by` a value too; printed `displace %1 K %2`.
+    """The value `by` indices further along `dim`; `by` is a value; printed `displace %1 K %2`.
 
-    An index outside the range that the argument has (an input its own, a scan its levels) is moved
-    to the nearest inside: what it gives is undefined, but never read from outside.
+    An index outside the range of the argument (of an input, or the levels of a scan) is clamped to
+    it: the result is undefined, but no access is out of bounds.
     """
 
     arg: Ref
@@ -125,7 +124,7 @@ class Displace(Value):
 
     @property
     def operands(self) -> tuple[Ref, ...]:
-        """The value that is read, and how far away."""
+        """The value and its distance."""
         return self.arg, self.by
 
 
@@ -133,8 +132,8 @@ class Displace(Value):
 class Gather(Value):
     """The value at neighbour `index` of a table; printed `gather %1 E2C[0]`.
 
-    The source dimension of the table becomes its target dimension. Where the entry is a skip value
-    the value is undefined, but never read from outside.
+    The target dimension of the table replaces its source dimension. At a skip value the result is
+    undefined, but no access is out of bounds.
     """
 
     arg: Ref
@@ -149,7 +148,7 @@ class Gather(Value):
 
 @attrs.frozen(kw_only=True)
 class Neighbours(Value):
-    """The values at all neighbours: the table's local dim is new; printed `neighbours %1 C2E`."""
+    """The values at all neighbours, over the local dimension too; printed `neighbours %1 C2E`."""
 
     arg: Ref
     table: str
@@ -164,10 +163,10 @@ class Neighbours(Value):
 class Reduce(Value):
     """Combine the valid slots of a table's local dimension, in order; printed `sum %1 over C2E`.
 
-    `op` is sum, max or min. A sum starts at 0; the others at the first valid slot, and with none
-    the result is the lowest (max) or highest (min) finite number of the dtype. A value without
-    the local dimension is the same in every slot. Where slots may be missing, the result has the
-    target dimension of the table.
+    `op` is sum, max or min. A sum starts at 0, the others at the first valid slot; without a valid
+    slot their result is the lowest (max) or highest (min) finite number of the dtype. A value
+    without the local dimension is equal in all slots. If the table has skip values, the result has
+    its target dimension.
     """
 
     op: str
@@ -196,7 +195,7 @@ class Local(Value):
 
 @attrs.frozen
 class Side:
-    """Where a box of a region begins and ends along one dimension; None is infinity."""
+    """The start and stop of a region's box along one dimension; None is infinity."""
 
     dim: Dimension
     start: Bound | None
@@ -205,7 +204,7 @@ class Side:
 
 @attrs.frozen(kw_only=True)
 class Region(Value):
-    """`then` inside any of the boxes, `otherwise` outside all; each is needed on its part only.
+    """`then` inside any of the boxes, `otherwise` outside all; each is computed on its part only.
 
     A box restricts the dimensions that it names; the boxes do not overlap.
     Printed `region [K: 0 .. n] %1 %2`.
@@ -223,7 +222,7 @@ class Region(Value):
 
 @attrs.frozen
 class Body:
-    """What a scan does at one level, on scalars: a table of values without dimensions.
+    """The body of a scan at one level, on scalars: a table of values without dimensions.
 
     Its `Scalar` rows are named `s0, s1, ...` (the leaves of the state) and `a0, a1, ...` (the
     arguments); `results` are the rows of the next state.
@@ -235,12 +234,12 @@ class Body:
 
 @attrs.frozen(kw_only=True)
 class Scan(Value):
-    """Walk columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
+    """Scan columns along `axis` over the levels `start .. stop`, downwards if not `forward`.
 
-    The levels are those that the statement writes; one that writes others has another scan. `init`
-    and `args` are rows; an argument without `axis` is constant in the column. The value itself
-    is never used but through `Result`; its dtype is that of the first leaf of the state. At levels
-    that it does not walk its results are undefined.
+    The levels are those that the statement writes; a statement that writes other levels has another
+    scan. `init` and `args` are rows; an argument without `axis` is constant in a column. Only
+    `Result` uses the value itself; its dtype is that of the first leaf of the state. The results
+    are undefined on levels outside `start .. stop`.
     """
 
     body: Body
@@ -272,7 +271,7 @@ class Result(Value):
 
 @attrs.frozen
 class Table:
-    """A neighbour table: `target` x `local` indices of `source`; `skip` says that -1 may occur."""
+    """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur."""
 
     name: str
     source: Dimension
@@ -284,9 +283,9 @@ class Table:
 
 @attrs.frozen
 class Leaf:
-    """A field or scalar inside a parameter; `path` is the parameter's index and those inside it.
+    """A field or scalar in a parameter; `path` is the index of the parameter and those inside it.
 
-    `ranges` are those of a field whose domain is compiled in, empty where only a call knows it.
+    `ranges` is the domain of a field if it is compiled in, else empty.
     """
 
     name: str
@@ -315,7 +314,7 @@ class Store:
 
 @attrs.frozen
 class Statement:
-    """Stores that all read before any of them writes."""
+    """A group of stores that all read before any of them writes."""
 
     stores: tuple[Store, ...]
 
@@ -334,7 +333,7 @@ class Dataflow:
 
 @attrs.frozen
 class Read:
-    """The box of a field leaf that a statement reads, and whether only point by point."""
+    """The box of a field leaf that a statement reads; `pointwise` if it reads no other point."""
 
     statement: int
     name: str
@@ -367,5 +366,5 @@ def is_canonical(dims: tuple[Dimension, ...]) -> bool:
 
 
 def _place(dim: Dimension) -> tuple[str, str]:
-    # 'horizontal' < 'local' < 'vertical'; a staggered dimension stands where its base does
+    # 'horizontal' < 'local' < 'vertical'; a staggered dimension sorts like its base
     return dim.kind.value, dim.value.removeprefix("_Staggered")

@@ -1,4 +1,4 @@
-"""Print rows, declarations, boxes and bounds of dataflow, with every dimension under its label."""
+"""Print rows, declarations, boxes and bounds of dataflow, with labels for dimensions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .listing_line import NAME, NUMBER
 
 
 def quoted(name: str) -> str:
-    """Return a name as it stands in a listing.
+    """Return a name as a listing writes it.
 
     >>> quoted("pair.0"), quoted("my field")
     ('pair.0', '"my field"')
@@ -52,12 +52,12 @@ def quoted(name: str) -> str:
 
 
 def rows_of(refs: Iterable[Ref]) -> str:
-    """Return references as they stand in a row, each after a space."""
+    """Return references as a row lists them, each after a space."""
     return "".join(f" %{ref}" for ref in refs)
 
 
 class Names:
-    """Prints what mentions dimensions, each under its label, and bounds, some by a name."""
+    """Print parts of a listing that refer to dimensions by label and to some bounds by name."""
 
     def __init__(self, dims: Iterable[Dimension]) -> None:
         order = sorted(set(dims), key=lambda dim: (dim.kind.value, dim.value))
@@ -88,7 +88,7 @@ class Names:
         return f"[{', '.join(self.labels[dim] for dim in dims)}]"
 
     def value(self, value: Value) -> str:
-        """Print what a row computes, and its type."""
+        """Print the operation of a row, and its type."""
         return f"{self._what(value)} : {self.type(value)}"
 
     def _what(self, value: Value) -> str:
@@ -138,13 +138,13 @@ class Names:
         return f"{self.labels[each.dim]}: {self.bound(each.start)} .. {self.bound(each.stop)}"
 
     def side(self, side: Side) -> str:
-        """Print `K: 0 .. n`, without a bound where it is infinite."""
+        """Print `K: 0 .. n`; omit an infinite bound."""
         start = "" if side.start is None else f" {self.bound(side.start)}"
         stop = "" if side.stop is None else f" {self.bound(side.stop)}"
         return f"{self.labels[side.dim]}:{start} ..{stop}"
 
     def definitions(self, bounds: Iterable[Bound]) -> Iterator[str]:
-        """Name the bounds of tables inside `bounds`, and the long ones; print what they are."""
+        """Name the bounds of tables inside `bounds`, and the long ones; print their definitions."""
         for part in parts(*bounds):
             if part in self._bounds or not _is_named(part):
                 continue
@@ -153,7 +153,7 @@ class Names:
             yield f"bound {self._bounds[part]} = {text}"
 
     def bound(self, bound: Bound) -> str:
-        """Print a bound as `str` does, with names in quotes where they need them."""
+        """Print a bound as `str` does, with quotes around names that need them."""
         if bound in self._bounds:
             return self._bounds[bound]
         match bound:

@@ -45,7 +45,7 @@ Path: TypeAlias = tuple[int, ...]
 
 
 def natural_paths(parameters: Sequence[str]) -> Callable[[str], Path]:
-    """Return a function from the name of a leaf to the path that follows from it.
+    """Return a function from the name of a leaf to the path that the name implies.
 
     >>> natural_paths(("u", "pair"))("pair.0.1")
     (1, 0, 1)
@@ -65,7 +65,7 @@ def natural_paths(parameters: Sequence[str]) -> Callable[[str], Path]:
 
 
 def read(text: str) -> Parts:
-    """Return program, boxes and reads; whatever is wrong with the text is a `ValueError`."""
+    """Return program, boxes and reads; raise `ValueError` for any error in the text."""
     if not text.endswith("\n"):
         raise ValueError("The listing of a dataflow program ends in the middle of a line.")
     return _Reader(text[:-1].split("\n")).program()

@@ -1,4 +1,4 @@
-"""The dataflow IR as a listing that a person reads, and that parses back.
+"""Print the dataflow IR as a readable listing, and parse it back.
 
     program diffuse(u, out)
     dimension I horizontal
@@ -10,11 +10,11 @@
       out[I: start(out, I) .. stop(out, I)] = %1
     read 0 u[I: start(out, I) + 1 .. stop(out, I) + 1]
 
-A scan is followed by its body, indented, which ends in the rows of the next state. Bounds of
-tables, and long ones, are named before the first row, as in `bound $0 = lowest(E2C, 0, n)`.
-A name that is no chain of identifiers stands in quotes; a dimension that shares its
-name with another one is followed by its kind, `K[vertical]`. A leaf says where it stands
-(`field u at 1.0: ...`) only where its name does not. Equal programs have equal listings.
+The indented body of a scan follows its row and ends with the rows of the next state. The listing
+defines bounds of tables, and long bounds, before the first row: `bound $0 = lowest(E2C, 0, n)`.
+Names that are not chains of identifiers have quotes; a dimension that shares its name with another
+has its kind behind it, `K[vertical]`. A leaf has its path (`field u at 1.0: ...`) only if its name
+does not imply it. Equal programs have equal listings.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .dataflow import Dataflow, Displace, Local, Read, Region, Scan, Shift
 from .dataflow_names import Names, quoted, rows_of
 from .dataflow_reader import Parts, natural_paths, read
 
-WIDEST = 64  # boxes stand in one column, unless a row is longer than this
+WIDEST = 64  # the column of the boxes, unless a row is longer
 
 
 class Listed(Protocol):
-    """What a listing shows; `Lowered` is it."""
+    """The content of a listing; `Lowered` implements it."""
 
     @property
     def program(self) -> Dataflow:
@@ -40,15 +40,15 @@ class Listed(Protocol):
 
     @property
     def boxes(self) -> tuple[Ranges, ...]:
-        """The box of each value, or nothing before they are inferred."""
+        """The box of each value; empty before the pass that infers boxes."""
 
     @property
     def reads(self) -> tuple[Read, ...]:
-        """What each statement reads."""
+        """The reads of each statement."""
 
 
 def show(lowered: Listed) -> str:
-    """Print a program, the box of each value, and what its statements read."""
+    """Print a program, the box of each value, and the reads of its statements."""
     program = lowered.program
     names = Names(_dimensions(lowered))
     lines = [f"program {quoted(program.name)}({', '.join(map(quoted, program.parameters))})"]
@@ -85,7 +85,7 @@ def _rows(lowered: Listed, names: Names) -> Iterator[str]:
 
 
 def parse(text: str) -> Parts:
-    """Return program, boxes and reads of a listing; damaged text raises `ValueError` only."""
+    """Return program, boxes and reads of a listing; raise only `ValueError` for damaged text."""
     return read(text)
 
 

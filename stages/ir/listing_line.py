@@ -1,4 +1,4 @@
-"""One line of a listing, read from left to right; what does not fit is a `ValueError`."""
+"""Parse one line of a listing from left to right; raise `ValueError` for unexpected text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPACE: Final = re.compile(r" *")
 
 
 class Line:
-    """One line, read from left to right."""
+    """A line and the position of the parser in it."""
 
     def __init__(self, text: str, number: int) -> None:
         self._text = text
@@ -28,7 +28,7 @@ class Line:
         self._at = 0
 
     def opens(self, keyword: str) -> bool:
-        """Take the word that the line begins with, if it is `keyword`."""
+        """Consume the first word of the line if it is `keyword`."""
         if self._text.partition(" ")[0] != keyword:
             return False
         self._at = len(keyword)
@@ -39,12 +39,12 @@ class Line:
         return self._text.startswith("  ")
 
     def fail(self, expected: str) -> NoReturn:
-        """Refuse the line."""
+        """Raise the error for this position."""
         got = self._text[self._at : self._at + 20]
         raise ValueError(f"Line {self._number}: expected {expected}, got '{got}'.")
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
-        """Take what `pattern` matches after spaces, if it does."""
+        """Consume a match of `pattern` after spaces, if there is one."""
         start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
         found = pattern.match(self._text, start)
         if found is None:
@@ -53,7 +53,7 @@ class Line:
         return found.group()
 
     def accept(self, symbol: str) -> bool:
-        """Take `symbol` if it comes next."""
+        """Consume `symbol` if it comes next."""
         start = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # always matches
         if not self._text.startswith(symbol, start):
             return False
@@ -68,47 +68,47 @@ class Line:
         return found
 
     def expect(self, symbol: str) -> None:
-        """Take `symbol`."""
+        """Consume `symbol`."""
         if not self.accept(symbol):
             self.fail(f"'{symbol}'")
 
     def end(self) -> None:
-        """Make sure that nothing is left."""
+        """Check that the line ends here."""
         if self._at != len(self._text):
             self.fail("the end of the line")
 
     def name(self) -> str:
-        """Take a name, plain or in quotes."""
+        """Read a name, plain or in quotes."""
         quoted = self.match(STRING)
         if quoted is not None:
             return str(json.loads(quoted))
         return self.match(NAME) or self.fail("a name")
 
     def text(self) -> str:
-        """Take the spelling of a number, in quotes if it is none."""
+        """Read the spelling of a number; other text is in quotes."""
         quoted = self.match(STRING)
         if quoted is not None:
             return str(json.loads(quoted))
         return self.match(NUMBER) or self.fail("a number")
 
     def integer(self) -> int:
-        """Take an integer with or without a sign."""
+        """Read an integer with an optional sign."""
         return int(self.match(INTEGER) or self.fail("an integer"))
 
     def index(self) -> int:
-        """Take an integer in brackets."""
+        """Read an integer in brackets."""
         self.expect("[")
         index = self.integer()
         self.expect("]")
         return index
 
     def row(self, count: int) -> int:
-        """Take a reference to one of the first `count` rows."""
+        """Read a reference to one of the first `count` rows."""
         ref = int((self.match(ROW) or self.fail("a row")).removeprefix("%"))
         return ref if ref < count else self.fail(f"a row before %{count}")
 
     def several(self, close: str, item: Callable[[], T]) -> Iterator[T]:
-        """Take items with commas between them, up to `close`."""
+        """Read items with commas between them, up to `close`."""
         if self.accept(close):
             return
         yield item()

@@ -1,4 +1,4 @@
-"""Literals: the one spelling of a number in the IRs, and the number of a spelling."""
+"""Literals of the IRs: from a number to its canonical spelling, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spell(value: np.generic) -> str:
 
 
 def number(text: str, dtype: str) -> Any:
-    """Return the NumPy scalar of a spelling; what is no number of `dtype` is a `ValueError`.
+    """Return the NumPy scalar of a spelling; raise `ValueError` if it is not one of `dtype`.
 
     >>> number("0.1", "float32"), number("300", "int32")
     (np.float32(0.1), np.int32(300))
@@ -40,7 +40,7 @@ def number(text: str, dtype: str) -> Any:
 
 
 def respell(text: str, dtype: str) -> str:
-    """Return the canonical spelling of what `text` says.
+    """Return the canonical spelling of the number that `text` spells.
 
     >>> respell("1.50", "float64"), respell("0.10000000149011612", "float32")
     ('1.5', '0.1')

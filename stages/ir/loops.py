@@ -1,4 +1,4 @@
-"""Loop IR: where and when values are computed, scheduled for one target.
+"""Loop IR: the loop nests, memory and order of a program, scheduled for one target.
 
     kernel      ::= buffers, nests in order, tilings, arena slots, notes
     buffer      ::= field parameter | neighbour table | arena array over a box, in a slot
@@ -10,11 +10,11 @@
     instruction ::= Load(buffer[offsets]) | Constant | Argument | Compute(op, row...)
                   | Index(dim) | Number(bound) | State(k) | Store(buffer, row) | Advance(k, row)
 
-A body is a flat table; a reference is the row of an earlier instruction. `level` is
-the number of loops around an instruction: what does not change with the inner loops
-stands outside them. The innermost loop may be cut into parts that follow one another;
-an instruction inside it belongs to one `part`. The states of a scan are set before the
-innermost loop and advance at the end of each of its steps. Every decision carries its reason.
+A body is a flat table; a reference is the row of an earlier instruction. `level` is the number of
+loops around an instruction; loop invariants stand outside the inner loops. The innermost loop may
+consist of several parts in sequence; an instruction inside it belongs to one `part`. The states of
+a scan are set before the innermost loop and advance at the end of each iteration. Every decision
+carries its reason.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ NOTHING: Final = Const(0)
 
 @attrs.frozen
 class Buffer:
-    """Memory that nests read and write; a table is only read.
+    """Memory that nests read and write; tables are read-only.
 
-    `unit` is the dimension whose stride is one element. An arena array has the
-    index range `box`, its dimensions lie in memory as `order` says (outer to inner). So has a tile
-    array, along the dimensions of its tiling counted from where the tile begins.
+    `unit` is the dimension whose stride is one element. An arena array has the index range `box`
+    and the memory order `order` (outer to inner). So does a tile array; its indices along the
+    dimensions of its tiling count from the start of the tile.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Buffer:
 
 @attrs.frozen
 class Loop:
-    """Walk one dimension; `parallel` loops that follow one another are one loop for threads.
+    """A loop over one dimension; threads share adjacent `parallel` loops as one collapsed loop.
 
-    A `vector` loop that stands alone is shared by threads, too. A loop with a `margin` walks the
-    part of its range that is in the tile, or at most so far before its start and beyond its end.
-    With a `step` the body works for so many indices.
+    Threads also share a `vector` loop without other loops around it. A loop with a `margin` runs
+    over the part of its range inside the tile, extended by the margin before its start and beyond
+    its end. With a `step` an iteration works on that many indices.
     """
 
     kind: OneOf["parallel", "sequential", "vector"]
@@ -70,7 +70,7 @@ class Loop:
 
 @attrs.frozen(kw_only=True)
 class Instruction:
-    """A row of a body; `level` counts the loops around it, `part` is for those inside all."""
+    """A row of a body; `level` counts the loops around it, `part` the parts of the innermost."""
 
     dtype: str
     level: int = 0
@@ -86,9 +86,9 @@ class Instruction:
 class Load(Instruction):
     """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
 
-    Where `rows` names an instruction for an axis, its value takes the place of the current index.
-    An axis that no loop walks is read at its offset. Where `when` is false nothing is read and
-    the value is 0.
+    If `rows` names an instruction for an axis, its value replaces the current index. On an axis
+    without a loop the offset is the index. If `when` is false, the load reads nothing and its value
+    is 0.
     """
 
     buffer: str
@@ -120,7 +120,7 @@ class Argument(Instruction):
 
 @attrs.frozen(kw_only=True)
 class Compute(Instruction):
-    """One of dataflow's operations; `cast` converts to the row's own dtype."""
+    """An operation of the dataflow IR; `cast` converts to the dtype of the row."""
 
     op: str
     args: tuple[Row, ...]
@@ -140,21 +140,21 @@ class Index(Instruction):
 
 @attrs.frozen(kw_only=True)
 class Number(Instruction):
-    """A bound, known at the call."""
+    """The value of a bound, known at the call."""
 
     bound: Bound
 
 
 @attrs.frozen(kw_only=True)
 class State(Instruction):
-    """A state of the scan as the last level left it."""
+    """A state of the scan after the previous level."""
 
     index: int
 
 
 @attrs.frozen(kw_only=True)
 class Advance(Instruction):
-    """Give a state its next value, when all else of the level is done."""
+    """Update a state at the end of the level."""
 
     index: int
     value: Row
@@ -167,7 +167,7 @@ class Advance(Instruction):
 
 @attrs.frozen(kw_only=True)
 class Store(Instruction):
-    """Write a row to a buffer at the current indices plus `offsets`, none where they are empty."""
+    """Write a row to a buffer at the current indices plus `offsets`; empty offsets are all 0."""
 
     buffer: str
     value: Row
@@ -175,16 +175,16 @@ class Store(Instruction):
 
     @property
     def operands(self) -> tuple[Row, ...]:
-        """The row that is written."""
+        """The stored row."""
         return (self.value,)
 
 
 @attrs.frozen
 class Reading:
-    """The indices at which a nest reads a buffer; none where the box is empty.
+    """The box in which a nest reads a buffer; it reads nothing if the box is empty.
 
-    `moved` says that indices outside the buffer are moved to the nearest inside, so that
-    all the box asks for, along dimensions where that happens, is one index.
+    `moved` tells that the nest clamps indices to the buffer, so that the box only requires one
+    index along the clamped dimensions.
     """
 
     buffer: str
@@ -194,13 +194,14 @@ class Reading:
 
 @attrs.frozen
 class Nest:
-    """Loops around a body; `statement` is the group of stores that it works for.
+    """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
-    Nothing of it runs, and nothing is read, where `guard` is empty. `states` are the dtype and the
-    first value of each state of a scan. `streams` are the fields that are written past the caches
-    where a call writes more than they hold. The rows of the loads `asked` are asked for when the
-    loop around the innermost one has `ahead` steps to go before it reads them. Innermost loops are
-    written a second time for where each of the conditions `usual` has the value given.
+    The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
+    value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
+    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
+    iterations of the loop around the innermost one before it reads them. Unswitching: the writer
+    emits a second version of the innermost loops for the case that each condition in `usual` has
+    the given value.
     """
 
     statement: int
@@ -224,7 +225,7 @@ class Nest:
 
 @attrs.frozen
 class Cut:
-    """A range that is cut into tiles of at most `size`, of nearly one size where `even`."""
+    """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
 
     range: Range
     size: int
@@ -233,10 +234,10 @@ class Cut:
 
 @attrs.frozen
 class Tiling:
-    """The nests `first:stop` run one after another on each tile; threads share the tiles.
+    """The nests `first:stop` run in order on each tile; threads share the tiles.
 
-    Along `rolled`, if given, they take turns row by row: each is ahead of the last one by as much
-    as its margin reaches beyond the tile, so that rows are read soon after they were written.
+    Along `rolled`, if given, the nests alternate row by row: each nest leads the last one by its
+    margin beyond the tile, so that later nests read rows from the cache.
     """
 
     first: int
@@ -247,15 +248,15 @@ class Tiling:
 
     @property
     def dims(self) -> tuple[Dimension, ...]:
-        """The dimensions that are cut, outer to inner."""
+        """The tiled dimensions, outer to inner."""
         return tuple(cut.range.dim for cut in self.cuts)
 
 
 @attrs.frozen
 class Kernel:
-    """A scheduled program; `slots` are the sizes in bytes of the pieces of the arena.
+    """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
-    `threads` is how many may share a tiling; `tilings` are in order and do not overlap.
+    `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
     """
 
     name: str
@@ -273,7 +274,7 @@ class Kernel:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
     def steps(self) -> Iterator[tuple[Nest, ...]]:
-        """Yield what is complete before the next begins: a nest, or all nests of a tiling."""
+        """Yield the steps of a kernel, each complete before the next starts: a nest or a tiling."""
         ends = {tiling.first: tiling.stop for tiling in self.tilings}
         index = 0
         while index < len(self.nests):

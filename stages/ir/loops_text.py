@@ -1,6 +1,6 @@
-"""Loop IR for a person: buffers, then nests with one loop or instruction a line.
+"""Print the loop IR: buffers, then nests with one loop or instruction a line.
 
-A bound that many others share is named before them: `$0 = min(n, stop(out, K))`.
+The listing defines a bound that others share before them: `$0 = min(n, stop(out, K))`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def show(kernel: Kernel) -> str:
 
 
 class _Printer:
-    """Texts of what is in one kernel."""
+    """Print the parts of one kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.names: dict[Bound, str] = {}
@@ -60,7 +60,7 @@ class _Printer:
                 self.definitions.append((self.names[part], text))
 
     def bound(self, bound: Bound) -> str:
-        """Return the text of a bound; what has a name is not opened."""
+        """Return the text of a bound, with names for named parts."""
         if bound in self.names:
             return self.names[bound]
         if is_settled(bound):

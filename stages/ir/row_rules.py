@@ -1,4 +1,4 @@
-"""What is true of every row of dataflow: its operands, dimensions and dtype."""
+"""Verify single rows of dataflow: operands, dimensions and dtype."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ Dims: TypeAlias = tuple[Dimension, ...]
 
 @attrs.frozen
 class Rules:
-    """The rules of rows among the other rows, leaves and tables of a program."""
+    """The rules for a row, given the other rows, leaves and tables of its program."""
 
     values: tuple[Value, ...]
     leaves: Mapping[str, Leaf]
     tables: Mapping[str, Table]
 
     def complaints(self, value: Value) -> Complaints:
-        """Yield what is wrong with a row."""
+        """Yield the broken rules of a row."""
         if not isinstance(value, Result):
             for operand in value.operands:
                 if isinstance(self.values[operand], Scan):
-                    yield "uses a scan otherwise than through its results"
+                    yield "uses a scan itself, expected one of its results"
         match value:
             case Input() | Scalar():
                 yield from self._leaf(value)
@@ -69,20 +69,20 @@ class Rules:
             case Shift() | Displace() | Gather() | Neighbours() | Reduce() | Local():
                 yield from self._access(value)
             case _:
-                yield f"is a '{type(value).__name__}', which is no value of the dataflow IR"
+                yield f"has the class '{type(value).__name__}', which the dataflow IR does not have"
 
     def _leaf(self, value: Input | Scalar) -> Complaints:
         kind = "field" if isinstance(value, Input) else "scalar"
         leaf = self.leaves.get(value.name)
         if leaf is None or leaf.kind != kind:
-            yield f"reads '{value.name}', which is no {kind} leaf"
+            yield f"reads '{value.name}', which is not a {kind} leaf"
         elif (leaf.dims, leaf.dtype) != (value.dims, value.dtype):
-            yield f"reads '{value.name}' with other dimensions or another dtype than it has"
+            yield f"reads '{value.name}' with dimensions or a dtype other than its own"
 
     def _access(self, value: Shift | Displace | Gather | Neighbours | Reduce | Local) -> Complaints:
         arg = self.values[value.arg]
         if value.dtype != arg.dtype:
-            yield "has another dtype than what it is made from"
+            yield "has a dtype other than that of its operand"
         match value:
             case Shift():
                 yield from _shift(value, arg.dims)
@@ -107,9 +107,9 @@ class Rules:
         kept = [dim for dim in given if dim is not table.source]
         new = [table.target, table.local] if isinstance(value, Neighbours) else [table.target]
         if any(dim in kept for dim in new):
-            yield f"gathers by '{table.name}' what has a dimension of the result already"
+            yield f"gathers by '{table.name}' an operand that already has a dimension of the result"
         if value.dims != _canonical((*kept, *new)):
-            yield f"has other dimensions than '{table.name}' gives"
+            yield f"has dimensions other than those of a gather by '{table.name}'"
         if isinstance(value, Gather) and not 0 <= value.index < table.width:
             yield f"takes neighbour {value.index} of '{table.name}', which has {table.width}"
 
@@ -120,7 +120,7 @@ class Rules:
             return
         kept = tuple(dim for dim in given if dim is not table.local)
         if value.dims != (union_of((kept, (table.target,))) if table.skip else kept):
-            yield f"has other dimensions than a reduction over '{table.local}' gives"
+            yield f"has dimensions other than those of a reduction over '{table.local}'"
         if value.op not in REDUCTIONS:
             yield f"reduces by the unknown operation '{value.op}'"
         if value.dtype not in NUMBERS:
@@ -136,7 +136,7 @@ class Rules:
         if any(dim.kind is DimensionKind.LOCAL for dims in inside for dim in dims):
             yield "has a box along a local dimension"
         if value.dims != union_of((*inside, then.dims, otherwise.dims)):
-            yield "has other dimensions than its region and its branches"
+            yield "has dimensions other than those of its region and its branches"
         if not value.dtype == then.dtype == otherwise.dtype:
             yield "has branches of different dtypes"
 
@@ -145,22 +145,22 @@ class Rules:
         if value.axis.kind is not DimensionKind.VERTICAL:
             yield f"walks along '{value.axis}', which is not vertical"
         if any(each.dims for each in init):
-            yield "begins with a state that has dimensions"
+            yield "has an initial state with dimensions"
         if value.dims != union_of([(value.axis,), *(each.dims for each in args)]):
-            yield "has other dimensions than its arguments and its axis"
+            yield "has dimensions other than those of its arguments and its axis"
         if not init or value.dtype != init[0].dtype:
-            yield "has another dtype than the first leaf of its state"
+            yield "has a dtype other than that of the first leaf of its state"
         state = [each.dtype for each in init]
         yield from _body(value.body, state, [each.dtype for each in args])
 
     def _result(self, value: Result) -> Complaints:
         scan = self.values[value.scan]
         if not isinstance(scan, Scan):
-            yield "is the result of what is no scan"
+            yield "is the result of a row that is not a scan"
         elif not 0 <= value.index < len(scan.init):
             yield f"is result {value.index} of a scan that has {len(scan.init)}"
         elif (value.dims, value.dtype) != (scan.dims, self.values[scan.init[value.index]].dtype):
-            yield "has other dimensions or another dtype than the scan gives"
+            yield "has dimensions or a dtype other than those of the scan"
 
 
 def _body(body: Body, state: list[str], args: list[str]) -> Complaints:
@@ -172,7 +172,7 @@ def _body(body: Body, state: list[str], args: list[str]) -> Complaints:
         if not isinstance(value, Scalar | Literal | Map):
             yield f"has a '{type(value).__name__}' in its body"
         elif any(not 0 <= operand < row for operand in value.operands):
-            yield f"has a body whose row %{row} uses a row that does not stand before it"
+            yield f"has a body whose row %{row} uses a row that is not defined before it"
         else:
             complaints = rules.complaints(value)
             yield from (f"has a body whose row %{row} {each}" for each in complaints)
@@ -190,7 +190,7 @@ def _shift(value: Shift, given: Dims) -> Complaints:
     if value.dim not in given:
         yield f"is shifted along '{value.dim}', which its operand does not have"
     if value.dims != tuple(value.onto if dim is value.dim else dim for dim in given):
-        yield "has other dimensions than what it shifts"
+        yield "has dimensions other than those of its operand"
 
 
 def _displace(value: Displace, given: Dims, by: Value) -> Complaints:
@@ -208,7 +208,7 @@ def _without(value: Value, given: Dims, local: Dimension) -> Complaints:
     if local not in given:
         yield f"takes slots of '{local}', which its operand does not have"
     if value.dims != tuple(dim for dim in given if dim is not local):
-        yield f"has other dimensions than its operand without '{local}'"
+        yield f"has dimensions other than those of its operand without '{local}'"
 
 
 def _canonical(dims: Iterable[Dimension]) -> Dims:
@@ -227,7 +227,7 @@ def _literal(value: Literal) -> Complaints:
     try:
         spelling = respell(value.text, value.dtype)
     except ValueError:
-        yield f"spells '{value.text}', which is no number of type '{value.dtype}'"
+        yield f"spells '{value.text}', which is not a number of type '{value.dtype}'"
         return
     if spelling != value.text:
         yield f"spells '{value.text}', whose canonical spelling is '{spelling}'"

@@ -1,7 +1,7 @@
-"""Settled bounds: long ones that become an integer of their own, so that others do not hold them.
+"""Settled bounds: long bounds that become symbols, so that other bounds do not contain their text.
 
-Such a bound is written as a quotient by 1, which no function of `bounds` takes apart: the boxes of
-a long chain of regions stay short.
+A settled bound is a quotient by 1, which the functions of `bounds` treat as opaque. The boxes of a
+long chain of regions stay short.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .bounds import Apply, Bound, Const, TableBound, arguments, is_long
 
 
 def settled(bound: Bound) -> Bound:
-    """Return a bound that is long as one symbol."""
+    """Return a long bound as one symbol."""
     inner = bound.args[0] if isinstance(bound, Apply) and bound.op == "add" else bound
     if not is_long(bound) or is_settled(inner):
         return bound
@@ -21,12 +21,12 @@ def settled(bound: Bound) -> Bound:
 
 
 def is_settled(bound: Bound) -> TypeGuard[Apply]:
-    """Tell whether a bound stands for an integer of its own: that of its first argument."""
+    """Tell whether a bound is settled; its value is that of its first argument."""
     return isinstance(bound, Apply) and bound.op == "floordiv" and bound.args[1] == Const(1)
 
 
 def shared(bounds: Iterable[Bound]) -> list[Bound]:
-    """Return the parts that are long or ask a table, each once, before those that hold them."""
+    """Return the long parts and the bounds of tables, each once, before those that contain them."""
     done: dict[Bound, None] = {}
     pending = [(bound, False) for bound in bounds][::-1]
     while pending:

@@ -1,4 +1,4 @@
-"""The strides of fields, as integers that generated code is given at each call."""
+"""The strides of fields: integers that each call passes to generated code."""
 
 from __future__ import annotations
 

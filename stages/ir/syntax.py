@@ -1,4 +1,4 @@
-"""What the user wrote, typed: one operator or program as a table of expressions and statements.
+"""The typed syntax tree: one operator or program as a table of expressions and statements.
 
     operator   ::= parameters, nodes, body of statements, result type
                  | the same with an axis, a direction and a first state: a scan
@@ -9,10 +9,10 @@
     statement  ::= Assign | Unpack | If | Return
     program    ::= parameters, nodes, statements: call, outputs, domains
 
-Expressions are rows of a table in the order of evaluation (operands before
-their users, statement after statement); a reference is a row number. Nothing
-that walks a table recurses on its depth. Row i was written at `spans[i]`; spans live
-outside the tree, so moving a function changes nothing here.
+Expressions are rows of a table in the order of evaluation (operands before their users, statement
+after statement); a reference is a row number. Walks over a table do not recurse on its depth.
+`spans[i]` is the place of row i in the source; spans are stored outside the tree, so moving a
+function does not change it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Ref: TypeAlias = int
 
 @attrs.frozen(kw_only=True)
 class Expression:
-    """A row of the table; `type` is what it evaluates to."""
+    """A row of the table; `type` is the type of its value."""
 
     type: DataType | DomainType
 
@@ -52,7 +52,7 @@ class Literal(Expression):
 class Operation(Expression):
     """A pointwise operation or math builtin on scalars and fields.
 
-    `op` is one of dataflow's operations (`add`, `lt`, `sqrt`, ...) but for `cast` and `select`.
+    `op` is an operation of the dataflow IR (`add`, `lt`, `sqrt`, ...) except `cast` and `select`.
     """
 
     op: str
@@ -87,8 +87,8 @@ class Element(Expression):
 class ShiftBy(Expression):
     """Apply a field to a Cartesian offset: g(i) = f(i + offset).
 
-    `dim` is the dimension of the field that is shifted, `onto` that of the result: the same,
-    or its staggered counterpart (then g on `onto` at i reads f on `dim` at i + offset).
+    `dim` is the dimension of the field, `onto` that of the result: the same, or its staggered
+    counterpart (then g on `onto` at i reads f on `dim` at i + offset).
     """
 
     field: Ref
@@ -143,7 +143,7 @@ class LocalElement(Expression):
 
 @attrs.frozen(kw_only=True)
 class Inside(Expression):
-    """`K < n`: where an index compares so with an int32 scalar; `op` is lt, le, gt, ge, eq, ne."""
+    """`K < n`: the region of a comparison with an int32 scalar; `op` is lt, le, gt, ge, eq, ne."""
 
     dim: Dimension
     op: str
@@ -163,7 +163,7 @@ class Regions(Expression):
 class ConcatWhere(Expression):
     """`concat_where(region, then, otherwise)`, element-wise on tuples.
 
-    Each branch is needed, and read, on its own part only.
+    Each branch is computed, and read, on its own part only.
     """
 
     region: Ref
@@ -212,7 +212,7 @@ class Unpack:
 
 @attrs.frozen
 class If:
-    """Choose by a scalar condition; names bound in both branches live on."""
+    """Choose by a scalar condition; variables bound in both branches stay defined."""
 
     condition: Ref
     then: tuple[Statement, ...]
@@ -221,7 +221,7 @@ class If:
 
 @attrs.frozen
 class Return:
-    """Give the result."""
+    """Return the result."""
 
     value: Ref
 
@@ -252,9 +252,9 @@ class Operator:
 class Scan:
     """A scan operator: an operator on the scalars of one point, walked along `axis`.
 
-    The first parameter is the state; `result` is its type, so the result of a call is that type
-    with fields for scalars. `init` are the first state's leaves, as literals of the state's dtypes.
-    A call (`CallOf`) leaves the state out of `args`.
+    The first parameter is the state and `result` its type; a call returns that type with fields in
+    place of scalars. `init` are the leaves of the initial state, as literals of the state's dtypes.
+    The `args` of a call (`CallOf`) do not contain the state.
     """
 
     name: str
@@ -289,9 +289,9 @@ class OutputSlice:
 
 @attrs.frozen
 class Output:
-    """Where one leaf of a result goes: a leaf of a parameter, whole, sliced, or on a domain.
+    """The output of one leaf of a result: a leaf of a parameter, whole, sliced, or on a domain.
 
-    `slices` and `domain` are empty where the whole field is written; never both are given.
+    `slices` and `domain` are empty if the call writes the whole field; at most one is given.
     """
 
     parameter: str
@@ -304,7 +304,7 @@ class Output:
 class CallStatement:
     """One statement of a program: call an operator and write the leaves of its result.
 
-    `outputs` stand in the order of `types.leaves(result)`.
+    `outputs` are in the order of `types.leaves(result)`.
     """
 
     callee: str

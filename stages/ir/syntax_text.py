@@ -1,4 +1,4 @@
-"""The typed tree as a person reads it: one node a line, then the statements, then the callees.
+"""Print the typed tree: one node a line, then the statements, then the callees.
 
 operator twice(u: Field[[I], float64]) -> Field[[I], float64]
   %0  u : Field[[I], float64]
@@ -6,7 +6,8 @@ operator twice(u: Field[[I], float64]) -> Field[[I], float64]
   %2  mul %0 %1 : Field[[I], float64]
   return %2
 
-A scan says below its head how it walks: `along K forward from 0.0`.
+The line below the head of a scan gives axis, direction and initial state: `along K forward from
+0.0`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import syntax
 
 
 def show(root: syntax.Root, operators: Mapping[str, syntax.Callee]) -> str:
-    """Print an operator, scan or program, then whatever it calls under its key."""
+    """Print an operator, scan or program, then its callees under their keys."""
     parts = [_definition(root, root.name)]
     parts += [_definition(operator, key) for key, operator in sorted(operators.items())]
     return "\n\n".join(parts)
@@ -62,7 +63,7 @@ def _node(node: syntax.Expression) -> str:
 
 
 def _access(node: syntax.Expression) -> str:
-    """Print a node that has to do with indices."""
+    """Print a node that accesses other points, or a region."""
     match node:
         case syntax.ShiftBy():
             onto = "" if node.onto is None else f" onto {node.onto.value}"
@@ -91,7 +92,7 @@ def _rows(references: tuple[int, ...]) -> str:
 
 
 def _statements(body: tuple[syntax.Statement, ...]) -> Iterator[str]:
-    """Yield the lines of a body; a worklist, because a chain of `elif` is as deep as it is long."""
+    """Yield the lines of a body; use a worklist, because a chain of `elif` nests deeply."""
     stack: list[tuple[syntax.Statement | str, int]] = [(each, 1) for each in reversed(body)]
     while stack:
         statement, depth = stack.pop()

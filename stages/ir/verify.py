@@ -1,4 +1,4 @@
-"""Rules of the dataflow IR: they hold before and after every pass, or the pass is wrong."""
+"""Verify the rules of the dataflow IR, which hold before and after every pass."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Tables: TypeAlias = Mapping[str, Table]
 
 
 def verify(lowered: Lowered) -> Lowered:
-    """Return the program if it keeps every rule; `WorkflowError` names the row and the rule.
+    """Return the program if it keeps every rule; raise `WorkflowError` with the row and the rule.
 
-    Boxes and reads may be missing (both empty): they are inferred after the last pass.
+    Boxes and reads may both be empty: the last step of lowering infers them.
     """
     for complaint in _complaints(lowered):
         raise WorkflowError(
             f"Program '{lowered.program.name}' breaks a rule of the dataflow IR: {complaint}.",
-            hints=("The pass that ran last made it so.",),
+            hints=("Look for the bug in the last pass.",),
         )
     return lowered
 
@@ -49,7 +49,7 @@ def _complaints(lowered: Lowered) -> Complaints:
 def _leaves(program: Dataflow) -> Complaints:
     for name, count in Counter(leaf.name for leaf in program.leaves).items():
         if count > 1:
-            yield f"leaf '{name}' stands {count} times, expected one"
+            yield f"leaf '{name}' is declared {count} times, expected one declaration"
     for leaf in program.leaves:
         if not leaf.path or not 0 <= leaf.path[0] < len(program.parameters):
             yield f"leaf '{leaf.name}' belongs to no parameter"
@@ -69,7 +69,7 @@ def _leaves(program: Dataflow) -> Complaints:
 def _tables(program: Dataflow) -> Complaints:
     for name, count in Counter(table.name for table in program.tables).items():
         if count > 1:
-            yield f"table '{name}' stands {count} times, expected one"
+            yield f"table '{name}' is declared {count} times, expected one declaration"
     for table in program.tables:
         if table.local.kind is not DimensionKind.LOCAL:
             yield f"table '{table.name}' has the dimension '{table.local}', which is not local"
@@ -83,7 +83,7 @@ def _rows(program: Dataflow, rules: Rules) -> Complaints:
         if first.setdefault(value, row) != row:
             yield f"row %{row} equals row %{first[value]}, expected one row for equal values"
         if any(not 0 <= operand < row for operand in value.operands):
-            yield f"row %{row} uses a row that does not stand before it"
+            yield f"row %{row} uses a row that is not defined before it"
             return
         for complaint in rules.complaints(value):
             yield f"row %{row} {complaint}"
@@ -120,7 +120,7 @@ def _store(leaf: Leaf, box: Ranges, value: Value, where: str) -> Complaints:
 
 
 def _versions(program: Dataflow, statement: Statement, written: Mapping[str, int]) -> Complaints:
-    """Check that inputs are read as they stand when the statement runs: there is no other copy."""
+    """Check that inputs have the version of their statement: no earlier copy exists."""
     found = {store.value for store in statement.stores if 0 <= store.value < len(program.values)}
     stack = sorted(found)
     while stack:
@@ -155,7 +155,7 @@ def _boxes(lowered: Lowered, leaves: Leaves) -> Complaints:
 
 
 def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
-    """Yield every bound, and where it stands."""
+    """Yield every bound and its place."""
     for row, value in enumerate(lowered.program.values):
         if isinstance(value, Scan):
             yield from ((f"row %{row}", end) for end in (value.start, value.stop))
@@ -174,7 +174,7 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
 
 
 def _symbols(lowered: Lowered, leaves: Leaves, tables: Tables) -> Complaints:
-    """Check what bounds are made of: all at once, because they share their parts."""
+    """Check the symbols of all bounds in one walk, because bounds share parts."""
     found = dict.fromkeys(bound for _, bound in _bounds(lowered))
     for part in bounds.parts(*found):
         complaint = _symbol(part, leaves, tables)
@@ -186,7 +186,7 @@ def _symbols(lowered: Lowered, leaves: Leaves, tables: Tables) -> Complaints:
 def _symbol(part: Bound, leaves: Leaves, tables: Tables) -> str:
     match part:
         case ScalarSymbol() if not _is_integer(leaves.get(part.name)):
-            return "which is no integer scalar"
+            return "which is not an integer scalar"
         case DomainSymbol() if not _has(leaves.get(part.field), part):
             return "which no field leaf has"
         case DomainSymbol() if leaves[part.field].ranges:

@@ -1,4 +1,4 @@
-"""The rules that a scheduled program keeps; a violation is a bug of the schedule."""
+"""Verify the rules of the loop IR; a violation is a bug of the schedule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def verify(kernel: Kernel) -> Kernel:
 
 
 def _check_tilings(kernel: Kernel) -> None:
-    """See that tilings follow one another, and that only their own nests touch their arrays."""
+    """Check that tilings are in order, and that only their own nests touch their arrays."""
     end = 0
     owners: dict[str, int] = {}
     memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
@@ -70,7 +70,7 @@ def _problems(
             yield row, f"there is no part {instruction.part}"
         for operand in instruction.operands:
             if not 0 <= operand < row:
-                yield row, f"refers to row %{operand}, which does not stand earlier"
+                yield row, f"refers to row %{operand}, which is not defined before it"
                 continue
             other = nest.body[operand]
             if other.level > instruction.level:

@@ -1,11 +1,11 @@
-"""Where values are needed: boxes, and how far around each of them.
+"""Extents: on which boxes a statement needs each value, and how far around them.
 
-A need is kept as *extents*: for each area that leads to it, how far before the start and
-beyond the stop of that area a value is needed, dimension by dimension. That takes integers
-only, so the walk through shifts is linear; an area is a symbolic box, made once.
+A need is a set of *extents*: for each area, how far before its start and beyond its stop a value is
+needed in each dimension. Extents are integers, so the walk through shifts takes linear time; an
+area is a symbolic box that exists once.
 
-What a region asks for may be empty at a call. Where the numbers of a call are known such an area is
-left out; a symbolic hull is made as if it were not, and may be larger than what a call needs.
+The part of a region may be empty in a call. If the numbers of the call are known, `Areas` omits an
+empty area; a symbolic hull includes it, and may be larger than the call needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Side
 
 Extent: TypeAlias = tuple[tuple[int, int], ...]  # (before the start, beyond the stop) of each dim
-Need: TypeAlias = dict[int, Extent]  # by the number of the area
+Need: TypeAlias = dict[int, Extent]  # keyed by the number of the area
 Dims: TypeAlias = tuple[Dimension, ...]
 
 MOST_AREAS: Final = 8
@@ -29,10 +29,10 @@ MOST_AREAS: Final = 8
 
 @attrs.frozen
 class Area:
-    """A box that is asked for.
+    """A box on which values are needed.
 
-    `certain` tells that it is not empty where its statement writes something, `pointwise` that it
-    was reached without leaving the point.
+    `certain` tells that the box is not empty if its statement writes anything, `pointwise` that no
+    access on the way to it moved to another point.
     """
 
     ranges: Ranges
@@ -45,9 +45,9 @@ class Area:
 
 @attrs.frozen
 class Areas:
-    """Numbers areas, each different one once, and turns needs to symbolic boxes.
+    """Number the distinct areas, and turn needs into symbolic boxes.
 
-    `resolve` makes numbers of bounds where a call is known.
+    `resolve` replaces bounds by numbers if the call is known.
     """
 
     resolve: Callable[[Bound], Bound] = lambda bound: bound
@@ -60,7 +60,7 @@ class Areas:
         return self._areas[number]
 
     def number(self, area: Area) -> int | None:
-        """Return the number of an area; None for one that is known to be empty."""
+        """Return the number of an area; None if the area is known to be empty."""
         if area not in self._numbers:
             is_empty = any(map(_is_empty, area.ranges))
             self._numbers[area] = None if is_empty else len(self._areas)
@@ -68,7 +68,7 @@ class Areas:
         return self._numbers[area]
 
     def replaced(self, number: int, dim: Dimension, new: Range) -> int | None:
-        """Return the area with another range for that of `dim`, away from the point."""
+        """Return the area with another range along `dim`; it is no longer pointwise."""
         key = (number, dim, new)
         if key not in self._made:
             area = self._areas[number]
@@ -77,7 +77,7 @@ class Areas:
         return self._made[key]
 
     def added(self, number: int, dim: Dimension) -> int:
-        """Return the area with a local dimension, of which slot 0 is asked for."""
+        """Return the area with a local dimension, in which slot 0 is needed."""
         kept = (each for each in self._areas[number].ranges if each.dim is not dim)
         return self._with(number, (*kept, Range(dim, Const(0), Const(1))))
 
@@ -93,11 +93,11 @@ class Areas:
 
     def _with(self, number: int, ranges: Ranges) -> int:
         made = self.number(attrs.evolve(self._areas[number], ranges=ranges))
-        assert made is not None  # it is as empty as it was
+        assert made is not None  # the renamed area is empty exactly where the old one is
         return made
 
     def cut(self, dims: Dims, need: Need, box: tuple[Side, ...]) -> Need:
-        """Return the part of a need of one area inside a box of a region."""
+        """Return the part of the need of one area that lies inside a box of a region."""
         ((number, extent),) = need.items()
         area = self._areas[number]
         ranges = {each.dim: each for each in area.ranges}
@@ -118,7 +118,7 @@ class Areas:
         return {} if made is None else {made: tuple(kept)}
 
     def joined(self, dims: Dims, need: Need) -> Need:
-        """Return the same need around one area."""
+        """Return the need as extents around a single area."""
         if len(need) <= 1:
             return need
         certain = any(self._areas[number].certain for number in need)
@@ -126,12 +126,12 @@ class Areas:
         return {} if made is None else {made: ((0, 0),) * len(dims)}
 
     def is_pointwise(self, need: Need) -> bool:
-        """Tell whether nothing is needed but the points that are written."""
+        """Tell whether only the written points are needed."""
         still = not any(any(ends) for extent in need.values() for ends in extent)
         return still and all(self._areas[number].pointwise for number in need)
 
     def of(self, dims: Dims, need: Need) -> Ranges:
-        """Return the smallest box around all extents; an empty one where nothing is needed."""
+        """Return the smallest box around all extents; an empty box if nothing is needed."""
         if not dims:
             return ()
         key = (dims, *need.items())
@@ -144,7 +144,7 @@ class Areas:
             if not need:
                 yield Range(dim, Const(0), Const(0))
                 continue
-            # areas of one statement mostly differ along few dimensions
+            # the areas of one statement usually differ along few dimensions
             ends: dict[Range, tuple[int, int]] = {}
             for number, extent in need.items():
                 asked, (before, beyond) = self._areas[number][dim], extent[axis]
@@ -156,7 +156,7 @@ class Areas:
 
 
 def widen(need: Need, more: Need) -> None:
-    """Grow `need` to the hull of both."""
+    """Grow `need` to the hull of `need` and another need."""
     for number, extent in more.items():
         old = need.get(number)
         if old is None:

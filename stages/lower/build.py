@@ -1,4 +1,4 @@
-"""From the typed tree to dataflow: inline every operator, and say what each statement writes."""
+"""Build dataflow from the typed tree: inline operators, and add the stores of statements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build(parsed: Parsed, variant: Variant) -> Dataflow:
 
 @attrs.define
 class _Builder:
-    """What grows while statements are built: the graph, and how often each leaf was written."""
+    """The state of the build: the graph, and how many statements have written each leaf."""
 
     leaves: dict[str, Leaf]
     static: Mapping[str, str]
@@ -47,7 +47,7 @@ class _Builder:
     statements: list[Statement] = attrs.field(factory=list)
 
     def arguments(self, parameters: Iterable[syntax.Parameter]) -> dict[str, Leaves]:
-        """Return the rows of parameters as they stand after the statements so far."""
+        """Return the rows of the parameters after the statements so far."""
         return {
             parameter.name: tuple(
                 self._read(self.leaves[leaf_name(parameter.name, path)])
@@ -59,10 +59,10 @@ class _Builder:
     def call(
         self, callee: syntax.Callee, args: Sequence[Leaves], targets: Sequence[tuple[Leaf, Ranges]]
     ) -> None:
-        """Add a statement that writes what an operator returns.
+        """Add a statement that writes the result of an operator.
 
-        A scan walks the levels that its output has: outputs on other levels are computed anew, and
-        share what does not walk.
+        A scan walks the levels of its output. Outputs on other levels get scans of their own, and
+        share the rows that do not depend on a scan.
         """
         for leaf, _ in targets:
             _check_target(leaf)
@@ -122,7 +122,7 @@ def _check_target(leaf: Leaf) -> None:
         if dim.kind is DimensionKind.LOCAL:
             raise DomainError(
                 f"Dimension '{dim}' must not be local: '{leaf.name}' is written.",
-                hint="Reduce the neighbours, or take one of them, before they are returned.",
+                hint="Reduce the neighbours, or select one of them, before the operator returns.",
             )
 
 
@@ -208,7 +208,7 @@ def _start(found: Iterable[Leaf], operators: Callees, variant: Variant) -> _Buil
 
 
 def _with_ranges(leaf: Leaf, known: Mapping[tuple[str, str], tuple[Bound, Bound]]) -> Leaf:
-    """Return a leaf whose ranges are compiled in if the variant knows them all."""
+    """Return a leaf with its ranges, if the variant compiles all of them in."""
     ends = [(dim, known.get((leaf.name, dim.value))) for dim in leaf.dims]
     ranges = tuple(Range(dim, *each) for dim, each in ends if each is not None)
     return attrs.evolve(leaf, ranges=ranges) if len(ranges) == len(ends) else leaf
@@ -233,9 +233,9 @@ def _leaves_of(
 
 
 def _as_fields(operator: syntax.Callee) -> Iterator[tuple[tuple[int, ...], Type]]:
-    """Yield the leaves of a result; where it is a scalar, a field without dimensions takes it.
+    """Yield the leaves of a result; a scalar becomes a field without dimensions.
 
-    A scan gives fields over its axis and the dimensions of all its arguments.
+    The result of a scan has its axis and the dimensions of all its arguments.
     """
     dims: tuple[Dimension, ...] = ()
     if isinstance(operator, syntax.Scan):

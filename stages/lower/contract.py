@@ -1,9 +1,10 @@
-"""Contract a product and the sum it is used in into one fused multiply-add.
+"""Contract a product and the sum that uses it into one fused multiply-add.
 
-`a * b + c` is rounded once then, not twice. It is a row of the program, not a choice of compilers:
-all backends compute the same bits. Contracted is a product that nothing else uses and that
-varies over all dimensions of the sum, so that nothing is computed more often than before; of two
-products it is the left one. `a * b - c` is `fma(a, b, -c)`, `c - a * b` is `fma(-a, b, c)`.
+`a * b + c` then rounds once instead of twice. The IR decides this, not the compiler, so all
+backends compute the same bits. The pass contracts a product only if nothing else uses it and if it
+varies over all dimensions of the sum, so no value is computed more often than before. If both
+operands of a sum are products, it contracts the left one. `a * b - c` becomes `fma(a, b, -c)`, `c -
+a * b` becomes `fma(-a, b, c)`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _body(body: Body) -> Body:
 
 
 def _contracted(values: Sequence[Value], roots: Iterable[Ref]) -> tuple[Graph, dict[Ref, Ref]]:
-    """Return the new rows, and where the old ones are; a product that is fused has none."""
+    """Return the new rows, and the new place of each old row; a contracted product has none."""
     chosen = _products(values, roots)
     absorbed = frozenset(chosen.values())
     graph = Graph()
@@ -54,7 +55,7 @@ def _contracted(values: Sequence[Value], roots: Iterable[Ref]) -> tuple[Graph, d
 
 
 def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
-    """Return for each sum that is contracted the product that it takes up."""
+    """Return the product for each sum that the pass contracts."""
     uses = [0] * len(values)
     for ref in [*roots, *(operand for value in values for operand in value.operands)]:
         uses[ref] += 1

@@ -1,4 +1,4 @@
-"""Where statements write: symbolic boxes from whole fields, slices and `domain=`."""
+"""Make the symbolic boxes that statements write: from whole fields, slices and `domain=`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ BINARY: Final[Mapping[str, Callable[[Bound, Bound], Bound]]] = {
 }
 
 
-Alike: TypeAlias = Mapping[str, Sequence[Leaf]]  # leaves with the same ranges, by the name of each
+Alike: TypeAlias = Mapping[str, Sequence[Leaf]]  # by leaf: the leaf that represents its ranges
 
 
 def whole(leaf: Leaf, alike: Alike = NONE) -> Ranges:
-    """Return the box of all of a field."""
+    """Return the box of a whole field."""
     return tuple(Range(dim, *ends(leaf, dim, alike)) for dim in leaf.dims)
 
 
@@ -48,7 +48,7 @@ def domain_scalar(leaf: Leaf, dim: Dimension, end: str) -> str:
 
 
 def domain_given(leaf: Leaf, alike: Alike = NONE) -> Ranges:
-    """Return the box of a field whose bounds are scalars of the call."""
+    """Return the box of a field whose bounds are scalars that the call passes."""
     return tuple(_given(_first_alike(leaf, dim, alike), dim) for dim in leaf.dims)
 
 

@@ -1,6 +1,6 @@
-"""Evaluate one expression of the typed tree: rows of a graph for each of its leaves.
+"""Lower one expression of the typed tree: add a row to the graph for each of its leaves.
 
-A region is no value; its leaf is a number below 0 that stands for the region.
+A region is not an SSA value; a negative number represents it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Type: TypeAlias = DataType | DomainType
 
 
 class Expressions:
-    """Evaluates expressions into a graph."""
+    """Lower expressions into a graph."""
 
     def __init__(self, graph: Graph, tables: Tables) -> None:
         self.graph: Final = graph
@@ -42,7 +42,7 @@ class Expressions:
         self._sizes: Final[dict[Type, int]] = {}
 
     def value(self, nodes: tuple[syntax.Expression, ...], ref: syntax.Ref, done: Done) -> Leaves:
-        """Return the leaves of an expression whose operands are done; not of names and calls."""
+        """Return the leaves of an expression, not a name or call, whose operands are lowered."""
         graph, node = self.graph, nodes[ref]
         match node:
             case syntax.Literal():
@@ -98,7 +98,7 @@ class Expressions:
         if index >= table.width > 0:
             raise DSLError(
                 None,
-                f"Neighbour {index} of '{table.name}' is asked for, but the table has "
+                f"Neighbour {index} of '{table.name}' does not exist: the table has "
                 f"{table.width} neighbours.",
             )
         return table
@@ -133,7 +133,7 @@ class Expressions:
         return self.graph.map("select", (condition, then, otherwise))
 
     def _cast(self, values: Leaves, type_: Type) -> Leaves:
-        assert not isinstance(type_, DomainType)  # a cast gives data
+        assert not isinstance(type_, DomainType)  # the type of a cast is a data type
         dtypes = [str(getattr(leaf, "dtype", leaf)) for _, leaf in leaves(type_)]
         return tuple(
             value
@@ -143,7 +143,7 @@ class Expressions:
         )
 
     def place(self, type_: Type, index: int) -> tuple[int, int]:
-        """Return where the leaves of one element of a tuple begin and end."""
+        """Return the first leaf of one element of a tuple, and one past its last."""
         sizes = [self._size(element) for element in elements_of(type_)]
         start = sum(sizes[:index])
         return start, start + sum(sizes[index : index + 1])
@@ -156,7 +156,7 @@ class Expressions:
 
 
 def operands(node: syntax.Expression) -> tuple[syntax.Ref, ...]:
-    """Return the rows that an expression is made from, in the order of evaluation."""
+    """Return the rows of the operands of an expression, in the order of evaluation."""
     match node:
         case syntax.Operation() | syntax.CallOf():
             return node.args

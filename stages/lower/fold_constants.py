@@ -1,11 +1,10 @@
-"""Compute what is known before the program runs, where the result is the same bit for bit.
+"""Fold constants where the result is the same bit for bit.
 
-Folded are operations on literals whose result every library agrees on (no `exp`, no
-float `pow`, no NaN, whose bits differ between machines), conditions that are known, operations
-that change nothing (`x * 1`, `x - 0`, `--x`, a cast to the same type), a cast of a cast that
-keeps every value, and `x ** 1`, `x ** 2`. The bodies of scans are folded too, with the arguments
-that are literals. Not folded is what looks alike but is not:
-`x + 0.0` (the sign of zero), `x * 0.0`, `x - x`, any change of order.
+The pass folds exact operations on literals (not `exp` or float `pow`, and no result that is NaN,
+whose bits differ between machines), selects with a known condition, operations that change nothing
+(`x * 1`, `x - 0`, `--x`, a cast to the same type), a cast of a lossless cast, and `x ** 1`, `x **
+2`. It folds the bodies of scans with their literal arguments too. It leaves expressions whose
+result may differ: `x + 0.0` (the sign of zero), `x * 0.0`, `x - x`, and any change of order.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ INEXACT: Final = frozenset(row.name for row in TABLE if row.ulps)  # on floats
 
 
 def fold_constants(program: Dataflow) -> Dataflow:
-    """Replace what is known by literals, and what changes nothing by its operand."""
+    """Replace known values by literals, and operations that change nothing by their operand."""
     graph = Graph()
     rows: list[Ref] = []
     tables = {table.name: table for table in program.tables}
@@ -45,7 +44,7 @@ def fold_constants(program: Dataflow) -> Dataflow:
 
 
 def _scan(scan: Scan, args: Sequence[Value], bodies: dict[tuple[Body, Known], Body]) -> Scan:
-    """Fold the body of a scan; arguments that it no longer needs are dropped."""
+    """Fold the body of a scan and drop the arguments that it no longer needs."""
     known = tuple((f"a{index}", arg) for index, arg in enumerate(args) if isinstance(arg, Literal))
     if (scan.body, known) not in bodies:
         bodies[scan.body, known] = _body(scan.body, dict(known))
@@ -94,7 +93,7 @@ def _computed(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
 
 
 def _simplified(graph: Graph, value: Map, numbers: list[Any]) -> Ref | None:
-    """Return the row of an equal, simpler value, if there is one."""
+    """Return the row of a simpler, equal value, or None."""
     args = value.args
     match value.op:
         case "cast":
@@ -130,7 +129,7 @@ def _cast(graph: Graph, value: Map) -> Ref | None:
 
 
 def keeps_values(source: str, target: str) -> bool:
-    """Tell whether a cast keeps every number, so that a second cast cannot tell.
+    """Tell whether a cast is lossless, so that a cast after it may skip it.
 
     >>> keeps_values("int32", "float64"), keeps_values("int64", "float64")
     (True, False)

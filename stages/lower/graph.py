@@ -1,4 +1,4 @@
-"""Build the table of a dataflow program: every different value becomes one row, once."""
+"""Build the table of a dataflow program with hash-consing: equal SSA values share one row."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BOOLEAN = frozenset(row.name for row in TABLE if row.gives == "bool")
 
 
 class Graph:
-    """A table that grows; adding an equal row again gives the reference of the first.
+    """A growing table of SSA values; adding an equal value again returns the existing row.
 
     >>> graph = Graph()
     >>> one = graph.literal("int32", "1")
@@ -50,14 +50,14 @@ class Graph:
         return self.values[ref]
 
     def add(self, value: Value) -> Ref:
-        """Return the row of `value`."""
+        """Return the row of `value`; append one if it is new."""
         row = self._rows.setdefault(value, len(self.values))
         if row == len(self.values):
             self.values.append(value)
         return row
 
     def input(self, name: str, dims: tuple[Dimension, ...], dtype: str, version: int = 0) -> Ref:
-        """Read a field as it stands after `version` statements have written it."""
+        """Read a field after `version` statements have written it."""
         return self.add(Input(name=name, dims=dims, dtype=dtype, version=version))
 
     def scalar(self, name: str, dtype: str) -> Ref:
@@ -65,7 +65,7 @@ class Graph:
         return self.add(Scalar(name=name, dims=(), dtype=dtype))
 
     def literal(self, dtype: str, text: str) -> Ref:
-        """Give a number, in its canonical spelling."""
+        """Add a number in its canonical spelling."""
         return self.add(Literal(dims=(), dtype=dtype, text=respell(text, dtype)))
 
     def map(self, op: str, args: Iterable[Ref], dtype: str = "") -> Ref:
@@ -77,7 +77,7 @@ class Graph:
         return self.add(Map(op=op, args=args, dims=dims, dtype=dtype))
 
     def shift(self, arg: Ref, dim: Dimension, offset: int, onto: Dimension | None = None) -> Ref:
-        """Move a value along a dimension; one that does not vary there stays what it is.
+        """Shift a value along a dimension; return the value itself if it does not vary there.
 
         `onto` is the dimension of the result, if it is the staggered counterpart.
         """
@@ -90,7 +90,7 @@ class Graph:
         return self.add(Shift(arg=arg, dim=dim, offset=offset, dims=dims, dtype=value.dtype))
 
     def displace(self, arg: Ref, dim: Dimension, by: Ref) -> Ref:
-        """Move a value along a dimension by another one; one that does not vary there stays."""
+        """Displace a value by another one; return the value itself if it does not vary there."""
         value = self.values[arg]
         if dim not in value.dims:
             return arg
@@ -98,7 +98,7 @@ class Graph:
         return self.add(Displace(arg=arg, dim=dim, by=by, dims=dims, dtype=value.dtype))
 
     def gather(self, arg: Ref, table: Table, index: int) -> Ref:
-        """Take one neighbour; a value that does not vary among them stays what it is."""
+        """Take one neighbour; return the value itself if it does not vary among neighbours."""
         value = self.values[arg]
         if table.source not in value.dims:
             return arg
@@ -108,7 +108,7 @@ class Graph:
         )
 
     def neighbours(self, arg: Ref, table: Table) -> Ref:
-        """Take all neighbours; a value that does not vary among them stays what it is."""
+        """Take all neighbours; return the value itself if it does not vary among neighbours."""
         value = self.values[arg]
         if table.source not in value.dims:
             return arg
@@ -122,7 +122,7 @@ class Graph:
         return self.add(Reduce(op=op, arg=arg, table=table.name, dims=dims, dtype=value.dtype))
 
     def local(self, arg: Ref, dim: Dimension, index: int) -> Ref:
-        """Take one slot; of all neighbours it is one neighbour."""
+        """Take one slot; a slot of all neighbours becomes one neighbour."""
         value = self.values[arg]
         if dim not in value.dims:
             return arg
@@ -135,7 +135,7 @@ class Graph:
         return self.add(Local(arg=arg, dim=dim, index=index, dims=dims, dtype=value.dtype))
 
     def region(self, boxes: tuple[tuple[Side, ...], ...], then: Ref, otherwise: Ref) -> Ref:
-        """Choose by the index; a region that is everywhere or nowhere is no choice."""
+        """Choose by the index; return a branch if the region is everywhere or nowhere."""
         if then == otherwise or not boxes:
             return otherwise
         if () in boxes:
@@ -156,7 +156,7 @@ class Graph:
         forward: bool,
         levels: tuple[Bound, Bound],
     ) -> tuple[Ref, ...]:
-        """Walk columns; return one row for each leaf of the state."""
+        """Add a scan; return one row for each leaf of the state."""
         dims = union_of([(axis,), *(self.values[arg].dims for arg in args)])
         dtypes = [self.values[each].dtype for each in init]
         scan = self.add(
@@ -175,7 +175,7 @@ Dims = tuple[Dimension, ...]
 
 
 def without(dims: Dims, dim: Dimension) -> Dims:
-    """Return the dimensions but for one."""
+    """Return the dimensions without one of them."""
     return tuple(each for each in dims if each is not dim)
 
 
@@ -185,6 +185,6 @@ def gathered(dims: Dims, table: Table) -> Dims:
 
 
 def reduced(dims: Dims, table: Table) -> Dims:
-    """Return the dimensions of a reduction: which slots are missing depends on the target."""
+    """Return the dimensions of a reduction; with skip values the target dimension is among them."""
     kept = without(dims, table.local)
     return union_of((kept, (table.target,))) if table.skip else kept

@@ -1,4 +1,4 @@
-"""Walk backwards from what is written to what every value, and every input, is needed on."""
+"""Infer the box of every value and input by a walk backwards from the stores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .spans import Spans
 
 
 def infer_boxes(program: Dataflow) -> Lowered:
-    """Give every value the hull of the boxes on which it is needed, and list what is read."""
+    """Give every value the hull of the boxes that need it, and list the reads of each statement."""
     totals: list[Need] = [{} for _ in program.values]
     reads: list[Read] = []
     walk = Walk.of(program)
@@ -52,7 +52,7 @@ def infer_boxes(program: Dataflow) -> Lowered:
 
 
 def _box(value: Value, need: Need, areas: Areas) -> Ranges:
-    """Return where a value is computed: a scan on all levels that it walks."""
+    """Return the box on which a value is computed; that of a scan has all its levels."""
     box = areas.of(value.dims, need)
     if not isinstance(value, Scan) or not need:
         return box
@@ -62,7 +62,7 @@ def _box(value: Value, need: Need, areas: Areas) -> Ranges:
 
 @attrs.frozen
 class Walk:
-    """The rows of a program, and the areas that were found around them."""
+    """The rows of a program, and the areas found so far."""
 
     values: tuple[Value, ...]
     tables: Mapping[str, Table]
@@ -72,14 +72,14 @@ class Walk:
 
     @classmethod
     def of(cls, program: Dataflow, areas: Areas | None = None) -> Walk:
-        """Begin with a program; `areas` may know the numbers of a call."""
+        """Start a walk; `areas` may know the numbers of a call."""
         tables = {table.name: table for table in program.tables}
         leaves = {leaf.name: leaf for leaf in program.leaves}
         spans = Spans(program.values, tables, leaves)
         return cls(program.values, tables, spans, areas or Areas())
 
     def needs(self, statement: Statement) -> dict[Ref, Need]:
-        """Return how each value of a statement is needed, in the order of the rows."""
+        """Return the need of each value of a statement, in the order of the rows."""
         counts = Counter(store.target for store in statement.stores)
         return self.from_seeds(
             [
@@ -89,9 +89,9 @@ class Walk:
         )
 
     def from_seeds(self, seeds: Sequence[tuple[Ref, int | None]]) -> dict[Ref, Need]:
-        """Return how each value that the seeds are made from is needed.
+        """Return the need of each value that the seeds depend on.
 
-        A seed is a row that is written and the number of the area that it is written to.
+        A seed is a stored row and the number of the area that the store writes.
         """
         found = reachable(self.values, (ref for ref, _ in seeds))
         needs: dict[Ref, Need] = {ref: {} for ref in found}
@@ -144,7 +144,7 @@ class Walk:
         return asked
 
     def _gathered(self, value: Gather | Neighbours, need: Need) -> tuple[Dims, Need]:
-        """Return what is asked of the source: all that valid entries of the rows name."""
+        """Return the need of the source: the range of the valid entries in the needed rows."""
         table = self.tables[value.table]
         axis = value.dims.index(table.target)
         dims = tuple(table.source if dim is table.target else dim for dim in value.dims)
@@ -196,7 +196,7 @@ def _onto(dims: Dims, given: Dims, need: Need) -> Need:
 
 
 def _check_levels(values: Sequence[Value], ref: Ref, need: Need, areas: Areas) -> None:
-    """Refuse a scan that is surely asked for levels that it does not walk."""
+    """Refuse a scan whose result is certainly needed on levels that it does not walk."""
     value = values[ref]
     if not isinstance(value, Scan):
         return
@@ -213,7 +213,7 @@ def _check_levels(values: Sequence[Value], ref: Ref, need: Need, areas: Areas) -
                 None,
                 f"The result of a scan along '{value.axis.value}' is read {side} level that the "
                 "statement writes, where it has no value.",
-                hints=("Choose another value there with 'concat_where', or write less.",),
+                hints=("Choose another value there with 'concat_where', or write fewer levels.",),
             )
 
 

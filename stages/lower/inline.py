@@ -1,9 +1,8 @@
-"""Inline operators: run their bodies symbolically, with rows of a graph in place of numbers.
+"""Inline operators: execute their bodies symbolically, with rows of a graph as values.
 
-A tuple is the row of each of its leaves, depth first; a variable is its latest
-version. Operators call operators as deep as they like: a body is a generator that
-asks for the result of another one, and a worklist keeps those that wait. A
-call with the same arguments as an earlier one has its result.
+A tuple is the list of the rows of its leaves, depth first; a variable is its latest version. The
+depth of calls is not limited: a body is a generator that yields the calls whose results it needs,
+and a worklist keeps the waiting generators. Calls with equal arguments share one result.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from .scans import Walked, axes_of, body_of, trimmed, walked_by
 from .tables import Tables
 from .worklist import Task, finish
 
-Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # where the scans of a call walk
+Levels: TypeAlias = tuple[tuple[Dimension, Bound, Bound], ...]  # levels of the scans of a call
 
 
 @attrs.frozen
 class Returned:
-    """The result of a path; `when` is the condition under which it was taken, None for always."""
+    """The result of a path through a body; `when` is its condition, None for always."""
 
     leaves: Leaves
     when: Ref | None = None
@@ -38,7 +37,7 @@ class Returned:
 
 @attrs.define
 class Frame:
-    """One table of expressions being evaluated: its variables, and the rows done so far."""
+    """The evaluation of one table of expressions: its variables, and the rows done so far."""
 
     nodes: tuple[syntax.Expression, ...]
     variables: dict[str, Leaves]
@@ -46,7 +45,7 @@ class Frame:
     before: list[dict[str, Leaves | None]] = attrs.field(factory=list)
 
     def bind(self, name: str, value: Leaves) -> None:
-        """Give a variable a new version, and remember the one that it had before the branch."""
+        """Bind a new version of a variable, and save the version from before the branch."""
         if self.before:
             self.before[-1].setdefault(name, self.variables.get(name))
         self.variables[name] = value
@@ -58,7 +57,7 @@ class Frame:
         return self.variables[name]
 
     def pending(self, root: syntax.Ref) -> Iterator[syntax.Ref]:
-        """Yield what must still be evaluated for `root`, operands before their users."""
+        """Yield the expressions that `root` still needs, operands before their users."""
         found = {root} - self.done.keys()
         stack = list(found)
         while stack:
@@ -70,7 +69,7 @@ class Frame:
 
 
 class Inliner:
-    """Evaluates operators into a graph."""
+    """Inline operators into a graph."""
 
     def __init__(
         self,
@@ -88,13 +87,13 @@ class Inliner:
         self._levels: Levels = ()
 
     def axes(self, callee: syntax.Callee) -> frozenset[Dimension]:
-        """Return the axes along which an operator walks, itself or where it calls scans."""
+        """Return the axes of the scans that an operator is or reaches."""
         return axes_of(callee, self._walked)
 
     def call(self, callee: syntax.Callee, args: Sequence[Leaves], levels: Levels = ()) -> Leaves:
-        """Return the leaves of what `callee` returns for these arguments.
+        """Return the leaves of the result of `callee` for these arguments.
 
-        `levels` are the ranges along which its scans walk.
+        `levels` are the ranges that its scans walk.
         """
         self._levels = levels
         if isinstance(callee, syntax.Scan):
@@ -124,7 +123,7 @@ class Inliner:
         return self._graph.scan(body, tuple(init), given, scan.axis, scan.forward, start_stop)
 
     def _body_of_scan(self, scan: syntax.Scan) -> Body:
-        """Run the body of a scan on scalars of a graph of its own; no scan is called in it."""
+        """Inline the body of a scan into a graph of its own, on scalars; a body calls no scan."""
         graph = Graph()
         rows: list[Leaves] = []
         count = 0
@@ -161,7 +160,7 @@ class Inliner:
                     found = yield self._branches(frame, statement, value[0])
                     outcome = self._then(outcome, found)
             if _always(outcome):
-                break  # what follows is dead
+                break  # the statements after it are dead
         return outcome
 
     def _branches(self, frame: Frame, statement: syntax.If, condition: Ref) -> Task:
@@ -186,13 +185,13 @@ class Inliner:
         if ours is not None and theirs is not None and len(ours) == len(theirs):
             merged = self._expressions.select(condition, ours, theirs)
         frame.bind(name, merged if merged is not None else ())
-        if merged is None:  # bound in one branch only: undefined from here on
+        if merged is None:  # bound in one branch only, hence undefined after the branch
             del frame.variables[name]
 
     def _either(
         self, condition: Ref, then: Returned | None, otherwise: Returned | None
     ) -> Returned | None:
-        """Return what an `if` returns, from what its branches return."""
+        """Combine the results of the two branches of an `if`."""
         if then is None and otherwise is None:
             return None
         if then is None or otherwise is None:
@@ -211,7 +210,7 @@ class Inliner:
         return Returned(result, self._expressions.select(condition, (whens[0],), (whens[1],))[0])
 
     def _then(self, first: Returned | None, second: Returned | None) -> Returned | None:
-        """Return what two statements return of which the second runs where the first did not."""
+        """Combine the results of two statements; the second runs where the first did not return."""
         if first is None or second is None:
             return first or second
         assert first.when is not None
@@ -233,7 +232,7 @@ class Inliner:
         return frame.done[root]
 
     def _called(self, key: str, args: tuple[Leaves, ...]) -> Task:
-        """Return the result of an operator; one that walks nowhere is the same for all levels."""
+        """Return the result of an operator; without a scan it does not depend on `levels`."""
         callee = self._operators[key]
         place = (key, args, self._levels if self._walked[key] else None)
         if place not in self._results:
@@ -260,7 +259,7 @@ def _always(outcome: Returned | None) -> bool:
 
 
 def _leave_branch(frame: Frame) -> dict[str, Leaves]:
-    """Return what the branch bound, and restore what stood before it."""
+    """Return the bindings of the branch, and restore those from before it."""
     before = frame.before.pop()
     bound = {name: frame.variables[name] for name in before if name in frame.variables}
     for name, value in before.items():

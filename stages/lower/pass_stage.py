@@ -1,4 +1,4 @@
-"""A user's own pass as a stage: it runs after `lower`, and boxes are inferred again."""
+"""Wrap a user's pass as a stage that runs after `lower` and infers boxes again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _check_function(_: PassStage, __: object, function: Callable[..., Any]) -> N
 
 @attrs.frozen
 class PassStage(Stage):
-    """Run a function `Dataflow -> Dataflow` on what `lower` made.
+    """Run a function `Dataflow -> Dataflow` on the result of `lower`.
 
-    The stage has the name of the function, whose source text and qualified name are in
-    the key; the engine keeps the result of a function without source in memory only.
+    The stage takes the name of the function. Its key contains the function's source text and
+    qualified name; if the source is not available, the engine caches the result in memory only.
 
     >>> def keep(program):
     ...     return program
@@ -40,16 +40,16 @@ class PassStage(Stage):
     function: Callable[..., Any] = attrs.field(validator=_check_function)
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # each function makes a stage of its own name
+    def name(self) -> str:  # type: ignore[override]  # the function gives its name
         """Return the name of the function."""
         return self.function.__name__
 
     def environment(self) -> Mapping[str, str]:
-        """Where the function is defined; the engine adds a digest of its source."""
+        """Name the place of the function's definition; the engine adds a digest of its source."""
         return {"pass": f"{self.function.__module__}.{self.function.__qualname__}"}
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
-        """Apply the pass; the result keeps every rule of the IR, or it is an error."""
+        """Apply the pass and verify its result."""
         from ..ir.dataflow import Dataflow
         from ..ir.verify import verify
         from .infer_boxes import infer_boxes

@@ -1,4 +1,4 @@
-"""The passes in their order: from a typed tree to dataflow with every box inferred."""
+"""The pipeline of passes from a typed tree to dataflow with inferred boxes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSES: Final[tuple[Pass, ...]] = (fold_constants, push_shifts, split_regions, r
 
 
 def chosen(fold: bool, numerics: str, checked: bool = False) -> tuple[Pass, ...]:
-    """Return the passes that the options of stage `lower` ask for."""
+    """Return the passes for the options of stage `lower`."""
     passes = tuple(step for step in PASSES if fold or step is not fold_constants)
     if checked:
         passes = tuple(push_checked_shifts if step is push_shifts else step for step in passes)
@@ -31,16 +31,16 @@ def chosen(fold: bool, numerics: str, checked: bool = False) -> tuple[Pass, ...]
 
 
 def ignore(name: str, lowered: Lowered) -> None:
-    """Watch nothing."""
+    """Do nothing after a pass."""
 
 
 def lower(
     parsed: Parsed, variant: Variant, passes: tuple[Pass, ...] = PASSES, watch: Watch = ignore
 ) -> Lowered:
-    """Build dataflow, apply `passes` in order, infer boxes; every step leaves a valid program.
+    """Build dataflow, apply `passes` in order, infer boxes; verify the program after every step.
 
-    `watch` sees the program after each step, under the name of the step; boxes and reads are
-    empty until the last one, `infer_boxes`.
+    `watch` receives the name of each step and the program after it; boxes and reads are empty until
+    the last step, `infer_boxes`.
     """
     program = build(parsed, variant)
     watch("build", verify(Lowered(program)))

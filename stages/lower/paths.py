@@ -1,8 +1,8 @@
-"""How a value is looked at: shifts, neighbours, slots and displacements, one after the other.
+"""Access paths: the shifts, neighbours, slots and displacements applied to a value.
 
-A path is what is applied to a value, innermost first, in one order for all that mean the same:
-shifts stand as far inside as they can, each dimension once, in canonical order; a slot of all
-neighbours is one neighbour; a displacement comes last.
+A path lists the accesses to a value, innermost first, in a normal form, so that equivalent accesses
+have equal paths: shifts stand as far inside as possible, one for each dimension, in canonical
+order; a slot of all neighbours is one neighbour; a displacement comes last.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Slot(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """A displacement by a row of the old program, which is looked at by a path too."""
+    """A displacement by a row of the old program, which has a path of its own."""
 
     dim: Dimension
     by: Ref
@@ -58,7 +58,7 @@ Access: TypeAlias = Shift | Gather | Neighbours | Local
 
 
 def step_of(value: Access) -> Step:
-    """Return what an access does."""
+    """Return the step of an access."""
     match value:
         case Shift():
             return Move(value.dim, value.onto, value.offset)
@@ -94,7 +94,7 @@ def inside(step: Step, path: Path, tables: Tables) -> Path:
 
 
 def onto(dims: Dims, path: Path, tables: Tables) -> Path:
-    """Return the steps that concern a value with these dimensions."""
+    """Return the steps of a path that affect a value with these dimensions."""
     kept: list[Step] = []
     for step in path:
         moved = through(dims, step, tables)
@@ -105,7 +105,7 @@ def onto(dims: Dims, path: Path, tables: Tables) -> Path:
 
 
 def through(dims: Dims, step: Step, tables: Tables) -> Dims | None:
-    """Return the dimensions after a step but for those of `by`, None if it changes nothing."""
+    """Return the dimensions after a step without those of `by`; None if the step has no effect."""
     match step:
         case Move():
             if step.dim not in dims:
@@ -126,7 +126,7 @@ def through(dims: Dims, step: Step, tables: Tables) -> Dims | None:
 
 
 def points(path: Path, tables: Tables) -> int:
-    """Return at how many places a path reads for one point."""
+    """Return the number of points that a path reads for one point of the result."""
     count = 1
     for step in path:
         if isinstance(step, All):

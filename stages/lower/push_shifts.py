@@ -1,18 +1,16 @@
-"""Normal form: shifts, neighbours and displacements move to the inputs, so that equal is one row.
+"""Push shifts, neighbours and displacements to the inputs, so that equal values share rows.
 
     shift(add(u, v), I+1)   becomes   add(shift(u, I+1), shift(v, I+1))
 
-Shifts of shifts add up, those of what does not vary along their dimension vanish, and a
-value looked at in two ways that mean the same is one row: see `paths`. Through a region shifts move
-its boxes. What stays where it is: a neighbour of a reduction (whose missing slots are those of
-its own rows) or of a region along that dimension, a displacement of a displacement, and whatever
-is done to the results of a scan.
+Shifts of shifts add up, a shift along a dimension in which the value does not vary vanishes, and
+equivalent accesses share one row: see `paths`. A shift of a region moves its boxes. Some accesses
+stay: a neighbour of a reduction (whose missing slots belong to its own rows) or of a region along
+that dimension, a displacement of a displacement, and any access to the results of a scan.
 
-Cost rule: a value that is asked for at more than `SPREAD` points keeps what is done to
-it, and the count starts again below it; a point among neighbours of an expensive operation
-counts `HEAVY` times. Otherwise a chain of n stencils would become n**2 rows or more; as it
-is, a program grows at most `SPREAD` times. `codegen` decides for each such value whether it
-becomes memory.
+Cost rule: a value that its users read at more than `SPREAD` points keeps the accesses to it, and
+the count starts again below it. A neighbour of an expensive operation counts as `HEAVY` points.
+Without the rule a chain of n stencils would become n**2 rows or more; with it a program grows at
+most by the factor `SPREAD`. `codegen` decides for each such value whether to store it in an array.
 """
 
 from __future__ import annotations
@@ -55,12 +53,12 @@ Wanted: TypeAlias = tuple[Ref, Path]
 
 
 def push_shifts(program: Dataflow) -> Dataflow:
-    """Move accesses to the inputs, but for values that are asked for at too many points."""
+    """Push accesses to the inputs, except through values read at too many points."""
     return _Pusher(program).result()
 
 
 def push_checked_shifts(program: Dataflow) -> Dataflow:
-    """Move accesses, but not neighbours through what may hide that one is missing."""
+    """Push accesses, but no neighbours through operations that may hide a missing one."""
     return _Pusher(program, checked=True).result()
 
 
@@ -88,7 +86,7 @@ class _Pusher:
                     self.demands[operand][at] = None
 
     def result(self) -> Dataflow:
-        """Return the program with its accesses moved."""
+        """Return the program after the pass."""
         return with_values(self.program, self.rebuilt(), lambda ref: self.rows[ref, STILL])
 
     def rebuilt(self) -> Graph:
@@ -100,7 +98,7 @@ class _Pusher:
         return graph
 
     def _build(self, graph: Graph, wanted: Wanted) -> None:
-        """Add a value after all that it needs: a displacement may stand behind what it moves."""
+        """Add a value after all its operands; the distance of a displacement may stand later."""
         stack = [wanted]
         while stack:
             ref, path = stack[-1]
@@ -146,7 +144,7 @@ class _Pusher:
                 return graph.displace(base, step.dim, self.rows[_by(step)])
 
     def _operands(self, ref: Ref, path: Path) -> Iterator[Wanted]:
-        """Yield the operands of a value at a path that goes through it, each at its own path."""
+        """Yield each operand with its path, for a path that passes through the value."""
         value = self.program.values[ref]
         if isinstance(value, Access):
             yield value.arg, inside(step_of(value), path, self.tables)
@@ -179,7 +177,7 @@ class _Pusher:
         return points(path, self.tables) * (heavy if _is_indirect(path) else 1)
 
     def _split(self, ref: Ref, path: Path) -> tuple[Path, Path]:
-        """Return what of a path goes through a value to its operands, and what stays outside."""
+        """Split a path into the steps that pass through a value and those that stay outside."""
         value = self.program.values[ref]
         if not path or isinstance(value, Access) or (isinstance(value, Map) and not self.kept[ref]):
             return path, STILL
@@ -196,7 +194,7 @@ class _Pusher:
         return path[:count], path[count:]
 
     def _passes(self, value: Value, step: Step, fixed: list[Dimension]) -> bool:
-        """Tell whether a step goes through a value that depends on the indices of `fixed`."""
+        """Tell whether a step passes through a value that depends on the indices of `fixed`."""
         match step:
             case Slot():
                 return True
@@ -220,7 +218,7 @@ def _is_indirect(path: Path) -> bool:
 
 
 def _may_hide(value: Value) -> bool:
-    """Tell whether a value may be finite where an operand is NaN, which a missing neighbour is."""
+    """Tell whether a value may be a number where an operand is NaN, as a missing neighbour is."""
     return isinstance(value, Region) or (isinstance(value, Map) and value.op in HIDING)
 
 

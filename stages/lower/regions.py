@@ -1,10 +1,10 @@
-"""Regions: boxes with symbolic bounds in any number of dimensions, and what `&` and `|` make.
+"""Regions: boxes with symbolic bounds in any number of dimensions, combined by `&` and `|`.
 
-A box without sides is everywhere; a union without boxes is nowhere. A box whose bounds
-cross at a call is empty; the parts around it are then made so that they do not overlap either.
+A box without sides is everywhere; a union without boxes is nowhere. A box is empty in a call in
+which its bounds cross; the parts around it do not overlap then either.
 
-A union of boxes that may overlap is never written as one of disjoint boxes, which could be very
-many: a choice by `a | b` is one by `a` whose other branch is chosen by `b`.
+A union of boxes that may overlap is not split into disjoint boxes, whose number could explode: a
+choice by `a | b` becomes a choice by `a` whose other branch is a choice by `b`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ EVERYWHERE: Boxes = ((),)
 
 @attrs.frozen
 class Outside:
-    """Where a box is not."""
+    """The complement of a box."""
 
     box: Box
 
 
 @attrs.frozen
 class Pair:
-    """Where both of two regions are, or any of them; `op` is and, or."""
+    """The intersection or the union of two regions; `op` is and, or."""
 
     op: str
     left: Formula
@@ -47,7 +47,7 @@ Formula: TypeAlias = Box | Outside | Pair
 
 
 def inside(dim: Dimension, op: str, bound: Bound) -> Formula:
-    """Return where an index compares so with a bound; `op` is lt, le, gt, ge, eq or ne."""
+    """Return the region in which an index and a bound compare as `op`: lt, le, gt, ge, eq or ne."""
     beyond = add(bound, 1)
     match op:
         case "lt":
@@ -63,19 +63,19 @@ def inside(dim: Dimension, op: str, bound: Bound) -> Formula:
 
 
 def pair(op: str, left: Formula, right: Formula) -> Formula:
-    """Return `left & right` or `left | right`; two boxes meet in a box."""
+    """Return `left & right` or `left | right`; the intersection of two boxes is a box."""
     if op == "and" and isinstance(left, tuple) and isinstance(right, tuple):
         return met(left, right)
     return Pair(op, left, right)
 
 
 def inner(region: Formula) -> Box:
-    """Return a box around a region: itself if it was written as a box, else everything."""
+    """Return a box around a region: the region itself if it is a box, else everything."""
     return region if isinstance(region, tuple) else ()
 
 
 def outer(region: Formula) -> Box:
-    """Return a box around the rest of space: that of a box with one side is a box, too."""
+    """Return a box around the complement of a region; it is exact for a box with one side."""
     if not isinstance(region, tuple) or len(region) != 1:
         return ()
     (side,) = region
@@ -102,7 +102,7 @@ def _chosen(graph: Graph, box: Box, then: Ref, otherwise: Ref) -> Ref:
 
 
 def without(region: Boxes, taken: Boxes) -> Boxes:
-    """Return a region but for the boxes of another one."""
+    """Return a region without the boxes of another region."""
     for box in taken:
         region = tuple(part for whole in region for part in _around(whole, box))
     return region
@@ -120,17 +120,17 @@ def _is_empty(side: Side) -> bool:
 
 
 def latest(left: Bound | None, right: Bound | None) -> Bound | None:
-    """Return the larger of two starts; None is the infinite one."""
+    """Return the larger of two starts; None is minus infinity."""
     return right if left is None else left if right is None else maximum(left, right)
 
 
 def earliest(left: Bound | None, right: Bound | None) -> Bound | None:
-    """Return the smaller of two stops; None is the infinite one."""
+    """Return the smaller of two stops; None is infinity."""
     return right if left is None else left if right is None else minimum(left, right)
 
 
 def met(left: Box, right: Box) -> Box:
-    """Return the box in which two meet."""
+    """Return the intersection of two boxes."""
     sides = {side.dim: side for side in left}
     for side in right:
         own = sides.get(side.dim, Side(side.dim, None, None))
@@ -140,7 +140,7 @@ def met(left: Box, right: Box) -> Box:
 
 
 def _around(box: Box, hole: Box) -> Iterator[Box]:
-    """Yield what is left of `box` without `hole`: below and above it, dimension by dimension."""
+    """Yield the parts of `box` outside `hole`: below and above it, dimension by dimension."""
     for side in hole:
         below, above = Side(side.dim, None, side.start), Side(side.dim, _end(side), None)
         for part in (below, above):
@@ -154,7 +154,7 @@ def _around(box: Box, hole: Box) -> Iterator[Box]:
 
 
 def _end(side: Side) -> Bound | None:
-    """Return where a side ends; one that ends before it starts is empty, and ends there."""
+    """Return the stop of a side, but at least its start, so that no extent is negative."""
     if side.start is None or side.stop is None:
         return side.stop
     count = difference(side.stop, side.start)

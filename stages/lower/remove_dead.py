@@ -1,4 +1,4 @@
-"""Drop the values that no store is made from."""
+"""Remove dead values: those that no store depends on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .rewrite import reachable, with_operands, with_values
 
 
 def remove_dead(program: Dataflow) -> Dataflow:
-    """Keep only what the stores need, in the order in which it stood."""
+    """Keep only the rows that the stores need, in their order."""
     roots = (store.value for statement in program.statements for store in statement.stores)
     graph = Graph()
     rows: dict[Ref, Ref] = {}

@@ -1,4 +1,4 @@
-"""Put new rows into a program: what every pass ends with."""
+"""Rebuild a program from new rows, the last step of every pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .graph import Graph
 
 
 def with_values(program: Dataflow, graph: Graph, place: Callable[[Ref], Ref]) -> Dataflow:
-    """Return the program over the rows of `graph`; `place` says where an old row is now."""
+    """Return the program over the rows of `graph`; `place` maps old rows to new ones."""
     statements = tuple(
         Statement(tuple(attrs.evolve(store, value=place(store.value)) for store in each.stores))
         for each in program.statements
@@ -37,7 +37,7 @@ def with_values(program: Dataflow, graph: Graph, place: Callable[[Ref], Ref]) ->
 
 
 def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
-    """Return the value made from the rows at which its operands are now."""
+    """Return the value with its operands replaced by `place`."""
     match value:
         case Map():
             return attrs.evolve(value, args=tuple(map(place, value.args)))
@@ -59,7 +59,7 @@ def with_operands(value: Value, place: Callable[[Ref], Ref]) -> Value:
 def rebuilt(
     graph: Graph, value: Value, place: Callable[[Ref], Ref], tables: Mapping[str, Table]
 ) -> Ref:
-    """Add the value made from the rows at which its operands are now, whatever dims those have."""
+    """Add the value with its operands replaced by `place`, and compute its dimensions anew."""
     match value:
         case Map():
             return graph.map(value.op, map(place, value.args), value.dtype)
@@ -88,7 +88,7 @@ def rebuilt(
 
 
 def reachable(values: tuple[Value, ...], roots: Iterable[Ref]) -> list[Ref]:
-    """Return the rows that `roots` are made from, roots included, ascending."""
+    """Return the rows that `roots` depend on, including `roots`, in ascending order."""
     found = dict.fromkeys(roots)
     stack = list(found)
     while stack:

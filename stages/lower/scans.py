@@ -1,4 +1,4 @@
-"""Scans: which operators reach them, and what one does at one level, as a table of its own."""
+"""Find the scans that operators reach, and make and trim the bodies of scans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Walked: TypeAlias = Mapping[str, frozenset[Dimension]]  # the axes of scans, by 
 
 
 def body_of(graph: Graph, results: tuple[Ref, ...]) -> Body:
-    """Return the rows that the next state is made from, as a body."""
+    """Return the rows that the next state depends on, as a body."""
     kept = Graph()
     rows: dict[Ref, Ref] = {}
     for row in reachable(tuple(graph.values), results):
@@ -27,7 +27,7 @@ def body_of(graph: Graph, results: tuple[Ref, ...]) -> Body:
 
 
 def trimmed(body: Body, args: tuple[Ref, ...]) -> tuple[Body, tuple[Ref, ...]]:
-    """Return a body and its arguments without those that are unused or given twice."""
+    """Return a body and its arguments without unused and duplicate arguments."""
     read = {value.name for value in body.values if isinstance(value, Scalar)}
     places: dict[Ref, int] = {}
     for index, arg in enumerate(args):
@@ -47,9 +47,9 @@ def trimmed(body: Body, args: tuple[Ref, ...]) -> tuple[Body, tuple[Ref, ...]]:
 
 
 def on_levels_of(graph: Graph, box: Sequence[Side], row: Ref) -> Ref:
-    """Return a branch of `concat_where`: the result of a scan, walked in the branch's box only.
+    """Return a branch of `concat_where`: a result of a scan, computed on the branch's box only.
 
-    A choice by a scalar between two results is one between two that are walked so.
+    For a select by a scalar, both results are restricted to the box.
     """
     match graph[row] if row >= 0 else None:
         case Result() as result:
@@ -67,7 +67,7 @@ def on_levels_of(graph: Graph, box: Sequence[Side], row: Ref) -> Ref:
 
 
 def _met(scan: Scan, box: Sequence[Side]) -> tuple[Bound, Bound]:
-    """Return the levels of a scan that lie in a box; where there are none it ends at its start."""
+    """Return the levels of a scan that lie in a box; an empty range if there are none."""
     start, stop = scan.start, scan.stop
     for side in box:
         if side.dim is scan.axis:
@@ -100,7 +100,7 @@ def walked_by(operators: Mapping[str, syntax.Callee]) -> Walked:
 
 
 def axes_of(callee: syntax.Callee, walked: Walked) -> frozenset[Dimension]:
-    """Return the axes along which an operator walks, itself or where it calls scans."""
+    """Return the axes of the scans that an operator is or reaches."""
     found: frozenset[Dimension] = frozenset()
     if isinstance(callee, syntax.Scan):
         found |= {callee.axis}

@@ -1,7 +1,7 @@
-"""The range of indices along one dimension on which a value can be computed: what it may be asked.
+"""Find the range of indices along one dimension on which a value can be computed.
 
-An input has its own range, a scan its levels; what is made of several values has what they
-have in common. A displaced read is kept inside of this, wherever its data leads it.
+An input has its own range, a scan its levels, and a value with several operands the intersection of
+their ranges. A displaced read is clamped to this range, whatever its distance.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ENDLESS: Span = (None, None)
 
 @attrs.frozen
 class Spans:
-    """Finds ranges among the rows of a program."""
+    """Find the ranges of the rows of a program."""
 
     values: Sequence[Value]
     tables: Mapping[str, Table]
@@ -58,14 +58,13 @@ class Spans:
         if start is None or stop is None:
             raise DSLError(
                 None,
-                f"A field is read at an index of '{dim.value}' that data decides, but nothing "
-                "says which indices it has.",
-                hints=("Displace fields that are arguments, not constants.",),
+                f"A displaced value has no known range of indices along '{dim.value}'.",
+                hints=("Apply 'as_offset' to an argument, not to a constant.",),
             )
         return start, maximum(stop, add(start, 1))
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
-        """Yield the values, and their dimensions, on whose ranges that of a value depends."""
+        """Yield the values and dimensions whose ranges determine the range of a value."""
         value = self.values[ref]
         if isinstance(value, Shift) and value.onto is dim:
             yield value.arg, value.dim
@@ -98,7 +97,7 @@ class Spans:
         return start, stop
 
     def _region(self, value: Region, dim: Dimension) -> Span:
-        """Return the smallest range around what each branch gives on its part."""
+        """Return the hull of the ranges of the branches, each on its own part."""
         outside = regions.without(regions.EVERYWHERE, value.boxes)
         spans = []
         for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):

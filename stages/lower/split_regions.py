@@ -1,9 +1,9 @@
-"""Split what is written where the values of its parts differ: then nothing is chosen by index.
+"""Split the store of a region into a store for each part, so that loops test no index.
 
     out[K: 0 .. n] = region [K: .. 1] a b
 
-becomes a store of `a` on the first level and one of `b` on the others, if that takes no more than
-`MOST_PARTS` stores. Regions deeper in a value stay: `codegen` splits its loops.
+becomes a store of `a` on the first level and a store of `b` on the others, if this takes at most
+`MOST_PARTS` stores. Regions deeper in a value stay; `codegen` splits its loops for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def split_regions(program: Dataflow) -> Dataflow:
 
 
 def _parts(program: Dataflow, store: Store) -> list[Store]:
-    """Return the stores that write what one did, none of them a region if there are few."""
+    """Return the stores of the parts of a region, or the store itself if there were too many."""
     done: list[Store] = []
     left = [store]
     while left:
@@ -56,7 +56,7 @@ def _split(store: Store, value: Region) -> Iterator[Store]:
 
 
 def _inside(whole: Ranges, box: Box) -> Ranges | None:
-    """Return the part of a written box in a box of a region, None if it is surely empty."""
+    """Return the intersection of a stored box with a region's box; None if it is surely empty."""
     sides = {side.dim: side for side in box}
     ranges = []
     for each in whole:

@@ -1,4 +1,4 @@
-"""The stage `lower`: from a typed tree to dataflow, by the passes that its options ask for."""
+"""The stage `lower`: from a typed tree to dataflow, by the passes that its options select."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..numerics import check_numerics
 
 @attrs.frozen
 class Lower(Stage):
-    """Inline operators, fold what is known, normalise shifts, infer what is needed where.
+    """Inline operators, fold constants, push shifts to the inputs, and infer boxes.
 
-    `fold` says whether operations on literals and static arguments are computed before the
-    program runs. `numerics` says what may change results: 'strict' changes none; 'contract' fuses
-    a product and a sum into one operation that rounds once, the same one on every backend.
-    `checked` keeps neighbours where it can be seen that one is missing (`program.checked`).
+    `fold` tells whether the pass `fold_constants` runs on literals and static arguments. `numerics`
+    limits what may change results: 'strict' allows nothing; 'contract' fuses a product and a sum
+    into one operation that rounds once, on every backend alike. `checked` keeps neighbours in
+    places where a missing one stays visible (`program.checked`).
     """
 
     name: ClassVar[str] = "lower"

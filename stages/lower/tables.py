@@ -1,4 +1,4 @@
-"""The neighbour tables of a program: which there are, and what is known of them."""
+"""Find the neighbour tables of a program and their properties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..ir.dataflow import Table
 
 @attrs.define
 class Tables:
-    """Finds tables by offset or by local dimension, and remembers those that were asked for."""
+    """Find tables by offset or by local dimension, and collect those in use."""
 
     given: dict[str, tuple[int, bool]]
     offsets: dict[str, OffsetType]
@@ -25,7 +25,7 @@ class Tables:
     def of(
         cls, given: Iterable[tuple[str, int, bool]], nodes: Iterable[tuple[syntax.Expression, ...]]
     ) -> Tables:
-        """Collect the tables of a call and the offsets that operators mention."""
+        """Make the tables from those of a call and the offsets that operators mention."""
         offsets: dict[str, OffsetType] = {}
         for table in nodes:
             for node in table:
@@ -39,7 +39,7 @@ class Tables:
         return self._use(offset.name, offset.source, target, local)
 
     def along(self, local: Dimension, dims: Sequence[Dimension]) -> Table:
-        """Return the table that counts neighbours along `local`: mostly the two have one name."""
+        """Return the table with the local dimension `local`; usually both have the same name."""
         names = [
             name
             for name, offset in sorted(self.offsets.items())
@@ -61,18 +61,20 @@ class Tables:
         if (table.target, table.local) != (target, local):
             raise DSLError(None, f"Two offsets of different dimensions have the name '{name}'.")
         if table.source is table.target and source is not target:
-            # a reduction knows its table without the source
+            # a reduction does not need the source of its table
             table = self.used[name] = Table(name, source, target, local, width, skip)
         return table
 
 
 def _target(local: Dimension, dims: Sequence[Dimension]) -> Dimension:
-    """Return the dimension whose indices have the neighbours of a sparse field."""
+    """Return the target dimension of the table for a sparse field."""
     found = [dim for dim in dims if dim.kind is DimensionKind.HORIZONTAL]
     if len(found) != 1:
         raise DSLError(
             None,
-            f"A reduction over '{local.value}' cannot tell whose neighbours it combines.",
-            hints=("Reduce a field that has the dimension whose indices have the neighbours.",),
+            f"The reduction over '{local.value}' has no unique target dimension.",
+            hints=[
+                f"Reduce a field with exactly one horizontal dimension besides '{local.value}'."
+            ],
         )
     return found[0]

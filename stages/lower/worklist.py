@@ -1,15 +1,15 @@
-"""Functions that call each other as deep as they like, without the stack of the interpreter."""
+"""Run mutually recursive generators to any depth, without the stack of the interpreter."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any, TypeAlias
 
-Task: TypeAlias = Generator["Task", Any, Any]  # yields what it waits for, and is sent its result
+Task: TypeAlias = Generator["Task", Any, Any]  # yields a task, receives its result
 
 
 def finish(task: Task) -> Any:
-    """Run a task and those that it asks for, one at a time and without recursion."""
+    """Run a task and the tasks that it yields, one at a time and without recursion."""
     stack, result = [task], None
     while stack:
         try:

@@ -39,7 +39,7 @@ ARITHMETIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Pow: ("**", "pow"),
 }
 MAX_SHOWN: Final = 4
-MAX_HINTED: Final = 2**31  # larger numbers may not fit into the type that they should have
+MAX_HINTED: Final = 2**31  # a larger number may not fit into the type that the hint names
 LOGIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.BitAnd: ("&", "and"),
     ast.BitOr: ("|", "or"),
@@ -118,7 +118,7 @@ def unary(scope: Scope, node: ast.UnaryOp) -> Meaning:
 
 
 def compare(scope: Scope, node: ast.Compare) -> Meaning:
-    """Read one comparison; a chain is refused."""
+    """Read one comparison; refuse a chain of them."""
     operands = [node.left, *node.comparators]
     for op in node.ops:
         if type(op) not in COMPARISONS:
@@ -133,7 +133,7 @@ def compare(scope: Scope, node: ast.Compare) -> Meaning:
 
 
 def expect_number(scope: Scope, node: ast.expr, row: Row, symbol: str) -> Row:
-    """Return the row if one can calculate with it."""
+    """Return the row if its type is a number."""
     if is_arithmetic(row.type):
         return row
     hints = ["For truth values use '&', '|', '^' and '~'."] if is_logical(row.type) else []
@@ -159,7 +159,7 @@ def combine(
 
 
 def common_type(scope: Scope, node: ast.expr, symbol: str, types: list[Numeric]) -> Numeric:
-    """Return the type that operands have in common, or say why there is none."""
+    """Return the common type of the operands, or raise an error that says why there is none."""
     found = promote(types)
     if found is not None:
         return found
@@ -190,7 +190,7 @@ def _conversion_hint(scope: Scope, node: ast.expr, left: str, right: str) -> str
 
 
 def _power(scope: Scope, node: ast.BinOp) -> Row:
-    """Read `left ** right`: the result has the dtype of the base, operands of the row are equal."""
+    """Read `left ** right`: cast both operands to one dtype, and the result to that of the base."""
     base = expect_number(scope, node.left, scope.value(node.left), "**")
     exponent = scope.meanings[node.right]
     dtype = dtype_of(numeric(base.type))
@@ -224,7 +224,7 @@ def _cast(scope: Scope, row: Row, dtype: ScalarType, node: ast.expr) -> Row:
 
 
 def _signed(meaning: Meaning, symbol: str) -> Number | None:
-    """Fold the sign of a literal; a NumPy integer wraps and is left to the backends."""
+    """Fold the sign of a literal; leave NumPy integers that may wrap to the backends."""
     if not isinstance(meaning, Number) or isinstance(meaning.value, bool | np.bool_):
         return None
     if isinstance(meaning.value, np.integer):
@@ -251,6 +251,6 @@ def _chain(scope: Scope, node: ast.Compare) -> Exception:
 
 
 def _text(scope: Scope, node: ast.expr) -> str:
-    """Return what was written, or dots where it is long."""
+    """Return the source text of an expression, or dots if it is long."""
     found = ast.get_source_segment(scope.source.text.text, node)
     return found if found is not None and len(found) <= 40 and "\n" not in found else "..."

@@ -1,4 +1,4 @@
-"""The builtins of the language: what each accepts and what it gives."""
+"""Type rules of the builtins: the arguments that each accepts and the type of its result."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _astype(scope: Scope, node: ast.Call, _: str) -> Row:
 def _converted(type_: RowType, dtype: ScalarType) -> DataType:
     if isinstance(type_, Numeric):
         return with_dtype(type_, dtype)
-    assert isinstance(type_, TupleType | CollectionType)  # `_astype` looked
+    assert isinstance(type_, TupleType | CollectionType)  # `_astype` checked
     return map_elements(type_, lambda __, each: _converted(each, dtype))
 
 
@@ -141,7 +141,7 @@ def _reduction(scope: Scope, node: ast.Call, name: str) -> Row:
     if len(node.args) != 1 or len(axes) != 1:
         at = node.args[1] if len(node.args) > 1 else node
         raise _invalid(
-            scope, at, name, f"Write '{name}(f, axis=L)': one field, and its local dimension."
+            scope, at, name, f"Write '{name}(f, axis=L)' with one field and its local dimension."
         )
     row, axis = scope.value(node.args[0]), scope.meanings[axes[0]]
     if not isinstance(axis, Axis) or axis.dim.kind is not DimensionKind.LOCAL:

@@ -32,7 +32,7 @@ from .unsupported import unsupported
 
 
 def call(scope: Scope, node: ast.Call) -> Meaning:
-    """Read a call, whatever it is that is called."""
+    """Read a call of an operator, builtin, type, field or dimension."""
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             raise unsupported(scope.source.span(argument), argument)
@@ -100,7 +100,7 @@ def arguments(
     ignored: tuple[str, ...] = (),
     fits: Callable[[RowType, DataType], bool] = operator.eq,
 ) -> tuple[int, ...]:
-    """Match arguments with parameters and return their rows in the order of the parameters."""
+    """Bind arguments to parameters and return their rows in the order of the parameters."""
     names = [parameter for parameter, _ in parameters]
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     problems: list[tuple[Located, str]] = []
@@ -140,7 +140,7 @@ def arguments(
 
 
 def _as_parameter(scope: Scope, row: Row, type_: DataType, node: ast.expr) -> Row:
-    """Make a 0-d field of a scalar where the parameter is one; the only implicit step of a call."""
+    """Convert a scalar to a 0-d field if the parameter is one, the only implicit conversion."""
     if isinstance(type_, FieldType) and not type_.dims and row.type == type_.dtype:
         return scope.add(syntax.Broadcast(arg=row.ref, type=type_), node)
     return row
@@ -162,7 +162,7 @@ def _collection(scope: Scope, node: ast.Call, type_: CollectionType) -> Row:
 
 
 def _constructor(scope: Scope, node: ast.Call, called: ScalarName) -> Number:
-    """Read `float32(0.1)`: the number is converted now, from a literal."""
+    """Read `float32(0.1)` and convert the literal now."""
     given = scope.meanings[node.args[0]] if len(node.args) == 1 and not node.keywords else None
     if not isinstance(given, Number | Text):
         raise scope.type_error(

@@ -29,6 +29,7 @@ def where(scope: Scope, node: ast.Call, name: str) -> Row:
         raise scope.type_error(
             node.args[0],
             f"Expected 0-th argument to be a field of type 'bool', got '{mask.type}'.",
+            notes=["'where(mask, a, b)' chooses at every point, so its mask is a field of 'bool'."],
             hints=[hint],
         )
     type_ = _choice(scope, node, name, mask.type, then.type, otherwise.type)
@@ -41,7 +42,7 @@ def concat_where(scope: Scope, node: ast.Call, name: str) -> Row:
     """Read `concat_where(region, a, b)`."""
     region = expect_region(scope, node.args[0])
     then, otherwise = (scope.value(each) for each in node.args[1:])
-    assert isinstance(region.type, DomainType)  # `expect_region` saw it
+    assert isinstance(region.type, DomainType)  # `expect_region` checked
     type_ = _choice(scope, node, name, region.type, then.type, otherwise.type)
     return scope.add(
         syntax.ConcatWhere(region=region.ref, then=then.ref, otherwise=otherwise.ref, type=type_),
@@ -52,7 +53,7 @@ def concat_where(scope: Scope, node: ast.Call, name: str) -> Row:
 def _choice(
     scope: Scope, node: ast.Call, name: str, chooser: Chooser, then: RowType, otherwise: RowType
 ) -> DataType:
-    """Return the type of a choice; recursive, because the nesting of tuples is bounded."""
+    """Return the type of a choice; it may recurse, because the nesting of tuples is bounded."""
     if isinstance(then, Numeric) and isinstance(otherwise, Numeric):
         both = common_type(scope, node, name, [then, otherwise])
         dims = common_dims(chooser.dims, dims_of(both))
@@ -78,7 +79,7 @@ def _choice(
 def map_elements(
     type_: TupleType | CollectionType, change: Callable[[int, DataType], DataType]
 ) -> DataType:
-    """Return the type whose elements are what `change` makes of those of `type_`."""
+    """Return the tuple type with `change` applied to each pair of elements."""
     elements = tuple(change(index, _element(type_, index)) for index in range(len(type_.elements)))
     return attrs.evolve(type_, elements=elements)
 

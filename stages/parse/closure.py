@@ -1,4 +1,4 @@
-"""What the free names of a definition mean: dimensions, operators, builtins, types, constants."""
+"""Resolve the free names of a definition: dimensions, operators, builtins, types, constants."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAX_DEPTH: Final = 32
 
 
 def meaning_of(value: Any, path: str, node: ast.expr) -> Meaning | None:
-    """Return what an object means to an operator; None for objects that mean nothing."""
+    """Return the meaning of an object inside an operator; None if it has none."""
     if isinstance(value, Dimension):
         return Axis(value)
     if isinstance(value, FieldOffset):

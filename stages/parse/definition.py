@@ -1,4 +1,4 @@
-"""From a `Definition` to its typed tree; the one place where everything about a function meets."""
+"""Parse a `Definition` to its typed tree: header, body, result and the operators that it calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BUILTIN_NAMES: Final = frozenset(
 
 @attrs.frozen(eq=False)
 class Tree:
-    """One definition as it was read; `callees` are the trees that it calls, in order."""
+    """The typed tree of one definition; `callees` are the trees that it calls, in order."""
 
     root: syntax.Root
     key: str
@@ -40,13 +40,13 @@ class Tree:
 
     @property
     def callee(self) -> syntax.Callee:
-        """The tree as something that can be called."""
+        """The tree as the callee of a call."""
         assert not isinstance(self.root, syntax.Program)
         return self.root
 
 
 def parse_definition(definition: Definition, callees: Mapping[int, Tree]) -> Tree:
-    """Read one definition; `callees` are the trees that it reaches, by the identity of each."""
+    """Parse one definition; `callees` are the trees that it reaches, keyed by identity."""
     try:
         return _parse(definition, callees)
     except FieldforgeError as error:
@@ -82,7 +82,7 @@ def _root(
     options = read_options(scope, definition, parameters) if scope.scan else None
     body = read_body(scope, statements)
     result = scope.result
-    assert result is not None  # `read_body` refuses a body without result
+    assert result is not None  # `read_body` refuses a body that returns nothing
     if options is None:
         return syntax.Operator(name, parameters, tuple(scope.nodes), body, result)
     check_body(scope, name, parameters[0])
@@ -96,7 +96,7 @@ def _key(root: syntax.Root) -> str:
 
 
 def _scope(source: Source, definition: Definition, callees: Mapping[int, Tree]) -> Scope:
-    code = definition.function.__code__  # knows which names Python takes for local
+    code = definition.function.__code__  # lists the names that Python treats as local
     return Scope(
         source=source,
         closure=dict(definition.closure),

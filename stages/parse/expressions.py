@@ -1,4 +1,4 @@
-"""Expressions: each gets a meaning after its operands, by a worklist and not by recursion."""
+"""Read expressions, operands before their users, with a worklist instead of recursion."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...runtime.embedded import builtins as language
 from ...runtime.language.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
@@ -27,7 +28,7 @@ LARGEST: Final = 2**64 - 1  # no type holds a larger integer
 
 
 def read(scope: Scope, root: ast.expr) -> Row:
-    """Return the row of an expression whose value is needed."""
+    """Read an expression and return the row of its value."""
     understand(scope, root)
     return scope.value(root)
 
@@ -54,7 +55,7 @@ def understand(scope: Scope, root: ast.expr) -> Meaning:
 def _constant(scope: Scope, node: ast.Constant) -> Meaning:
     value = node.value
     if isinstance(value, bool | int | float):
-        if value > LARGEST:  # what fits some type, after a sign or in a cast, is judged there
+        if value > LARGEST:  # the sign or the cast around the literal checks its range
             scope.number_type(value, node)
         return Number(value, written=True)
     if isinstance(value, str):
@@ -80,7 +81,7 @@ def _name(scope: Scope, node: ast.Name) -> Meaning:
 
 
 def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Meaning:
-    """Return what an object outside of the function means, or say that it means nothing."""
+    """Return the meaning of a free name, or raise an error if the language has none for it."""
     meaning = meaning_of(value, path, node)
     if isinstance(meaning, Number):
         scope.number_type(meaning.value, node)
@@ -90,6 +91,9 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
     hints = []
     if isinstance(value, np.ufunc) or callable(value):
         hints = ["Only builtins of the language and decorated operators can be called."]
+        own = path.rpartition(".")[2]
+        if own in language.__all__:
+            hints.insert(0, f"Use '{own}' of the language: 'from fieldforge import {own}'.")
     raise scope.type_error(
         node, f"Unexpected object '{name}' of type '{kind}' encountered.", hints=hints
     )
@@ -161,7 +165,7 @@ def _length(of: Meaning) -> int | None:
 
 def element(scope: Scope, node: Located, of: Row, index: int) -> Row:
     """Append the row that reads one element of a tuple or collection."""
-    type_ = of.type.elements[index]  # type: ignore[union-attr]  # the caller looked at the length
+    type_ = of.type.elements[index]  # type: ignore[union-attr]  # the caller checked the length
     return scope.add(syntax.Element(of=of.ref, index=index, type=type_), node)  # type: ignore[arg-type]
 
 

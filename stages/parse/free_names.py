@@ -1,4 +1,4 @@
-"""What a free name stands for, as far as the key of a definition asks; nothing is parsed for it."""
+"""Classify free names for the key of a definition, without parsing anything."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def number_type(value: Any) -> ScalarType | None:
 
 
 def number_value(value: Any) -> Any:
-    """Return the number that `value` stands for: members of an enum count by their value."""
+    """Return the number behind `value`; a member of an enum counts as its value."""
     return value.value if isinstance(value, enum.Enum) else value
 
 
@@ -86,7 +86,7 @@ def definition_of(value: Any) -> Definition | None:
 
 
 def member(members: Any, name: str) -> tuple[bool, Any]:
-    """Look up a name in a namespace; a lazy module may raise anything, which means absent."""
+    """Look up a name in a namespace; treat any error of a lazy module as absence."""
     missing = object()
     try:
         found = getattr(members, name, missing)
@@ -98,7 +98,7 @@ def member(members: Any, name: str) -> tuple[bool, Any]:
 def reached_operators(definition: Definition) -> Mapping[str, Definition]:
     """Return the operators and scans that the code of `definition` may name, by path, sorted.
 
-    Modules are looked into once each, and only under attributes that the code mentions.
+    The search visits each module once and reads only attributes that the code mentions.
     """
     found: dict[str, Definition] = {}
     for path, value in _in_sight(definition):
@@ -117,7 +117,7 @@ def _in_sight(definition: Definition) -> Iterator[tuple[str, Any]]:
     mentioned = sorted(definition.function.__code__.co_names)
     seen: set[int] = set()
     waiting = list(definition.closure)
-    for path, value in waiting:  # grows while it is walked: the nearest path to a module wins
+    for path, value in waiting:  # grows during the loop; the shortest path to a module wins
         yield path, value
         if isinstance(value, ModuleType) and id(value) not in seen:
             seen.add(id(value))
@@ -134,5 +134,5 @@ def callees_of(definition: Definition) -> tuple[Definition, ...]:
 def _attribute(value: Any, name: str) -> Any:
     try:
         return getattr(value, name, None)
-    except Exception:  # a property of somebody's object may raise anything
+    except Exception:  # a property of a user's object may raise anything
         return None

@@ -1,4 +1,4 @@
-"""What the tree of a definition depends on, as labelled key parts; nothing is parsed for it."""
+"""Collect what the tree of a definition depends on as labelled key parts, without parsing."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from .free_names import (
 _DEPTH: Final = 32
 
 
-# What a definition reaches is part of its digest, so it holds until a name is bound anew.
+# A digest covers what the definition reaches, so it stays valid until a name is rebound.
 _digests: WeakKeyDictionary[Definition, str] = WeakKeyDictionary()
-# The members of modules and namespaces that digests were made of; others may be put there.
+# The members of modules and namespaces as the digests saw them; a user may replace them later.
 _members_seen: dict[tuple[int, str], tuple[Any, Any]] = {}
 
 
 def forget() -> None:
-    """Read every definition again from now on: what some name stands for has changed."""
+    """Drop all digests and trees, because a name was rebound."""
     _digests.clear()
     _members_seen.clear()
     trees = sys.modules.get(f"{__package__}.trees")
-    if trees is not None:  # else nothing was read yet, and reading is not imported for this
+    if trees is not None:  # otherwise nothing was parsed, and this call need not import the parser
         trees.forget_trees()
 
 
 def components(definition: Definition) -> dict[str, str]:
-    """Return the labelled parts of the key; never a file, a line or an identity."""
-    seen = list(_members_seen.items())  # other threads may add to it
+    """Return the labelled parts of the key; they contain no file, line or identity."""
+    seen = list(_members_seen.items())  # other threads may add to it during the loop
     if any(member(place, name)[1] is not value for (_, name), (place, value) in seen):
         forget()
     _digest_callees(definition)
@@ -55,7 +55,7 @@ def components(definition: Definition) -> dict[str, str]:
 
 
 def _digest_callees(root: Definition) -> None:
-    """Digest every operator that `root` reaches, callees first, by a worklist."""
+    """Digest every operator that `root` reaches, callees first, with a worklist."""
     stack, begun = list(callees_of(root)), {root}
     while stack:
         current = stack[-1]
@@ -92,10 +92,10 @@ def _parts(definition: Definition) -> Iterator[tuple[str, str]]:
 
 
 def _members(label: str, value: Any, mentioned: list[str]) -> Iterator[tuple[str, str]]:
-    """Describe a value; of modules and namespaces only what the code mentions, each module once."""
+    """Describe a value, and of modules and namespaces only what the code mentions."""
     seen: set[int] = set()
     waiting = [(label, value)]
-    for path, each in waiting:  # grows while it is walked
+    for path, each in waiting:  # grows during the loop
         if not (isinstance(each, ModuleType) or is_namespace(each)):
             yield path, _describe(each)
         elif id(each) not in seen:
@@ -133,19 +133,19 @@ def _describe(value: Any, depth: int = 0) -> str:
 
 
 def _annotation(value: Any) -> str:
-    """Describe an annotation by the type that it stands for, whatever it is called."""
-    try:  # one alias stands at many parameters of many operators
+    """Describe an annotation by its type, not by its name."""
+    try:  # many parameters of many operators share one alias
         return _annotation_of_field(value) if type(value) is FieldAlias else _described_type(value)
-    except TypeError:  # somebody's object in it has no hash
+    except TypeError:  # a user's object inside it has no hash
         return _described_type(value)
 
 
 def _described_type(value: Any) -> str:
     try:
         found = type_from_annotation(value)
-    except Exception:  # somebody's object: parse will say what is wrong with it
+    except Exception:  # a user's object; parse reports what is wrong with it
         return f"opaque {getattr(value, '__qualname__', type(value).__qualname__)}"
-    # a type is written with the names of its dimensions; most are horizontal
+    # the text of a type names its dimensions without their kinds; most are horizontal
     kinds = {str(dim) for dim in _dimensions(found) if dim.kind is not DimensionKind.HORIZONTAL}
     return f"{found} where {', '.join(sorted(kinds))}" if kinds else str(found)
 
@@ -154,7 +154,7 @@ _annotation_of_field = functools.lru_cache(maxsize=1024)(_described_type)
 
 
 def _dimensions(found: Any) -> Iterator[Dimension]:
-    """Yield the dimensions that a type names, and those of its elements."""
+    """Yield the dimensions of a type and of its elements."""
     yield from getattr(found, "dims", ())
     for element in getattr(found, "elements", ()):
         yield from _dimensions(element)

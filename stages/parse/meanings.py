@@ -1,4 +1,4 @@
-"""What an expression can mean while a definition is read: rows of the table, and static things."""
+"""The meanings of expressions during parsing: rows of the table, and static values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Row:
 
 @attrs.frozen
 class Number:
-    """A number that is known now; it becomes a literal row where somebody uses it.
+    """A number known during parsing; it becomes a literal row at its first use as a value.
 
-    `written` says that it stands in the text of the function.
+    `written` tells that the number is a literal in the source of the function.
     """
 
     value: Any
@@ -34,7 +34,7 @@ class Number:
 
 @attrs.frozen
 class Pack:
-    """A tuple that is known element by element; `nodes` say where each was written."""
+    """A tuple whose elements have meanings of their own; `nodes` are their places in the source."""
 
     elements: tuple[Meaning, ...]
     nodes: tuple[ast.expr, ...]
@@ -56,7 +56,7 @@ class Axis:
 
 @attrs.frozen
 class Displacement:
-    """A Cartesian offset, `I + 1`: a field on `dim` becomes one on `onto`, mostly the same."""
+    """A Cartesian offset `I + 1`: it moves a field from `dim` onto `onto`, usually the same."""
 
     dim: Dimension
     offset: int
@@ -65,7 +65,7 @@ class Displacement:
 
 @attrs.frozen
 class DataOffset:
-    """`as_offset(Koff, by)`: an offset along `dim` that row `by` gives."""
+    """`as_offset(Koff, by)`: an offset along `dim` whose distance is row `by`."""
 
     dim: Dimension
     by: Row

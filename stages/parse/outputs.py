@@ -16,14 +16,14 @@ from .unsupported import unsupported
 
 @attrs.frozen
 class Target:
-    """What `out=` stands for: its type, and one output for each field in it."""
+    """The target of `out=`: its type, and one output for each field in it."""
 
     type: DataType
     outputs: tuple[syntax.Output, ...]
 
 
 def read_target(scope: Scope, node: ast.expr) -> Target:
-    """Read a target; recursive, because the brackets of Python nest only so deep."""
+    """Read a target; it may recurse, because Python limits the nesting of brackets."""
     match node:
         case ast.Tuple() | ast.List():
             parts = [read_target(scope, each) for each in node.elts]
@@ -45,7 +45,7 @@ def read_target(scope: Scope, node: ast.expr) -> Target:
 
 
 def _element(scope: Scope, node: ast.expr) -> tuple[str, DataType, tuple[int, ...]]:
-    """Follow elements of a tuple parameter, outermost last: `pair[0].u`."""
+    """Resolve an element of a tuple parameter, such as `pair[0].u`."""
     steps: list[ast.Subscript | ast.Attribute] = []
     inner = node
     while isinstance(inner, ast.Subscript | ast.Attribute):

@@ -1,4 +1,4 @@
-"""Programs: a sequence of operator calls, each with an output and perhaps a domain."""
+"""Parse programs: a sequence of operator calls, each with an output and an optional domain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .scope import Scope
 from .unsupported import unsupported
 
 ONLY_CALLS: Final = "A program is a sequence of operator calls 'op(a, b, out=c)'."
-_CALCULATE: Final = "Calculate in a field operator."
+_CALCULATE: Final = "Move the computation into a field operator."
 _ARITHMETIC: Final = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
     ast.BitAnd, ast.BitOr, ast.BitXor,
@@ -121,7 +121,7 @@ def _not_for_programs(scope: Scope, node: ast.expr) -> Exception:
 
 
 def _is_allowed(scope: Scope, node: ast.expr) -> bool:
-    """Tell whether a node may stand in a program; names and types are looked at later."""
+    """Tell whether a program may contain this kind of node; names and types are checked later."""
     match node:
         case ast.BinOp():
             return isinstance(node.op, _ARITHMETIC)
@@ -135,7 +135,7 @@ def _is_allowed(scope: Scope, node: ast.expr) -> bool:
 
 
 def _static_name(scope: Scope, node: ast.expr) -> Any:
-    """Return what a name or an attribute of a module means, None for other expressions."""
+    """Return the meaning of a name or of an attribute of a module; None for other expressions."""
     inner = node
     while isinstance(inner, ast.Attribute):
         inner = inner.value
@@ -146,7 +146,7 @@ def _static_name(scope: Scope, node: ast.expr) -> Any:
 
 
 def _as_field(result: DataType) -> DataType:
-    """Return what a result is written to: a lone scalar goes to a field without dimensions."""
+    """Return the type of the output; a scalar result needs a field without dimensions."""
     return FieldType((), result) if isinstance(result, ScalarType) else result
 
 
@@ -158,7 +158,7 @@ def _outputs(
     if isinstance(out, ast.Tuple | ast.List) and isinstance(result, CollectionType):
         expected = TupleType(result.elements)
     if found == result and isinstance(result, ScalarType) and domain is None:
-        return target.outputs  # it may be defined so, but is refused where it is built or run
+        return target.outputs  # the definition is accepted; building or running it is refused
     if found != expected:
         raise scope.type_error(
             out, f"Expected keyword argument 'out' to be of type '{expected}', got '{found}'."

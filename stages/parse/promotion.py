@@ -1,4 +1,4 @@
-"""The type that operands have in common: dims are promoted, dtypes must be equal."""
+"""Promote operands to a common type: unite their dimensions, require equal dtypes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOOL = ScalarType("bool")
 
 
 def numeric(type_: RowType) -> Numeric:
-    """Return `type_`, of which the caller knows that it is a scalar or field."""
+    """Return `type_` as a scalar or field type, which the caller has checked."""
     if isinstance(type_, Numeric):
         return type_
     raise TypeError(f"'{type_}' is neither a scalar nor a field.")
@@ -41,7 +41,7 @@ def dims_of(type_: Numeric) -> tuple[Dimension, ...]:
 
 
 def is_arithmetic(type_: RowType) -> bool:
-    """Tell whether one can calculate with values of `type_`."""
+    """Tell whether `type_` is a scalar or field of numbers."""
     return isinstance(type_, Numeric) and dtype_of(type_).name != "bool"
 
 
@@ -56,7 +56,7 @@ def is_floating(type_: RowType) -> bool:
 
 
 def is_logical(type_: RowType) -> bool:
-    """Tell whether values of `type_` are truth values."""
+    """Tell whether values of `type_` are bools."""
     return isinstance(type_, Numeric) and dtype_of(type_).name == "bool"
 
 
@@ -84,7 +84,7 @@ def promote(types: Iterable[Numeric]) -> Numeric | None:
     """
     operands = list(types)
     first = operands[0]
-    if all(operand is first for operand in operands):  # most often, and most quickly told
+    if all(operand is first for operand in operands):  # the common case, and the cheapest test
         return first
     dtype = dtype_of(first)
     if any(dtype_of(operand) != dtype for operand in operands[1:]):
@@ -93,7 +93,7 @@ def promote(types: Iterable[Numeric]) -> Numeric | None:
 
 
 def over_all_dims(types: list[Numeric], dtype: ScalarType) -> Numeric | None:
-    """Return `dtype` over the dims of all operands, whatever their own dtypes are."""
+    """Return `dtype` over the dims of all operands; their own dtypes do not matter."""
     dims = common_dims(*map(dims_of, types))
     if dims is None:
         return None

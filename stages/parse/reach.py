@@ -1,4 +1,4 @@
-"""What a tree reaches, with everything that it calls: neighbour tables, local axes, scan axes."""
+"""Collect the neighbour tables, local dimensions and scan axes of a tree and its callees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ir import syntax
 
 @attrs.frozen
 class Reach:
-    """Names of tables that must be there, and of those that may be; axes of scans; local dims."""
+    """Names of required and of optional neighbour tables; axes of scans; local dimensions."""
 
     needed: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
@@ -23,12 +23,12 @@ class Reach:
 
     @property
     def tables(self) -> tuple[tuple[str, bool], ...]:
-        """The tables in the order of their names, each with whether it must be there."""
+        """The tables sorted by name, each with whether it is required."""
         return tuple((name, name in self.needed) for name in sorted(self.needed | self.asked))
 
 
 def reach_of(root: syntax.Root, callees: Iterable[Reach]) -> Reach:
-    """Return what a root reaches, given what its callees reach."""
+    """Return the reach of a root, given the reaches of its callees."""
     nodes = root.nodes
     below = list(callees)
     needed = {

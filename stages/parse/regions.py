@@ -1,4 +1,4 @@
-"""Regions: `K < n`, `(0 < K) & (K < n)`, and the choice between two values by one of them."""
+"""Parse regions: comparisons `K < n`, and combinations `(0 < K) & (K < n)`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", 
 
 
 def inside(scope: Scope, node: ast.Compare, op: str) -> Meaning:
-    """Read `K < n`, `n <= K` and the like; two dimensions are the same or not."""
+    """Read `K < n` or `n <= K`; of two dimensions read `==` and `!=` only."""
     left, right = node.left, node.comparators[0]
     axis, other = scope.meanings[left], scope.meanings[right]
     if isinstance(axis, Axis) and isinstance(other, Axis):
@@ -25,7 +25,7 @@ def inside(scope: Scope, node: ast.Compare, op: str) -> Meaning:
         raise scope.type_error(node, "Dimensions have no order.")
     if not isinstance(axis, Axis):
         axis, op, right = other, _MIRRORED[op], left
-    assert isinstance(axis, Axis)  # the caller saw one
+    assert isinstance(axis, Axis)  # the caller found one
     bound = scope.value(right)
     if bound.type != INDEX:
         raise scope.type_error(

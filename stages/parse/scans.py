@@ -1,4 +1,4 @@
-"""Scan operators: what their options must be, and what calling one with fields gives."""
+"""Parse scan operators: check their options, and type a call with fields."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_options(
             notes=[f"Got '{axis}'."],
             hints=["Write 'axis=K' with 'K = Dimension(\"K\", DimensionKind.VERTICAL)'."],
         )
-    assert options is not None  # there is an axis
+    assert options is not None  # checked above
     if not isinstance(options.forward, bool):
         raise DSLTypeError(
             at, f"Argument 'forward' to scan operator '{name}' must be a boolean.",
@@ -67,7 +67,7 @@ def _expect_scalars(scope: Scope, name: str, parameter: syntax.Parameter, node: 
             node.annotation or node,
             f"Argument '{parameter.name}' to scan operator '{name}' must be a scalar or a tuple "
             f"of scalars, got '{parameter.type}'.",
-            hints=["The body sees one point; fields are passed where the scan is called."],
+            hints=["The body works on one point; pass fields where you call the scan."],
         )
 
 
@@ -87,7 +87,7 @@ def _first_state(scope: Scope, name: str, state: syntax.Parameter, init: Any) ->
 
 
 def check_body(scope: Scope, name: str, state: syntax.Parameter) -> None:
-    """Refuse fields and regions in the body, and a result that is no state."""
+    """Refuse fields and regions in the body, and a result whose type is not that of the state."""
     for expression, span in zip(scope.nodes, scope.spans, strict=True):
         type_ = expression.type
         is_data = isinstance(type_, ScalarType | TupleType | CollectionType)
@@ -95,7 +95,7 @@ def check_body(scope: Scope, name: str, state: syntax.Parameter) -> None:
             raise DSLTypeError(
                 span,
                 f"The body of scan operator '{name}' works on scalars, got '{type_}'.",
-                hints=["Do what needs fields in a field operator that calls the scan."],
+                hints=["Move the work on fields into a field operator that calls the scan."],
             )
     if scope.result != state.type:
         first = scope.source.function.args.args[0]
@@ -107,7 +107,7 @@ def check_body(scope: Scope, name: str, state: syntax.Parameter) -> None:
 
 
 def fits(given: RowType, parameter: DataType) -> bool:
-    """Tell whether fields and scalars, or a tuple or collection of them, pass for scalars."""
+    """Tell whether fields, scalars, or tuples and collections of them match scalars."""
     stack: list[tuple[Any, Any]] = [(given, parameter)]
     while stack:
         found, expected = stack.pop()
@@ -118,7 +118,7 @@ def fits(given: RowType, parameter: DataType) -> bool:
         if type(found) is not type(expected) or len(found.elements) != len(expected.elements):
             return False
         if isinstance(found, CollectionType) and found.keys != expected.keys:
-            return False  # its class may be another: one has fields, the other their scalars
+            return False  # the classes may differ: one holds fields, the other their scalars
         stack += zip(found.elements, expected.elements, strict=True)
     return True
 
@@ -144,7 +144,7 @@ def result_type(scope: Scope, node: Located, scan: syntax.Scan, given: list[RowT
 
 
 def over(type_: DataType, dims: tuple[Dimension, ...]) -> DataType:
-    """Return a type of scalars with fields on `dims` for them; types nest only so deep."""
+    """Replace the scalars of a type by fields on `dims`; it may recurse, nesting is bounded."""
     if isinstance(type_, ScalarType):
         return FieldType(dims, type_)
     assert isinstance(type_, TupleType | CollectionType)  # a state has no fields

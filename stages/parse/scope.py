@@ -1,4 +1,4 @@
-"""What is known while one function is read: its rows so far, and the names in sight."""
+"""The state of parsing one function: its rows so far, and the names in scope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_NESTING: Final = 32
 
 @attrs.frozen
 class Variable:
-    """A local name: its type, and where it was bound last."""
+    """A local variable: its type, and the place of its last binding."""
 
     type: RowType
     node: Located
@@ -31,11 +31,11 @@ class Variable:
 
 @attrs.define(eq=False)
 class Scope:
-    """The state of reading one function.
+    """The state of parsing one function.
 
-    `operators` are the callees by the identity of their `Definition`; `assigned` are the
-    names that Python takes for local because something binds them; `meanings`
-    holds what each expression read so far means, `called` the keys of the callees in order.
+    `operators` maps the identity of each callee's `Definition` to its key and tree. `assigned` are
+    the names that Python treats as local because a statement binds them. `meanings` maps each
+    expression read so far to its meaning. `called` lists the keys of the callees in order.
     """
 
     source: Source
@@ -52,17 +52,17 @@ class Scope:
     called: dict[str, None] = attrs.Factory(dict)
 
     def add(self, expression: syntax.Expression, node: Located) -> Row:
-        """Append a row that was written at `node`."""
+        """Append a row for the source at `node`."""
         self.nodes.append(expression)
         self.spans.append(self.source.span(node))
         return Row(len(self.nodes) - 1, expression.type)
 
     def value(self, node: ast.expr) -> Row:
-        """Return the row of an expression that has been read; static things are refused."""
+        """Return the row of an expression that has been read; refuse static meanings."""
         return self.row(self.meanings[node], node)
 
     def row(self, meaning: Meaning, node: ast.expr) -> Row:
-        """Turn a meaning into a row: numbers become literals, tuples are made."""
+        """Turn a meaning into a row: a number becomes a literal, a pack becomes a tuple."""
         if isinstance(meaning, Row):
             return meaning
         if isinstance(meaning, Number):
@@ -98,7 +98,7 @@ class Scope:
         return DSLTypeError(self.source.span(node), message, **details)
 
     def number_type(self, value: Any, node: ast.expr) -> ScalarType:
-        """Return the type of a number; integers beyond 64 bits are refused."""
+        """Return the type of a number; refuse integers beyond 64 bits."""
         found = number_type(value)
         if found is None:
             raise self.type_error(node, "Integers beyond 64 bits are not supported.")
@@ -110,7 +110,7 @@ class Scope:
 
 
 def _is_small(type_: DataType) -> bool:
-    """Tell whether a type has few leaves and little depth; stops where it has not."""
+    """Tell whether a type keeps the limits on leaves and nesting; stop at the first violation."""
     stack: list[tuple[Any, int]] = [(type_, 0)]
     count = 0
     while stack:

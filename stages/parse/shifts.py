@@ -32,13 +32,13 @@ MAX_SHIFT: Final = 2**31
 
 
 def displacement(scope: Scope, node: ast.BinOp, left: Axis) -> Displacement:
-    """Read `I + 1`, or `I + 0.5`, which leads to the staggered counterpart."""
+    """Read `I + 1`, or `I + 0.5`, which shifts onto the staggered dimension."""
     right = scope.meanings[node.right]
     if not isinstance(right, Number) or isinstance(right.value, bool | np.bool_):
         raise scope.error(
             node.right,
             "Cartesian offsets are only supported with a literal right-hand side.",
-            hints=["For an offset that is data write 'as_offset'."],
+            hints=["For an offset that depends on data write 'as_offset'."],
         )
     amount = -right.value if isinstance(node.op, ast.Sub) else right.value
     if isinstance(amount, int | np.integer):
@@ -107,7 +107,7 @@ def as_offset(scope: Scope, node: ast.Call) -> DataOffset:
 
 
 def apply(scope: Scope, node: ast.Call, field: Row) -> Row:
-    """Read `f(I + 1, J - 1)`: one shift after the other, left to right."""
+    """Read `f(I + 1, J - 1)`: apply the shifts from left to right."""
     if node.keywords:
         raise scope.type_error(node.keywords[0], "A shift takes no keyword arguments.")
     if not node.args:
@@ -149,7 +149,7 @@ def _shifted(scope: Scope, node: ast.Call, argument: ast.expr, row: Row, by: Dis
 
 def _displaced(scope: Scope, node: ast.Call, argument: ast.expr, row: Row, by: DataOffset) -> Row:
     type_ = _moved(scope, argument, row, by.dim, (by.dim,))
-    assert isinstance(by.by.type, FieldType)  # `as_offset` saw it
+    assert isinstance(by.by.type, FieldType)  # `as_offset` checked
     dims = common_dims(type_.dims, by.by.type.dims)
     if dims is None:
         raise scope.type_error(
@@ -177,9 +177,9 @@ def _gathered(
 def _moved(
     scope: Scope, argument: ast.expr, row: Row, source: Dimension, target: tuple[Dimension, ...]
 ) -> FieldType:
-    """Return the type of a field whose dimension `source` is replaced by `target`."""
+    """Return the type of a field with `target` in place of its dimension `source`."""
     type_ = row.type
-    assert isinstance(type_, FieldType)  # only fields are applied
+    assert isinstance(type_, FieldType)  # the caller shifts fields only
     if source not in type_.dims:
         raise scope.type_error(
             argument,
@@ -193,7 +193,7 @@ def _moved(
     dims = (*kept, *target)
     try:
         if any(dim in kept for dim in target):
-            check_dims(dims)  # says which one is there twice
+            check_dims(dims)  # its message names the dimension that occurs twice
         moved = in_canonical_order(dims)
         check_dims(moved)
     except DomainError as error:
@@ -202,9 +202,9 @@ def _moved(
 
 
 def local_element(scope: Scope, node: ast.Subscript, field: Row) -> Row:
-    """Read `coeff[E2CDim(0)]`: one element of a field along its local dimension."""
+    """Read `coeff[E2CDim(0)]`: one slot of a field along its local dimension."""
     index, type_ = scope.meanings[node.slice], field.type
-    assert isinstance(type_, FieldType)  # the caller looked
+    assert isinstance(type_, FieldType)  # the caller checked
     if not isinstance(index, IndexOf) or index.dim.kind is not DimensionKind.LOCAL:
         raise scope.type_error(
             node.slice,
@@ -226,7 +226,7 @@ def local_element(scope: Scope, node: ast.Subscript, field: Row) -> Row:
 
 
 def without(type_: FieldType, dim: Dimension) -> FieldType:
-    """Return the type of a field that has lost a dimension."""
+    """Return the type of a field without one of its dimensions."""
     return FieldType(tuple(each for each in type_.dims if each is not dim), type_.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Parameters and annotations: what the types of a definition are before its body is read."""
+"""Read the parameters and annotations of a definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = (ScalarType, FieldType, TupleType, CollectionType)
 
 
 def read_parameters(scope: Scope, definition: Definition) -> tuple[syntax.Parameter, ...]:
-    """Return the parameters, each of which becomes a name in sight."""
+    """Return the parameters and bring their names into scope."""
     arguments = scope.source.function.args
     _refuse_other_kinds(scope, arguments)
     annotations = dict(definition.annotations)
@@ -41,7 +41,7 @@ def read_parameters(scope: Scope, definition: Definition) -> tuple[syntax.Parame
 
 
 def read_return(scope: Scope, definition: Definition) -> DataType | None:
-    """Return the annotated result, None where there is no annotation."""
+    """Return the annotated type of the result, None without an annotation."""
     annotation = scope.source.function.returns
     if annotation is None:
         return None
@@ -55,7 +55,7 @@ def read_return(scope: Scope, definition: Definition) -> DataType | None:
 
 
 def annotation_type(scope: Scope, node: ast.expr) -> DataType:
-    """Return the type that the annotation of a local variable stands for."""
+    """Return the type of the annotation of a local variable."""
     type_ = _type(scope, node, node)
     if not isinstance(type_, DATA):
         raise InvalidAnnotationError(scope.source.span(node), ast.unparse(node))
@@ -63,10 +63,10 @@ def annotation_type(scope: Scope, node: ast.expr) -> DataType:
 
 
 def _type(scope: Scope, node: ast.expr, value: Any) -> Any:
-    """Turn an annotation into a type; one that nobody has evaluated yet is evaluated here."""
+    """Turn an annotation into a type; evaluate it if it is still text."""
     try:
         return type_from_annotation(ast.unparse(node) if value is node else value, scope.closure)
-    except Exception as error:  # an annotation may be any object of the user
+    except Exception as error:  # an annotation may be any object
         note = error.message if isinstance(error, FieldforgeError) else str(error)
         raise InvalidAnnotationError(
             scope.source.span(node), ast.unparse(node), notes=[note]

@@ -1,4 +1,4 @@
-"""The tree that `ast` reads from a definition, and where its nodes stand in the user's file."""
+"""Parse the text of a definition with `ast`, and map its nodes to places in the user's file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword
 
 @attrs.frozen(eq=False)
 class Source:
-    """The function of a definition as a tree, with the text that gives its spans."""
+    """The `ast` tree of a definition, with the text from which it takes spans."""
 
     function: ast.FunctionDef
     text: SourceText
@@ -24,7 +24,7 @@ class Source:
     ascii: bool
 
     def span(self, node: Located) -> Span:
-        """Return where `node` stands in the user's file."""
+        """Return the place of `node` in the user's file."""
         end_line = node.end_lineno or node.lineno
         end_column = node.end_col_offset or node.col_offset
         if self.ascii:
@@ -38,20 +38,20 @@ class Source:
 
     @property
     def name(self) -> Span:
-        """Where the name of the function stands."""
+        """The place of the function's name."""
         function = self.function
         line = self.lines[function.lineno - 1]
         column = max(line.find(function.name, function.col_offset + 3), 0)
         return self.text.span(function.lineno, column, function.lineno, column + len(function.name))
 
     def _column(self, line: int, offset: int) -> int:
-        """Turn the bytes that `ast` counts into the characters that a person counts."""
+        """Convert a column in bytes, as `ast` counts, to a column in characters."""
         text = self.lines[line - 1]
         return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
 
 
 def read(definition: Definition) -> Source:
-    """Parse the text of a definition; what Python itself refuses is a located error."""
+    """Parse the text of a definition; turn a syntax error of Python into a located error."""
     text = definition.source
     try:
         with PYTHON_PARSER:

@@ -1,4 +1,4 @@
-"""The stages `check` and `parse`: from a decorated function to what it is, and to its tree."""
+"""The stages `check` and `parse`: from a decorated function to its summary, and to its tree."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .summary import Summary
 
 @attrs.frozen
 class Check(Stage):
-    """Read a `Definition` and keep no more of it than a call has to know.
+    """Parse a `Definition` and keep only the summary that calls need.
 
-    This is what a decorator runs. The result is small however much the definition reaches, so
-    that decorating n functions that call each other takes n steps.
+    Decorators run this stage. Its result does not grow with what the definition reaches, so
+    decorating n functions that call each other takes n steps.
     """
 
     name: ClassVar[str] = "check"

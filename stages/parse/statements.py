@@ -1,4 +1,4 @@
-"""Statements of an operator: assignments, unpacking, `if`, `return`, without recursion."""
+"""Parse the statements of an operator without recursion: assignments, unpacking, `if`, `return`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_body(scope: Scope, statements: list[ast.stmt]) -> Body:
 
 
 def _run(block: Block) -> tuple[Body, bool]:
-    """Drive a block and the blocks that it asks for; nested only as data."""
+    """Run the generator of a block, and of the blocks that it yields, on an explicit stack."""
     stack = [block]
     answer: Any = None
     while stack:
@@ -50,7 +50,7 @@ def _run(block: Block) -> tuple[Body, bool]:
 
 
 def _block(scope: Scope, statements: Iterable[ast.stmt]) -> Block:
-    """Read statements; what stands behind a full return is checked and left out."""
+    """Read statements; check and drop those after a return on every path."""
     body: list[syntax.Statement] = []
     returned = False
     for statement in statements:

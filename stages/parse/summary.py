@@ -1,4 +1,4 @@
-"""What a call has to know of a definition without reading its tree: signature and tables."""
+"""The summary of a definition that calls need without parsing it: signature and tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..ir import codec
 
 @attrs.frozen
 class Summary:
-    """The signature of a definition, and what it reaches through everything that it calls.
+    """The signature of a definition, and the neighbour tables that it and its callees use.
 
-    `tables` are the neighbour tables by name, sorted; those that must be in the offset provider
-    are marked, the others only say where neighbours are missing. `outputs` are the leaves that
-    the statements of a program write without a domain, for each statement that has several.
+    `tables` are the names of the neighbour tables, sorted, each with whether the offset provider
+    must have it; an optional table only tells where neighbours are missing. `outputs` lists, for
+    each statement that writes several leaves without a domain, those leaves.
     """
 
     signature: OperatorType

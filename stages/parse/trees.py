@@ -1,4 +1,4 @@
-"""Typed trees of definitions, each read once in a process, after those that it calls."""
+"""Cache the typed trees of definitions: parse each once in a process, callees first."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .definition import Tree, parse_definition
 from .free_names import callees_of
 from .summary import Summary
 
-# Definitions are values and their callees are looked up through the decorated objects, so a tree
-# holds as long as nothing is bound anew: see `forget_trees`.
+# Definitions are values that find their callees through decorated objects, so a tree stays valid
+# until a name is rebound: see `forget_trees`.
 _trees: WeakKeyDictionary[Definition, Tree] = WeakKeyDictionary()
 
 
 def forget_trees() -> None:
-    """Read everything again from now on: what some name stands for has changed."""
+    """Drop all trees, because a name was rebound."""
     _trees.clear()
 
 
 def parse_all(definition: Definition) -> Mapping[str, Parsed | Spans]:
-    """Return the tree of a definition and of everything that it calls, and its spans."""
+    """Return the tree and the spans of a definition and of its callees."""
     tree = tree_of(definition)
     reached: dict[str, Tree] = {}
     waiting = list(tree.callees)
@@ -38,7 +38,7 @@ def parse_all(definition: Definition) -> Mapping[str, Parsed | Spans]:
 
 
 def summary_of(definition: Definition) -> Summary:
-    """Return what calls have to know of a definition."""
+    """Return the summary of a definition."""
     tree = tree_of(definition)
     root = tree.root
     parameters = tuple((each.name, each.type) for each in root.parameters)
@@ -49,7 +49,7 @@ def summary_of(definition: Definition) -> Summary:
 
 
 def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:
-    """Yield for each statement the leaves that it writes without a domain, if they are several."""
+    """Yield for each statement the leaves that it writes without a domain, if there are several."""
     for statement in program.body:
         names = [
             ".".join([output.parameter, *map(str, output.path)])
@@ -61,7 +61,7 @@ def _written_together(program: syntax.Program) -> Iterator[tuple[str, ...]]:
 
 
 def tree_of(definition: Definition) -> Tree:
-    """Return the tree of a definition; a worklist reads the callees first."""
+    """Return the tree of a definition; a worklist parses the callees first."""
     stack, begun = [definition], set()
     while stack:
         current = stack[-1]

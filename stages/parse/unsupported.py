@@ -1,4 +1,4 @@
-"""Python that the language does not have: the name of each construct and what to write instead."""
+"""Name the constructs of Python that the language lacks, and say what to write instead."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMED: Final = {
     "DictComp": ("dict comprehension", _NO_ELEMENTS),
     "GeneratorExp": ("generator expression", _NO_ELEMENTS),
     "Lambda": ("lambda", _NO_FUNCTION),
-    "FunctionDef": ("FunctionDef", _NO_FUNCTION),
+    "FunctionDef": ("a function inside", _NO_FUNCTION),
     "Try": ("try", _NO_EXCEPTION),
     "TryStar": ("try*", _NO_EXCEPTION),
     "Raise": ("raise", _NO_EXCEPTION),
@@ -40,16 +40,16 @@ _NAMED: Final = {
     "Match": ("match", "Use 'if' and 'elif'."),
     "And": ("and", "Use '&' and put the operands in parentheses."),
     "Or": ("or", "Use '|' and put the operands in parentheses."),
-    "AugAssign": ("AugAssign", "Write 'x = x + y' instead of 'x += y'."),
-    "Slice": ("Slice", "Elements of a tuple are read one by one, as in 't[0]'."),
-    "List": ("List", "Use a tuple."),
-    "Expr": ("Expr", "Bind the value to a name or return it."),
+    "AugAssign": ("augmented assignment", "Write 'x = x + y' instead of 'x += y'."),
+    "Slice": ("slice", "Elements of a tuple are read one by one, as in 't[0]'."),
+    "List": ("list", "Use a tuple."),
+    "Expr": ("a value that nothing takes", "Bind the value to a name or return it."),
     "Pass": ("Pass", "'pass' stands only inside the branches of 'if'."),
 }
 
 
 def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
-    """Return the error for a construct; an unlisted one is called by its `ast` class."""
+    """Return the error for a construct; name an unlisted one by its `ast` class."""
     if isinstance(node, ast.BoolOp):
         node = node.op
     name = type(node).__name__
@@ -58,5 +58,5 @@ def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
 
 
 def not_yet(span: Span, what: str) -> DSLError:
-    """Return the error for a part of the language that is still missing."""
+    """Return the error for a part of the language that is not implemented."""
     return DSLError(span, f"{what} not supported yet.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,10 @@ class TestRunners:
         from fieldforge.program_processors.runners.dace import make_dace_backend
         from fieldforge.program_processors.runners.gtfn import GTFNBackendFactory
 
-        assert GTFNBackendFactory(gpu=False, otf_workflow__cached=True).name == "cpu"
+        assert GTFNBackendFactory(gpu=False).name == "cpu"
         assert GTFNBackendFactory(name_postfix="_mine").name == "cpu_mine"
-        assert make_dace_backend(gpu=False, use_zero_origin=True).name == "dace_cpu"
+        assert GTFNBackendFactory(name="mine").name == "mine"
+        assert make_dace_backend(gpu=False, auto_optimize=True).name == "dace_cpu"
         assert isinstance(GTFNBackendFactory(), ff.Backend)
 
     def test_ready_made_ones_are_ours(self):
@@ -26,11 +29,88 @@ class TestRunners:
         assert gtfn.run_gtfn is ff.cpu is ff.gtfn_cpu
         assert roundtrip.default is ff.reference is ff.itir_python
 
+    def test_options_that_are_not_honoured_are_named_in_one_warning(self):
+        from fieldforge.program_processors.runners.dace import make_dace_backend
+        from fieldforge.program_processors.runners.gtfn import GTFNBackendFactory
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            make_dace_backend(
+                gpu=True, async_sdfg_call=True, optimization_args={"a": 1}, use_zero_origin=True
+            )
+            GTFNBackendFactory(otf_workflow__bare=1, cached=False)
+
+        assert [str(each.message) for each in told] == [
+            "'make_dace_backend' does not honour 'async_sdfg_call', 'optimization_args', "
+            "'use_zero_origin' in fieldforge.",
+            "'GTFNBackendFactory' does not honour 'cached', 'otf_workflow__bare' in fieldforge.",
+        ]
+        assert all(each.filename == __file__ for each in told)
+
+    def test_options_that_ask_for_what_is_done_anyway_are_not(self, recwarn):
+        from fieldforge.program_processors.runners.dace import make_dace_backend
+
+        make_dace_backend(
+            gpu=False, auto_optimize=True, async_sdfg_call=False, optimization_args={},
+            use_metrics=True, use_zero_origin=False, external_workspace=None,
+        )  # fmt: skip
+
+        assert not recwarn.list
+
     def test_an_option_nobody_knows_is_refused_with_the_nearest(self):
         from fieldforge.program_processors.runners.gtfn import GTFNBackendFactory
 
         with pytest.raises(ff.errors.OptionError, match="Did you mean 'numerics'"):
             GTFNBackendFactory(numeric="strict")
+
+
+class TestGPU:
+    def backends(self):
+        from fieldforge.program_processors.runners import dace, gtfn
+
+        return (
+            ff.gtfn_gpu,
+            gtfn.run_gtfn_gpu,
+            gtfn.GTFNBackendFactory(gpu=True, name_postfix="_mine"),
+            dace.run_dace_gpu,
+            dace.make_dace_backend(gpu=True),
+        )
+
+    def test_it_may_be_named_anywhere(self):
+        from fieldforge.allocators import is_field_allocation_tool_for
+
+        for backend in self.backends():
+
+            @ff.field_operator(backend=backend)
+            def same(a: ff.Field[[I], float]) -> ff.Field[[I], float]:
+                return a
+
+            @ff.program(backend=backend)
+            def copied(a: ff.Field[[I], float], out: ff.Field[[I], float]):
+                same(a, out=out)
+
+            kind = backend.allocator.device_type
+            assert kind in (ff.DeviceType.CUDA, ff.DeviceType.ROCM)
+            assert is_field_allocation_tool_for(backend, kind)
+            assert copied.backend == copied.with_backend("cpu").with_backend(backend).backend
+            assert backend.options["lower.fold"] is True
+            ff.zeros.partial(allocator=backend)
+            ff.FieldConstructor(allocator=backend)
+
+    @pytest.mark.parametrize("name", ["gpu", "dace_gpu"])
+    def test_it_is_refused_where_it_must_build_or_allocate(self, name):
+        @ff.field_operator(backend=name)
+        def same(a: ff.Field[[I], float]) -> ff.Field[[I], float]:
+            return a
+
+        u = ff.ones({I: 2})
+        for refused in (
+            lambda: same(u, out=u),
+            same.build,
+            lambda: ff.zeros({I: 2}, allocator=same),
+        ):
+            with pytest.raises(ff.errors.DeviceError, match="in this version"):
+                refused()
 
 
 class TestAllocators:

@@ -14,7 +14,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.cache.opening import open_store
 from fieldforge.runtime.process.settings import Settings, set_current
-from fieldforge.stages.compile import command, toolchain
+from fieldforge.stages.compile import command, compiler
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 Plane = ff.Field[ff.Dims[I, J], ff.float64]
@@ -71,7 +71,7 @@ def compiled_once() -> Iterator[None]:
     Starting another program is no business of the store's, and may fail as it will.
     """
     real, known = command.compile_source, {}
-    real_ask = toolchain._ask
+    real_ask = compiler._ask
 
     def compile_source(source: str, *rest: Any, **more: Any) -> Any:
         if source not in known:
@@ -79,8 +79,8 @@ def compiled_once() -> Iterator[None]:
         return known[source]
 
     command.compile_source = compile_source
-    toolchain._ask = functools.lru_cache(real_ask)
+    compiler._ask = functools.lru_cache(real_ask)
     try:
         yield
     finally:
-        command.compile_source, toolchain._ask = real, real_ask
+        command.compile_source, compiler._ask = real, real_ask

@@ -82,12 +82,12 @@ class TestCanonicalOrder:
     """1.2."""
 
     def test_1_2_horizontal_comes_before_local_before_vertical_and_names_are_sorted(self):
-        assert promote_dims((J,), (K,), (I,), (V2ELocal,)) == (I, J, V2ELocal, K)
+        assert promote_dims((J,), (K,), (I,), (V2ELocal,)) == [I, J, V2ELocal, K]
 
     def test_1_2_a_staggered_dimension_sorts_by_its_base(self):
         Jh = ff.flip_staggered(J)
 
-        assert promote_dims((Jh,), (I, K)) == (I, Jh, K)
+        assert promote_dims((Jh,), (I, K)) == [I, Jh, K]
 
     def test_1_2_each_list_must_be_in_order(self):
         with pytest.raises(

@@ -28,6 +28,24 @@ class Backend:
     _made: Workflow | Recipe = attrs.field(repr=False)
     allocator: Any = attrs.field(default=None, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Backend):
+            return NotImplemented
+        if self is other:
+            return True
+        named = (self.name, self.allocator) == (other.name, other.allocator)
+        return named and (self._made == other._made or self.workflow == other.workflow)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was made of the recipe: another machine makes its own."""
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     @cached_property
     def workflow(self) -> Workflow:
         """The stages that programs go through."""

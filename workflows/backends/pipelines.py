@@ -1,4 +1,4 @@
-"""The stages of the recipes in a row."""
+"""The workflows of the backends: which stages follow one another."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ...stages.bind.stage import Bind
 from ...stages.codegen.cpp.stage import Codegen
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
+from ...stages.gpu_target import GpuTarget
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
-from ...stages.target import Target
+from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
 from .unsupported import Refuse
 
@@ -64,7 +65,8 @@ def stages() -> Mapping[str, type[Stage]]:
 
 def registry() -> dict[str, Any]:
     """Return what `Workflow.parse` needs to read the text of our own workflows."""
-    return {**stages(), "compile": _compiler(), "Target": Target}
+    targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
+    return {**stages(), "compile": _compiler(), "Target": CpuTarget, **targets}
 
 
 def _compiler() -> Compile:
@@ -77,14 +79,14 @@ def _compiler() -> Compile:
     )
 
 
-def _target() -> Target:
+def _target() -> CpuTarget:
     """Return this machine; one without a compiler takes what its packs were built for."""
     if not any(place.is_file() or (place / VERSION / PINS).is_file() for place in _places()):
-        return Target.host()
+        return CpuTarget.host()
     from ...stages.compile.pins import find_pin
 
     pin = find_pin(_places())
-    return Target.host() if pin is None or _has_compiler() else pin.target
+    return CpuTarget.host() if pin is None or _has_compiler() else pin.target
 
 
 def _has_compiler() -> bool:

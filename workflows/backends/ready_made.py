@@ -5,28 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 from ...runtime.process.errors import OptionError
-from . import recipes
 from .backend import Backend
+from .rows import ROWS
 
-cpu: Final = recipes.cpu()
-dace_cpu: Final = recipes.dace()
-reference: Final = recipes.reference()
-gpu: Final = recipes.gpu()
-dace_gpu: Final = recipes.dace_gpu()
-gtfn_cpu: Final = cpu
-gtfn_gpu: Final = gpu
-itir_python: Final = reference
-
-BACKENDS: Final[dict[str, Backend]] = {
-    "cpu": cpu,
-    "dace_cpu": dace_cpu,
-    "reference": reference,
-    "gpu": gpu,
-    "dace_gpu": dace_gpu,
-    "gtfn_cpu": gtfn_cpu,
-    "gtfn_gpu": gtfn_gpu,
-    "itir_python": itir_python,
+_MADE: Final = {row: row.backend() for row in ROWS}
+# By name, then by alias.
+BACKENDS: Final[dict[str, Backend]] = {row.name: made for row, made in _MADE.items()} | {
+    alias: made for row, made in _MADE.items() for alias in row.aliases
 }
+
+cpu: Final = BACKENDS["cpu"]
+dace_cpu: Final = BACKENDS["dace_cpu"]
+reference: Final = BACKENDS["reference"]
+gpu: Final = BACKENDS["gpu"]
+dace_gpu: Final = BACKENDS["dace_gpu"]
+gtfn_cpu: Final = BACKENDS["gtfn_cpu"]
+gtfn_gpu: Final = BACKENDS["gtfn_gpu"]
+itir_python: Final = BACKENDS["itir_python"]
 
 
 def find_backend(given: Backend | str | None) -> Backend | None:

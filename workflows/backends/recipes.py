@@ -1,31 +1,25 @@
-"""The backends: functions with keyword options that return a `Backend`.
-
-A workflow is made when it is first looked at: settings may change until then.
-"""
+"""The backends as functions with keyword options, the options of their stages."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.fields.allocator import CPUAllocator, GPUAllocator
 from ..graph.graph import Workflow
-from . import pipelines
+from . import pipelines, rows
 from .backend import Backend
 
 
 def cpu(**options: Any) -> Backend:
     """Return the backend that writes C++ and compiles it for this machine.
 
-    Options are those of its stages: `cpu(fold=False, target=Target(isa="x86-64-v3"))`.
+    Options are those of its stages: `cpu(fold=False, target=CpuTarget(isa="x86-64-v3"))`.
     """
-    backend = Backend("cpu", _cpu, CPUAllocator())
-    return backend.with_options(**options) if options else backend
+    return rows.CPU.backend(**options)
 
 
 def dace(**options: Any) -> Backend:
     """Return the backend that writes its C++ with DaCe; it needs the extra 'dace' to build."""
-    backend = Backend("dace_cpu", _dace, CPUAllocator())
-    return backend.with_options(**options) if options else backend
+    return rows.DACE_CPU.backend(**options)
 
 
 def gpu(**options: Any) -> Backend:
@@ -33,20 +27,17 @@ def gpu(**options: Any) -> Backend:
 
     To allocate or to build by it is an error so far.
     """
-    backend = Backend("gpu", _gpu, GPUAllocator())
-    return backend.with_options(**options) if options else backend
+    return rows.GPU.backend(**options)
 
 
 def dace_gpu(**options: Any) -> Backend:
     """Return the backend for GPUs by DaCe; to allocate or to build by it is an error so far."""
-    backend = Backend("dace_gpu", _dace_gpu, GPUAllocator())
-    return backend.with_options(**options) if options else backend
+    return rows.DACE_GPU.backend(**options)
 
 
 def reference(**options: Any) -> Backend:
     """Return the backend that interprets the dataflow IR with NumPy: slow, and the oracle."""
-    backend = Backend("reference", _reference, CPUAllocator())
-    return backend.with_options(**options) if options else backend
+    return rows.REFERENCE.backend(**options)
 
 
 def registry() -> dict[str, Any]:
@@ -61,23 +52,3 @@ def read_workflow(text: str, **more: Any) -> Workflow:
     'parse -> lower(fold=False)'
     """
     return Workflow.parse(text, {**registry(), **more})
-
-
-def _cpu() -> Workflow:
-    return pipelines.cpu()
-
-
-def _dace() -> Workflow:
-    return pipelines.dace()
-
-
-def _gpu() -> Workflow:
-    return pipelines.gpu()
-
-
-def _dace_gpu() -> Workflow:
-    return pipelines.dace_gpu()
-
-
-def _reference() -> Workflow:
-    return pipelines.reference()

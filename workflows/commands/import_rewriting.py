@@ -130,7 +130,7 @@ def _plain(node: ast.Import, places: _Places, is_whole: bool) -> Iterator[_Edit 
 
 
 def _renamed(alias: ast.alias, old: str, new: str, places: _Places) -> _Edit | Left:
-    start, end = places.span(alias)
+    start, _ = places.span(alias)
     if not places.text.startswith(old, start):
         return Left(alias.lineno, f"'{old}' is written in a way that is not understood.")
     return _Edit(start, start + len(old), new)
@@ -291,7 +291,7 @@ def _name(
 def _string(node: ast.Constant, value: str, places: _Places) -> Iterator[_Edit | Left]:
     """Rewrite a string that is nothing but a name of gt4py."""
     start, end = places.span(node)
-    if places.text[start:end].strip("rRuU\"'") != value:
+    if not re.fullmatch(rf"""[rRuU]?(["']){re.escape(value)}\1""", places.text[start:end]):
         return
     found = split(value) if _resolves(value) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""`Trace`: every stage of one build by name, what it gave, and why it ran or did not."""
+"""`Trace`: the stages of one build by name, their outputs, and why each ran or did not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...stages.base import Stage
 from ..graph.plan import Step as PlanStep
 from .events import Outcome
 from .handle import Result
-from .reasons import said
+from .reasons import is_stranger, said
 
 HOW: Mapping[Outcome, str] = {
     "memory": "found in this process",
@@ -48,7 +48,7 @@ class _Listings(dict[str, str]):
 
 @attrs.frozen(eq=False, slots=False)
 class Step:
-    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
+    """One stage of a build: `seconds` to obtain its result, `build_seconds` to compute it."""
 
     name: str
     outcome: Outcome
@@ -67,17 +67,17 @@ class Step:
 
     @property
     def artifact(self) -> Any:
-        """The first output, which is the one that people mean."""
+        """The first output."""
         return next(iter(self.artifacts.values()))
 
     @property
     def text(self) -> str:
-        """The first output as a person reads it."""
+        """The first output as text."""
         return str(getattr(self.artifact, "text", self.artifact))
 
     @property
     def loops(self) -> str:
-        """The loop IR, where the stage wrote one."""
+        """The loop IR, if the stage wrote one."""
         if not hasattr(self.artifact, "loops"):
             raise WorkflowError(
                 f"Stage '{self.name}' writes no loops.", hints=["Look at stage 'codegen'."]
@@ -99,18 +99,29 @@ class Step:
         return self._result.components
 
     def why(self) -> tuple[Difference, ...] | None:
-        """Return what differs from the nearest earlier result; None when there is none."""
+        """Return the difference to the nearest earlier result; None if there is none."""
         record = _nearest_other(self._store, self._result)
-        return None if record is None else differences(record.components, self.components)
+        if record is None or is_stranger(dict(record.components), self.components):
+            return None
+        return differences(record.components, self.components)
 
-    def explain(self) -> str:
-        """Say in a few lines why the stage ran, or where its result was found."""
+    @property
+    def is_first(self) -> bool:
+        """Whether it ran on the text of a program that the store has never seen."""
+        reads_text = any(label.endswith("input.source") for label in self.components)
+        return self.outcome == "ran" and reads_text and self.why() is None
+
+    def explain(self, is_new: bool = False) -> str:
+        """Explain in a few lines why the stage ran, or where its result was found.
+
+        `is_new` says that what the store has under the name is another program.
+        """
         head = f"{self.name}: "
         if self.outcome != "ran":
             return f"{head}{HOW[self.outcome]}."
         if not self.components:
             return f"{head}ran, as it does in every process."
-        changed = self.why()
+        changed = None if is_new else self.why()
         if changed is None:
             return f"{head}ran, for the first time for '{self._result.program}'."
         equal = len(self.components) - sum(part.new is not None for part in changed)
@@ -122,12 +133,12 @@ class Step:
 class Trace(Mapping[str, Step]):
     """The stages of one build in the order in which they run.
 
-    `trace["lower"].text` is what stage 'lower' gave; `str(trace)` is a table.
+    `trace["lower"].text` is the output of stage 'lower'; `str(trace)` is a table.
     """
 
     program: str
     _steps: Mapping[str, Step]
-    note: str = ""  # where the build took longer than its budget: how long, and where
+    note: str = ""  # if the build exceeded its budget: by how much, and in which stage
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -157,9 +168,14 @@ class Trace(Mapping[str, Step]):
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the store has seen no program like this one under its name."""
+        return any(step.is_first for step in self.values())
+
     def explain(self) -> str:
-        """Say of each stage why it ran or where its result was found."""
-        return "\n".join(step.explain() for step in self.values())
+        """Explain for each stage why it ran or where its result was found."""
+        return "\n".join(step.explain(self.is_new) for step in self.values())
 
 
 def make_trace(
@@ -170,7 +186,7 @@ def make_trace(
     note: str = "",
     inputs: Mapping[str, Any] = MappingProxyType({}),
 ) -> Trace:
-    """Order results as they depend on each other; `inputs` are those of the workflow."""
+    """Sort results by dependency; `inputs` are those of the workflow."""
     steps = {
         step.name: _as_step(results[step.name], store, step, _inputs(step, results, inputs))
         for step in plan
@@ -208,7 +224,7 @@ def _duration(seconds: float) -> str:
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:
-    """Return the stored result of this stage and program that shares most parts, not itself."""
+    """Return the most similar other stored result of this stage and program."""
     best, found = (-1, -1), None
     for record in store.records(result.stage, result.program):
         if record.key == result.key:

@@ -1,4 +1,4 @@
-"""`BoundProgram`: a program some or all of whose arguments are fixed, called with what is left."""
+"""`BoundProgram`: a program with fixed arguments, called with the remaining ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any, Self
 
 from ...runtime import _core
 from ...runtime.calls.refusals import reject
+from .pickling import bound_again
 
 
 class BoundProgram(_core.BoundCall):
-    """A program with arguments fixed; made by `program.bind`.
+    """A program with fixed arguments; `program.bind` makes it.
 
-    What is left is given at the call, in order or by name. With nothing left the arguments are
-    checked at the first call only, and `call()` costs what the compiled code costs and little more.
+    The call gives the remaining arguments, by position or by keyword. If none remain, only the
+    first call checks the arguments, and `call()` costs little more than the compiled code.
     """
 
     __name__: str
+    _pickled: tuple[Any, dict[str, Any], Mapping[str, Any] | None]
     _whole: inspect.Signature
 
     def __new__(
@@ -29,7 +31,7 @@ class BoundProgram(_core.BoundCall):
         values: Mapping[str, Any],
         offset_provider: Mapping[str, Any] | None,
     ) -> Self:
-        """Bind `values`; `native` is what the core may call instead of `call`."""
+        """Bind `values`; the core may call `native` instead of `call`."""
         self = super().__new__(
             cls,
             program.__name__,
@@ -43,11 +45,17 @@ class BoundProgram(_core.BoundCall):
         self.__name__ = program.__name__
         self.__doc__ = program.__doc__
         self._whole = signature
+        own = {name for name, _ in program._made.bound}
+        kept = {name: value for name, value in values.items() if name not in own}
+        self._pickled = (program, kept, offset_provider)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bound_again, self._pickled
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What is left to give."""
+        """The signature of the remaining parameters."""
         left = [self._whole.parameters[name] for name in self.parameters]
         return self._whole.replace(parameters=left)
 

@@ -36,13 +36,13 @@ from ..runtime.process.metrics import (
 from ..runtime.process.metrics import dump_at_exit as _dump_metrics_at_exit  # noqa: F401  (gt4py's name)
 
 __all__ = [
-    "COMPUTE_METRIC",
-    "TOTAL_METRIC",
     "ALL",
+    "COMPUTE_METRIC",
     "DISABLED",
     "INFO",
     "MINIMAL",
     "PERFORMANCE",
+    "TOTAL_METRIC",
     "VERBOSE",
     "BaseMetricsCollector",
     "Metric",
@@ -62,7 +62,7 @@ __all__ = [
     "is_level_enabled",
     "make_collector",
     "set_current_source_key",
-    "sources",
+    "sources",  # noqa: F822  (forwarded, see below)
 ]
 
 COMPUTE_METRIC = "compute"

@@ -1,4 +1,4 @@
-"""Write the instructions of one nest as C++, and the pointers to rows of memory that they use."""
+"""Write the instructions of one loop nest as C++, and the pointers to the rows that they use."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .checks import is_nothing, tested
 from .names import Names, stored_type
 from .operations import TYPES, express, literal, vectorised, written_out
 
-# Of each axis the row of its index, or None for where the loops stand, and an offset.
+# For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[int | None, int], ...]
-# What is written where it is used.
+# Instructions that are written at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
 class BodyText:
-    """The instructions of one nest as text; all indices but the innermost are in its pointers.
+    """The instructions of one nest as text; row pointers contain all indices but the innermost.
 
-    With `later` the pointers are to the rows that are asked for before the loops come to them.
+    With `later`, the pointers are to the rows that the code prefetches.
     """
 
     def __init__(self, names: Names, nest: Nest, *, later: bool = False) -> None:
@@ -54,9 +54,9 @@ class BodyText:
     def at(
         self, level: int, part: int = 0, kept: Mapping[str, str] | None = None, deeper: int = 0
     ) -> Iterator[str]:
-        """Write the instructions that stand inside `level` loops, of one part of the innermost.
+        """Write the instructions inside `level` loops, for one part of the innermost loop.
 
-        What is stored to the rows `kept` goes to lane `l` of the arrays that they name.
+        A store to one of the rows `kept` writes lane `l` of the array that `kept` names.
         """
         indent = "  " * (level + 2 + deeper)
         inside = level == len(self.dims)
@@ -66,7 +66,7 @@ class BodyText:
                 yield indent + self._line(number, row, kept or {})
 
     def usual(self, indent: str) -> Iterator[str]:
-        """Write anew what stands around the innermost loop, with the usual values of conditions."""
+        """Write the instructions around the innermost loop again for the usual conditions."""
         values = dict(self.nest.usual)
         changed = set(values)
         for number, row in enumerate(self.nest.body):
@@ -88,10 +88,10 @@ class BodyText:
             yield f"{indent}{TYPES[dtype][0]} s{k} = {self._operand(row)};"
 
     def pointers(self, indent: str) -> Iterator[str]:
-        """Define the rows: all indices but the innermost are added up outside its loop.
+        """Define a pointer for each row: all indices but the innermost are summed outside its loop.
 
-        Compilers would rather hold the parts of an address that a table tells, and add them up for
-        each strip: an empty instruction keeps the sum in one place.
+        Compilers would keep the parts of an address that a neighbour table gives and sum them for
+        each strip. An empty instruction makes them keep the sum.
         """
         if self.later:
             for number in self._indices():
@@ -109,7 +109,7 @@ class BodyText:
             yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
 
     def stored(self) -> dict[str, str]:
-        """Return each row that is written past the caches, and its buffer."""
+        """Return each row that non-temporal stores write, and its buffer."""
         return {
             self.rows[key]: access.buffer
             for access in self.nest.body
@@ -118,7 +118,7 @@ class BodyText:
         }
 
     def _indices(self) -> list[Row]:
-        """Return the instructions, outside the innermost loop, that tell the rows asked for."""
+        """Return the instructions outside the innermost loop that compute the prefetched rows."""
         found: set[Row] = set()
         rows = [row for _, places in self.rows for row, _ in places if row is not None]
         while rows:
@@ -139,7 +139,7 @@ class BodyText:
         return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
 
     def _key(self, access: Load | Store) -> tuple[str, Places] | None:
-        """Return what tells rows apart, or None for what is not read along the innermost loop."""
+        """Return what identifies a row; None for a load across the innermost loop."""
         buffer = self.names.by_name[access.buffer]
         if not self.dims or self.dims[-1] not in buffer.dims:
             return None
@@ -161,7 +161,7 @@ class BodyText:
         return name if not offset else f"({name} {'+' if offset > 0 else '-'} {abs(offset)})"
 
     def _position(self, dim: Dimension) -> str:
-        """Return where the loop over a dimension stands."""
+        """Return the current index of the loop over a dimension."""
         level = self.dims.index(dim)
         return f"{'j' if self.later and level == len(self.dims) - 2 else 'i'}{level}"
 
@@ -234,5 +234,5 @@ class BodyText:
         return f"{'w' if self.later and self._moves(number) else 'v'}{number}"
 
     def _moves(self, number: Row) -> bool:
-        """Tell whether a row changes with the loop around the innermost one."""
+        """Tell whether the next outer loop changes a row."""
         return self.nest.body[number].level == len(self.dims) - 1

@@ -1,22 +1,22 @@
-"""Checked programs: tell the first store of a number that is not finite.
+"""Checked programs: report the first store of a number that is not finite.
 
-Whether a number is finite is read from its bits, so that no flag of a compiler takes the test
-away. The bits of a row are gathered with `|` and looked at behind its innermost loop, which is
-vectorised as it is without checks. The smallest number of a store is kept, so that threads change
-nothing, and the entry returns one more than the place of its field among the fields.
+The test looks at the bits of a number, so that no compiler flag removes it. The innermost loop
+gathers the bits of a row with `|`, which vectorises as the loop without checks does; the test
+follows the loop. The entry keeps the smallest number of a failing store, so that the result does
+not depend on threads, and returns one more than the place of its field among the fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from ...ir.loops import Constant, Kernel, Nest, Store
 from .names import Names
 from .operations import TYPES, literal
 
-# The bits of the exponent, all set in what is not finite, and the lowest of them: only the sum of
-# both has the highest bit, which is how many bits from the lowest.
+# Type, bits of the exponent, its lowest bit, place of the sign bit. Only if all exponent bits are
+# set (a number that is not finite) does adding the lowest bit carry into the sign bit.
 _BITS: Final = {
     "float32": ("u32", "0x7f800000u", "0x00800000u", 31),
     "float64": ("u64", "0x7ff0000000000000u", "0x0010000000000000u", 63),
@@ -29,7 +29,7 @@ static inline void note(s32* first, s32 store) {
 
 
 def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
-    """Number the stores of floats to fields, by group of stores and field, as they follow."""
+    """Number the stores of floats to fields, by group of stores and field, in their order."""
     floats = {b.name for b in kernel.buffers if b.memory == "field" and b.dtype in _BITS}
     stores = (
         (nest.statement, row.buffer)
@@ -41,7 +41,7 @@ def tested_stores(kernel: Kernel) -> dict[tuple[int, str], int]:
 
 
 def functions(names: Names) -> Iterator[str]:
-    """Write the functions that tests call."""
+    """Write the functions that the tests call."""
     dtypes = {names.by_name[buffer].dtype for _, buffer in names.tests}
     for dtype in sorted(dtypes):
         bits, exponent, lowest, _ = _BITS[dtype]
@@ -56,7 +56,7 @@ def functions(names: Names) -> Iterator[str]:
 
 
 def head(names: Names) -> Iterator[str]:
-    """Define what the nests share; a compiler that takes NaN for impossible sees none."""
+    """Define what the nests share; NaN is made of bits that the compiler cannot see through."""
     if names.tests:
         yield f"  s32 first = {len(names.tests)};"
     rows = (row for nest in names.kernel.nests for row in nest.body)
@@ -78,6 +78,13 @@ def status(names: Names) -> str:
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
+def statuses(kernel: Kernel) -> tuple[tuple[int, Literal["not_finite"], str], ...]:
+    """Return the codes that the entry can return, each with its field."""
+    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
+    tested = dict.fromkeys(field for _, field in tested_stores(kernel))
+    return tuple((fields.index(field) + 1, "not_finite", field) for field in tested)
+
+
 def is_nothing(text: str, dtype: str) -> bool:
     """Tell whether a constant is NaN, which stands for a neighbour that is missing."""
     return dtype in _BITS and literal(text, dtype).startswith("__builtin_nan")
@@ -95,18 +102,18 @@ class Tests:
         ]
 
     def begin(self, indent: str) -> Iterator[str]:
-        """Define where bits are gathered."""
+        """Define the variables that gather bits."""
         for number, dtype in self.stores:
             yield f"{indent}{_BITS[dtype][0]} e{number} = 0;"
 
     @property
     def clause(self) -> str:
-        """What loops that are shared among lanes or threads say of it."""
+        """Return the OpenMP clause of the gathering for loops that lanes or threads share."""
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
     def end(self, indent: str) -> Iterator[str]:
-        """Look at what was gathered."""
+        """Test the gathered bits."""
         for number, dtype in self.stores:
             yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(&first, {number});"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....runtime.calls.plan import ENTRY
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
@@ -24,8 +24,8 @@ static inline s64 even(s64 count, s64 most) {
   const s64 tiles = (count + most - 1) / most;
   return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
 }"""
-# Entering the runtime takes 0.4 us, a system call among it, for a region of one thread too. Inside
-# a region of somebody else its loops would be shared with threads that never come here.
+# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
+# parallel region of the caller, the loops would wait for threads that never reach this code.
 ALONE = """\
 #if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
 #define FIELDFORGE_ALONE
@@ -59,15 +59,13 @@ def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     head = [
-        f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints, const void* scalars,',
-        "                             void* arena, void*) {",
+        *entry_head(),
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
     ]
-    unused = ["  (void)ptrs, (void)ints, (void)scalars, (void)arena;"]
-    body = [*tools, *functions, "", *head, *unused, *nests]
+    body = [*tools, *functions, "", *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 
@@ -123,7 +121,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
 
 
 def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
-    """Begin the loop over the rows that nests take turns on: as early as the first one has to."""
+    """Open the loop over rows that nests take in turn, early enough for the widest margin."""
     if tiling.rolled is not None:
         margins = [
             loop.margin or (0, 0)
@@ -146,7 +144,7 @@ def _tile_loop(names: Names, level: int, cut: Cut) -> str:
 
 
 def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:
-    """Return the arrays that are made anew in each tile."""
+    """Return the arrays that each tile fills anew."""
     members = names.kernel.nests[tiling.first : tiling.stop]
     touched = {name for nest in members for name in buffers_of(nest)}
     return [

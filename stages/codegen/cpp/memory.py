@@ -49,7 +49,7 @@ def pointers(names: Names) -> Iterator[str]:
 
 
 def own_slots(names: Names) -> Iterator[str]:
-    """Name the slots of the arrays that one thread has for its tiles."""
+    """Name the slots of the tile arrays of one thread."""
     kernel = names.kernel
     places = sorted({buffer.slot for buffer in kernel.buffers if buffer.memory == "tile"})
     sizes = {place: f"{names.bound(kernel.slots[place])} / {kernel.threads}" for place in places}

@@ -1,4 +1,4 @@
-"""What everything in a kernel is called in C++."""
+"""The C++ names of everything in a kernel."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Names:
         arrays = [buffer for buffer in kernel.buffers if buffer.memory in ("arena", "tile")]
         self.buffers = {buffer.name: f"p{i}" for i, buffer in enumerate([*fields, *tables])}
         self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
-        # by group of stores and buffer, the number of a store that is tested
+        # number of each tested store, by group of stores and buffer
         self.tests: dict[tuple[int, str], int] = {}
         self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 
     def bound(self, bound: Bound) -> str:
-        """Return a bound as an expression that binds tightly."""
+        """Return a bound as an expression that needs no brackets around it."""
         symbol, constant = split(bound)
         if symbol is None:
             return str(constant)
@@ -74,13 +74,13 @@ class Names:
         return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
 
     def is_large(self, nest: Nest) -> str:
-        """Return the test that a nest has points enough for several threads."""
+        """Return the test whether a nest has enough points for several threads."""
         return f"{self._points(nest)} >= {self.options.parallel_from}"
 
     def is_far(self, nest: Nest) -> str:
-        """Return the test that the fields that a call touches are more than the caches hold.
+        """Return the test whether a call touches more bytes of fields than the caches hold.
 
-        They are taken for as large as what the nest walks.
+        The test takes each field to be as large as the domain of the nest.
         """
         bodies = (row for each in self.kernel.nests for row in each.body)
         touched = {row.buffer for row in bodies if isinstance(row, Load | Store)}

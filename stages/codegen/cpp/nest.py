@@ -1,4 +1,4 @@
-"""Write one nest as C++: its loops, and what stands between them."""
+"""Write one loop nest as C++."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .strips import Strips
 def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]:
     """Write the loops of a nest and close the block that it stands in.
 
-    Inside a tiling a nest walks its part of a tile and shares nothing among threads.
+    Inside a tiling, a nest runs over its part of a tile and one thread runs all of it.
     """
     guard = (
         [] if tiling else [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in nest.guard]
@@ -51,7 +51,7 @@ def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) 
     strips = Strips(names, nest, body, indent)
     tests = Tests(names, nest)
     yield from tests.begin(indent)
-    alone = level == 0 and tiling is None  # the loop is shared among threads
+    alone = level == 0 and tiling is None  # threads share the loop
     if loop.kind == "vector" and not alone:
         yield from strips.before()
     for part, range_ in enumerate(nest.parts or (loop.range,)):
@@ -82,7 +82,7 @@ def _loop(level: int, loop: Loop, ends: tuple[str, str]) -> str:
 
 
 def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[str, str]:
-    """Return the ends of a range where it is cut by a tile."""
+    """Return the ends of a range inside the current tile."""
     cut = tiling.dims.index(range_.dim)
     before, beyond = loop.margin or (0, 0)
     start = f"t{cut} - {before}" if before else f"t{cut}"

@@ -10,15 +10,16 @@ import attrs
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
-from ...target import Target
+from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
+from ..value_names import value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.placement import Rules
     from .names import WriterOptions
 
-# No flag here changes a value: floats keep IEEE arithmetic in the order that is written,
-# only errno and the exception flags of the processor, which nobody reads, are given up.
+# No flag here changes a value: floats keep IEEE arithmetic in the order of the source. Only errno
+# and the exception flags of the processor are not set; nobody reads them.
 FLAGS = (
     "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
@@ -35,20 +36,20 @@ class Codegen(Stage):
     Attributes:
         target: the machine that will run the code.
         parallel_from: loops over fewer points than this run on one thread.
-        arrays: values (as in '%12') that become arrays, whatever the cost model says.
-        inline: values that are computed where they are used, likewise.
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
         mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
-        stream_from: calls that touch so many bytes write past the caches what they do not read:
-            as much as the last-level cache of all cores holds if not given, never if 0.
-        jam: whether several rows of a stencil may be computed together.
-        prefetch: whether rows are asked for before the loops come to them.
-        unswitch: whether usual levels have a loop without the conditions of other ones.
+        stream_from: calls that touch so many bytes write outputs that they do not read with
+            non-temporal stores. By default the last-level cache of all cores; 0 for never.
+        jam: whether unroll-and-jam may compute several rows of a stencil together.
+        prefetch: whether the code prefetches rows.
+        unswitch: whether usual levels have a loop without the conditions of other levels.
         passes: the passes over loops in their order: names of ours, functions of the user's.
-        checked: whether numbers that are not finite are refused when they are written, and what is
-            missing is NaN; `program.checked` sets it.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
 
     """
 
@@ -59,10 +60,10 @@ class Codegen(Stage):
         "interface": Interface,
     }
 
-    target: Target = attrs.field(factory=Target.host)
+    target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
     stream_from: int | None = None
@@ -79,11 +80,12 @@ class Codegen(Stage):
         from ...ir.loops_text import show
         from ..interface import describe
         from ..passes import make_loops
+        from .checks import statuses
         from .kernel import ALONE, write_cpp
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
-        # where a call gives domains, those were compared, not the ranges of the fields
+        # a call with domains has compared those, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         source = write_cpp(kernel, self._writer_options())
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
@@ -96,7 +98,15 @@ class Codegen(Stage):
                 loops=show(kernel),
                 flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
-            "interface": describe(lowered.program, kernel, groups, "cpu", alike),
+            "interface": describe(
+                lowered.program,
+                kernel,
+                groups,
+                "cpu",
+                self.target.device,
+                alike,
+                statuses(kernel) if self.checked else (),
+            ),
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -1,8 +1,8 @@
-"""Write innermost loops strip by strip: as many points as a register has lanes.
+"""Write innermost loops strip by strip; a strip has as many points as a register has lanes.
 
-A strip has a constant number of points, so that compilers put nothing around its vectors. What is
-left at the ends of a row is a strip with some lanes switched off. What is written past the caches
-is stored register by register; what the loop around will read soon is asked for.
+The number of points in a strip is constant, so that compilers add no code around its vectors. The
+end of a row is a strip with some lanes masked. Non-temporal stores write whole registers, and each
+strip prefetches the rows that the next outer loop reads soon.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SHORT: Final = 16  # bytes of a register
 
 
 def stream_function(vector_bytes: int) -> str:
-    """Return the function that stores registers past the caches.
+    """Return the function that writes registers with non-temporal stores.
 
-    What other threads are to see is complete when the threads meet: a locked instruction empties
-    the buffers of such stores.
+    A locked instruction drains the store buffers, so that other threads see the data when threads
+    meet.
     """
     return f"""\
 typedef long long line __attribute__((vector_size({vector_bytes})));
@@ -60,13 +60,13 @@ class Strips:
         }
 
     def before(self) -> Iterator[str]:
-        """Name the rows to ask for, which all parts share."""
+        """Name the rows to prefetch, which all parts share."""
         if self.later.rows:
             yield f"{self.indent}{self._position()}"
             yield from self.later.pointers(self.indent)
 
     def walk(self, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
-        """Write one part of the loop; `clause` says what its lanes gather."""
+        """Write one part of the loop; `clause` is what its lanes reduce."""
         start, stop = ends
         indent, lanes = self.indent, self.lanes
         yield f"{indent}{{"
@@ -101,7 +101,7 @@ class Strips:
         yield f"{indent}}}"
 
     def _aligned(self, stop: str) -> Iterator[str]:
-        """Begin whole strips where registers can be stored past the caches."""
+        """Peel points until strips are aligned for non-temporal stores."""
         rows = list(self.stored)
         if rows:
             size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.options.vector_bytes
@@ -113,7 +113,7 @@ class Strips:
             yield f"{self.indent}  if (past && f > b) e = earlier({stop}, f);"
 
     def _position(self) -> str:
-        """Define where the loop around will be, within its whole range."""
+        """Define which iteration of the next outer loop to prefetch for, within its range."""
         around = self.level - 1
         loop = self.nest.loops[around]
         start, stop = self.names.bound(loop.range.start), self.names.bound(loop.range.stop)
@@ -123,7 +123,7 @@ class Strips:
         return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
 
     def _asked(self) -> Iterator[str]:
-        """Ask the second cache for the lines of a strip."""
+        """Prefetch the lines of a strip into the second-level cache."""
         for (name, _), row in self.later.rows.items():
             size = ITEMSIZES[self.names.by_name[name].dtype]
             for line in range(0, self.lanes * size, LINE):
@@ -131,12 +131,12 @@ class Strips:
                 yield f"{self.indent}      __builtin_prefetch({at}, 0, 2);"
 
     def _kept(self) -> Iterator[str]:
-        """Define the arrays that hold what is written past the caches."""
+        """Define the arrays that hold a strip before non-temporal stores write it."""
         for array, buffer in self.stored.values():
             yield f"{self.indent}      alignas({LINE}) {stored_type(buffer)} {array}[{self.lanes}];"
 
     def _written(self) -> Iterator[str]:
-        """Write these arrays: past the caches where rows are long enough."""
+        """Write these arrays, with non-temporal stores where rows are long enough."""
         sizes = {row: self.lanes * ITEMSIZES[b.dtype] for row, (_, b) in self.stored.items()}
         past = [f"stream({r} + b, {self.stored[r][0]}, {n});" for r, n in sizes.items()]
         here = [f"__builtin_memcpy({r} + b, {self.stored[r][0]}, {n});" for r, n in sizes.items()]
@@ -146,10 +146,10 @@ class Strips:
 
 
 def _lanes(names: Names, nest: Nest) -> int:
-    """Return how many points a strip has: a register of the smallest numbers.
+    """Return the points of a strip: as many as a register holds of the smallest elements.
 
-    Functions are long chains of operations: those of a second register hide behind the first one's.
-    Where registers are short, a strip is a line.
+    Functions are long chains of operations; with a second register, the two chains overlap. Where
+    registers are short, a strip is a cache line.
     """
     touched = [names.by_name[row.buffer] for row in nest.body if isinstance(row, Load | Store)]
     inner = nest.loops[-1].range.dim

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ....runtime.calls.plan import ENTRY
 from ...ir.bounds import Range
 from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpp.memory import pointers, scalars
 from ..cpp.names import Names as CppNames
 from ..cpp.names import WriterOptions
+from ..entry_point import UNUSED, entry_head
 from ..integers import integers
 from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names
 from .tasklet import STATUS
@@ -36,14 +36,13 @@ class Entry:
 
         `signature` are the arguments as DaCe orders them; `head` defines what they refer to.
         """
-        yield f'extern "C" s32 {ENTRY}(const void* const* ptrs, const s64* ints,'
-        yield "                                   const void* scalars, void* arena, void*) {"
+        yield from entry_head()
         yield from opening
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
         yield from scalars(self.cpp)
         yield from pointers(self.cpp)
         yield from head
-        yield "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"
+        yield UNUSED
         arguments = ", ".join(["handle.state", *map(self._argument, signature)])
         yield f"  __program_{SDFG_NAME}({arguments});"
         yield f"  return {status};"

@@ -10,8 +10,9 @@ import attrs
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
-from ...target import Target
+from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
+from ..value_names import value_names
 from .pass_list import (
     DACE_PASSES,
     SdfgPass,
@@ -61,10 +62,10 @@ class CodegenDace(Stage):
         "interface": Interface,
     }
 
-    target: Target = attrs.field(factory=Target.host)
+    target: CpuTarget = attrs.field(factory=CpuTarget.host)
     parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
     fusion: str = attrs.field(default="schedule", validator=check_fusion)
@@ -81,6 +82,7 @@ class CodegenDace(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
+        from ..cpp.checks import statuses
         from ..cpp.kernel import ALONE
         from ..cpp.operations import DECLARATION
         from ..interface import describe
@@ -97,7 +99,15 @@ class CodegenDace(Stage):
         alike = () if variant.domain else variant.alike
         return {
             "generated": Generated("c++", written.source, written.listing, flags),
-            "interface": describe(lowered.program, written.kernel, groups, BACKEND, alike),
+            "interface": describe(
+                lowered.program,
+                written.kernel,
+                groups,
+                BACKEND,
+                self.target.device,
+                alike,
+                statuses(written.kernel) if self.checked else (),
+            ),
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]

@@ -17,8 +17,9 @@ ALIGNMENT = 64
 def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
     """Give every array of the kernel a slot; the workspace is the sum of the slots.
 
-    A slot of tile arrays is there once for each thread; these slots come last, and those of one
-    thread lie together: what caches fetch beyond the end of a row is not what another one writes.
+    Each thread has its own copy of the slots of tile arrays. These slots come last, and those of
+    one thread lie together: hardware prefetch beyond the end of a row then fetches no line that
+    another thread writes.
     """
     lives = lives_of(kernel.nests)
     slots: list[_Slot] = []
@@ -101,7 +102,8 @@ def lives_of(nests: Sequence[Nest]) -> dict[str, tuple[int, int]]:
 def _while_in_turn(kernel: Kernel, buffer: Buffer, life: tuple[int, int]) -> tuple[int, int]:
     """Return the first and the last nest during which an array is in use.
 
-    Where nests take turns row by row, the first one still fills rows when the last one reads.
+    Where the nests of a tiling take turns row by row, the first still writes rows when the last
+    reads.
     """
     for tiling in kernel.tilings if buffer.memory == "tile" else ():
         if tiling.rolled is not None and tiling.first <= life[0] < tiling.stop:
@@ -110,7 +112,7 @@ def _while_in_turn(kernel: Kernel, buffer: Buffer, life: tuple[int, int]) -> tup
 
 
 def _find_slot(slots: list[_Slot], buffer: Buffer, first: int, last: int) -> int:
-    """Return a slot that is free and whose sides differ from the array's by known numbers."""
+    """Return a free slot whose extents differ from those of the array by known numbers only."""
     itemsize = ITEMSIZES[buffer.dtype]
     extents = [extent(range_) for range_ in buffer.box]
     for place, slot in enumerate(slots):

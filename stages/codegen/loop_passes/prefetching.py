@@ -1,8 +1,9 @@
-"""Ask for rows before the loops come to them.
+"""Prefetch rows before the loops reach them.
 
-Caches see by themselves where a stream of addresses goes, after its first few lines: too late where
-rows are short, and never where a table tells the next row. So while one row is computed, what the
-loop around the innermost one will read next and has not read yet is asked for.
+Hardware detects a stream of addresses after its first few cache lines: too late where rows are
+short, and never where a neighbour table gives the next row. So while the innermost loop computes
+one row, the code prefetches the rows that later iterations of the next outer loop read and that no
+load has read yet.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from ....runtime.language.dimension import DimensionKind
 from ...ir.loops import Kernel, Load, Nest, Row
 from ..schedule.placement import Rules
 
-# How many steps of the loop around lie between asking and reading: columns are short.
+# Iterations of the next outer loop between prefetch and load; columns are short.
 NEXT: Final = 2
 COLUMNS: Final = 8
 
 
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
-    """Note in each nest the loads whose rows are asked for ahead of time."""
+    """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
     return attrs.evolve(kernel, nests=tuple(_asking(nest, memory) for nest in kernel.nests))
 
@@ -48,7 +49,7 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
 
 
 def _is_row(nest: Nest, load: Load) -> bool:
-    """Tell whether a load walks memory along the innermost loop, row after row."""
+    """Tell whether a load reads memory along the innermost loop, row after row."""
     inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
     rows = load.rows or (None,) * len(load.dims)
     if load.level != len(nest.loops) or inner not in load.dims:
@@ -62,7 +63,7 @@ def _is_row(nest: Nest, load: Load) -> bool:
 
 
 def _place(load: Load, nest: Nest) -> tuple[tuple[object, ...], int | None]:
-    """Return what tells rows apart, and the offset along the loop around where it moves them."""
+    """Return what identifies a row, and its offset along the next outer loop if that moves it."""
     inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
     rows = load.rows or (None,) * len(load.dims)
     rest: list[object] = [load.buffer]

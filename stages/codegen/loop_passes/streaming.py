@@ -1,8 +1,8 @@
-"""Choose the outputs that are written past the caches.
+"""Choose the outputs that are written with non-temporal stores.
 
-A store into a line that is not in cache reads the line first: an output that nothing reads again
-costs a third of the traffic for nothing. Such rows are written by
-non-temporal stores, in calls that touch more than the last-level cache holds.
+An ordinary store to a line that is not in cache first reads the line. For an output that nothing
+reads again, this read is a third of the memory traffic. Calls that touch more bytes than the
+last-level cache holds use non-temporal stores for such rows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...ir.loops import Kernel, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-# Bytes of an element: a strip has as many points as a register has of these.
+# Bytes of the smallest element: a strip has one point for each that fits a register.
 SMALLEST: Final = 4
 
 
 def stream(kernel: Kernel, rules: Rules) -> Kernel:
-    """Mark in each nest the fields that may be written past the caches."""
+    """Mark in each nest the fields that non-temporal stores may write."""
     if not rules.target.can_stream:
         return kernel
     read = {row.buffer for nest in kernel.nests for row in nest.body if isinstance(row, Load)}
@@ -37,7 +37,7 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
 
 
 def _marked(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
-    """Mark the fields that a nest stores along whole rows."""
+    """Mark the fields of which a nest stores whole rows."""
     if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
         return nest
     inner = nest.loops[-1].range.dim

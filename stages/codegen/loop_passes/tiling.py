@@ -1,10 +1,10 @@
-"""Let consecutive nests that hand arrays to each other run tile by tile, the arrays in cache.
+"""Run consecutive loop nests tile by tile, so that the arrays between them stay in cache.
 
-A run is cut along dimensions that all of its nests share among threads. What a nest hands to a
-later one at other points is computed again at the borders of tiles: such a nest has a margin
-(overlapped tiles), and the nests take turns row by row. An array that only a run touches is then as
-large as a tile, one for each thread. Sweeps up and down columns are cut along the rows of columns
-side by side, too.
+A run of nests is cut along dimensions that threads share in all of them. Where a nest reads an
+array at neighbouring points, tiles overlap: the earlier nest computes the points in its margin
+again in each tile, and the nests take turns row by row. An array that only one run touches becomes
+as large as a tile, with a copy for each thread. Vertical sweeps whose columns lie side by side are
+also cut along the rows of columns.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .arena import lives_of
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
-# What extents are taken for where only a call knows them.
+# Extents that the cost model assumes where only a call knows them.
 USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
 WIDEST_MARGIN: Final = 4
 LARGEST_TILE: Final = 64
-ROW: Final = 64  # columns side by side are cut in multiples of so many
+ROW: Final = 64  # rows of columns are cut in multiples of so many
 NO_MARGIN: Final[Margin] = (0, 0)
 
 
 def tile(kernel: Kernel, rules: Rules) -> Kernel:
-    """Return the kernel with tilings where nests hand arrays to each other."""
+    """Tile the nests that hand arrays to each other."""
     lives = lives_of(kernel.nests)
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
     nests = list(kernel.nests)
@@ -78,7 +78,7 @@ class _Run:
     local: Mapping[str, Mapping[Dimension, Margin]]
 
     def margin(self, dim: Dimension) -> int:
-        """Return how many points of other tiles a tile computes again, at most."""
+        """Return how many points of neighbouring tiles a tile computes again, at most."""
         return max(sum(margins[dim]) for margins in self.margins)
 
 
@@ -88,7 +88,7 @@ def _run_from(
     lives: Mapping[str, tuple[int, int]],
     buffers: Mapping[str, Buffer],
 ) -> _Run | None:
-    """Return the longest run from a nest on that hands an array on; it is cut where it must be."""
+    """Return the longest run of nests from `first` that hands an array on; shorten it to fit."""
     stop = first + 1
     while (
         stop < len(nests)
@@ -135,7 +135,7 @@ def _made(
 
 
 def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
-    """Return the dimensions along which threads share every nest, and the common innermost one."""
+    """Return the dimensions that threads share in every nest, and the common innermost one."""
     dims = [loop.range.dim for loop in members[0].loops if loop.kind == "parallel"]
     dims += [loop.range.dim for loop in members[0].loops if loop.kind == "vector"]
     for nest in members[1:]:
@@ -150,8 +150,8 @@ def _margins(
 ) -> tuple[list[Margin], int]:
     """Return the margin of each nest along a dimension, and before which nest the run must end.
 
-    A point of memory that others see is written in one tile only, and what a nest reads of
-    it stands in the same tile.
+    Each point of memory that other nests see is written in one tile only, and a nest reads such a
+    point in the tile that wrote it.
     """
     margins: list[Margin] = [NO_MARGIN] * len(members)
     asked: dict[str, Margin] = {}
@@ -177,7 +177,7 @@ def _margins(
 
 
 def _plain_offset(load: Load, dim: Dimension) -> int | None:
-    """Return how far from its own index a nest reads, None where only a value tells."""
+    """Return the offset at which a load reads; None where only a value at run time tells."""
     if dim not in load.dims:
         return None
     axis = load.dims.index(dim)
@@ -192,13 +192,13 @@ def _wider(left: Margin, right: Margin) -> Margin:
 
 
 def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | None:
-    """Return the cuts of a run: arrays take at most half of the cache that a core has."""
+    """Return the cuts of a run: its arrays fill at most half of the fast memory of a core."""
     inner = run.nests[0].loops[-1].range.dim
     arrays = [buffers[name] for name in run.local]
     outer = [dim for dim in run.margins[0] if dim is not inner]
     free = [dim for dim in outer if not run.margin(dim)]
     sizes = dict.fromkeys(free, 1)
-    budget = rules.target.l2 // 2
+    budget = rules.target.core_memory // 2
     bound = [dim for dim in outer if run.margin(dim)]
     needed = _bytes(arrays, sizes)
     if bound and (not free or needed > budget):
@@ -217,7 +217,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim is inner) for dim in order)
     kept = _bytes(arrays, sizes)
     names = ", ".join(array.name for array in arrays)
-    reason = f"{names}: about {-(-kept // 1024)} of {rules.target.l2 // 1024} KiB of cache"
+    reason = f"{names}: about {-(-kept // 1024)} of {rules.target.core_memory // 1024} KiB of cache"
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     return Tiling(run.first, run.stop, cuts, reason, rolled)
 
@@ -236,7 +236,7 @@ def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
 
 
 def _range(run: _Run, dim: Dimension) -> Range:
-    """Return the range around all that others see of a run."""
+    """Return the hull of the ranges over which a run writes memory that other nests see."""
     ranges = [
         next(loop.range for loop in nest.loops if loop.range.dim is dim)
         for nest in run.nests

@@ -1,9 +1,10 @@
-"""Give the usual levels a loop without the conditions of the first and the last ones.
+"""Unswitch loops over the usual levels: no conditions of the first and the last levels in them.
 
-A condition on the index of an outer loop is the same along the whole innermost one, but compilers
-compute both branches there and choose for each point. On most levels all such conditions have one
-value: beyond a level that is written as a number, and before one that is given at the call. Loops
-where they have it are written a second time, with the branches that are taken.
+A condition on the index of an outer loop has one value along the whole innermost loop, but
+compilers evaluate both branches there and select for each point. Most levels have the same value of
+all such conditions: they lie beyond a level that the source gives as a number, and before one that
+the call gives. The code has a second innermost loop for these levels, with only the branches that
+they take.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _likely(nest: Nest, row: Instruction) -> bool | None:
 
 
 def _conditions(nest: Nest, operands: tuple[int, ...]) -> set[int]:
-    """Return the truth values that operands outside the innermost loop are made from."""
+    """Return the conditions outside the innermost loop that operands are made from."""
     found: set[int] = set()
     rows = list(operands)
     while rows:

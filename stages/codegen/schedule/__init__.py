@@ -1,1 +1,1 @@
-"""From dataflow to loops: what becomes an array, and in which order values are computed."""
+"""From dataflow to loops: which values become arrays, and the order of computation."""

@@ -1,4 +1,4 @@
-"""Write the body of a nest: every value once at every point, outside the loops it does not need."""
+"""Write the body of a nest: each value once a point, outside loops that do not change it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from .points import Points
 from .rows import Rows
 
 INT: Final = "int64"
-# A loop is cut into at most so many parts, and a body is written out at most this many times.
+# The most parts of a loop, and the most copies of a body.
 MOST_PARTS: Final = 9
 MOST_POINTS_IN_PARTS: Final = 600
 
@@ -67,8 +67,8 @@ def write_body(
 ) -> Body:
     """Return instructions that compute `stores` (buffer, point); all loads precede all stores.
 
-    `homes` are the buffers of nodes that are arrays; other nests than this have filled them.
-    `needs` says where the nest needs each node.
+    `homes` are the buffers of nodes that are arrays, which other nests fill. `needs` gives the
+    indices at which the nest needs each node.
     """
     writer = BodyWriter(points, [root for _, root in stores], loops, homes)
     for part in range(len(writer.founds)):
@@ -139,7 +139,7 @@ class BodyWriter(Rows):
     # --- points ------------------------------------------------------------------------------
 
     def row(self, root: Point, part: int = 0) -> Row:
-        """Return the row of a point, written now if it is not there."""
+        """Return the row of a point; write it if it is missing."""
         pending = [root]
         while pending:
             point = pending[-1]
@@ -155,7 +155,7 @@ class BodyWriter(Rows):
         return self.places[part, root]
 
     def _before(self, point: Point, part: int) -> list[Point]:
-        """Return the points whose rows must stand before that of `point`."""
+        """Return the points whose rows must precede that of `point`."""
         found = self.founds[part]
         if home_of(self.points, point[0], self.homes) is not None:
             return [*self.points.needed_to_find(point), *self._finders(found.guards[point])]
@@ -170,7 +170,7 @@ class BodyWriter(Rows):
         return self.points.finders(test.base for test in tests if isinstance(test, Beyond))
 
     def _written(self, point: Point, part: int) -> Row:
-        """Write the row of a point after those that it needs."""
+        """Write the row of a point after the rows that it needs."""
         home = home_of(self.points, point[0], self.homes)
         if home is not None:
             return self._load(point, home, part)
@@ -226,7 +226,7 @@ class BodyWriter(Rows):
         return self._or_nothing(load, point, home, part) if self.points.checked else load
 
     def _or_nothing(self, row: Row, point: Point, home: Home, part: int) -> Row:
-        """Return what was loaded, NaN where 'as_offset' leads out of the buffer."""
+        """Return the loaded value, or NaN where 'as_offset' leads out of the buffer."""
         node = self.points.nodes[point[0]]
         if not node.value.dtype.startswith("float"):
             return row
@@ -240,9 +240,9 @@ class BodyWriter(Rows):
         return row
 
     def _when_read(self, point: Point, level: int, guard: Guard | None, part: int) -> Row | None:
-        """Return the row that says whether a load happens, None if it always does.
+        """Return the row that says whether a load happens; None if it always does.
 
-        What stands outside the innermost loop runs before it is known that a part has a point.
+        Rows outside the innermost loop run before the code knows whether a part has a point.
         """
         if self.parts and level < len(self.loops):
             everywhere = all(found.guards.get(point) == ALWAYS for found in self.founds)
@@ -255,7 +255,7 @@ class BodyWriter(Rows):
     def _index(
         self, dim: Dimension, coord: Coord, home: Home, guard: Guard | None, part: int
     ) -> tuple[Row | None, int]:
-        """Return what an axis is read at: a row and an offset, or the loop's own index and one."""
+        """Return the index of an axis: a row, or None for the loop's own index, and an offset."""
         base, offset = coord
         if base == FIXED:
             return None, offset
@@ -266,7 +266,7 @@ class BodyWriter(Rows):
         return (None if base == OWN else self._base(base, part)), offset
 
     def _is_inside(self, dim: Dimension, coord: Coord, home: Home) -> bool:
-        """Tell whether the levels of a scan are known to have what is read of its result."""
+        """Tell whether the levels of a scan are known to contain every read of its result."""
         base, offset = coord
         if base != OWN:
             return False
@@ -284,7 +284,7 @@ class BodyWriter(Rows):
         return self.compute("maximum", INT, [row, first], part)
 
     def _moved(self, dim: Dimension, coord: Coord, part: int) -> Row:
-        """Return the row of an index that may lie outside."""
+        """Return the row of an index that is clamped because it may lie outside."""
         base, offset = coord
         own = base == OWN
         row = self._own(dim, part) if own else self._wide(self._base(base, part), part)
@@ -344,7 +344,7 @@ class BodyWriter(Rows):
         return row if self.rows[row].dtype == INT else self.compute("cast", INT, [row], part)
 
     def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
-        """Return what the nest reads, given where it needs each node."""
+        """Return what the nest reads, given the indices at which it needs each node."""
         found: dict[Reading, None] = {}
         for index, home in self.loaded.items():
             need, dims = needs[index], self.points.nodes[index].dims
@@ -357,7 +357,7 @@ class BodyWriter(Rows):
 
 
 def _needed(span: Span | None, dim: Dimension, home: Home) -> Range:
-    """Return the indices that must be there; one is enough where others are moved inside."""
+    """Return the indices that must exist; one is enough where loads clamp their indices."""
     if span is not None:
         return span.range(dim)
     start, stop = home.ends(dim)

@@ -1,4 +1,4 @@
-"""Discover what a nest computes: its points, operands first, and the guard of each."""
+"""Find what a nest computes: its points, operands first, and the guard of each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table_buffer(name: str) -> str:
 
 @attrs.frozen
 class Home:
-    """The buffer that a node lies in; `box` is that of an array, `axis` that of a scan's result."""
+    """The buffer of a node; `box` is that of an array, `axis` that of a scan's result."""
 
     name: str
     box: Ranges | None = None
@@ -54,7 +54,7 @@ Homes: TypeAlias = Mapping[int, Home]  # of the arrays that other nests have fil
 
 
 def home_of(points: Points, index: int, homes: Homes) -> Home | None:
-    """Return where a node lies in memory, None if the nest has to compute it."""
+    """Return the buffer of a node; None if the nest computes it."""
     value = points.nodes[index].value
     if isinstance(value, dataflow.Input):
         return Home(value.name)
@@ -65,12 +65,12 @@ def home_of(points: Points, index: int, homes: Homes) -> Home | None:
 
 @attrs.frozen
 class Found:
-    """The points of a nest in the order in which they can be computed, with their guards.
+    """The points of a nest in an order of computation, with their guards.
 
-    A guard of None stands for conditions that are too many or that would wait for each other:
-    the value is then read always, its indices moved inside what it is read from.
-    `choices` are the regions that are not decided, and when their first branch is taken; `chosen`
-    are the others, and their branch.
+    A guard of None stands for too many conditions, or for conditions that would depend on each
+    other: the nest then always reads the value and clamps its indices. `choices` are the regions
+    without a known side, and the guard of their first branch; `chosen` are the others, and their
+    branch.
     """
 
     guards: dict[Point, Guard | None]
@@ -79,7 +79,7 @@ class Found:
 
 
 def discover(points: Points, roots: Sequence[Point], homes: Homes, answer: Answer) -> Found:
-    """Walk from the roots of a nest to what it loads; `answer` decides tests."""
+    """Walk from the roots of a nest to its loads; `answer` decides tests."""
     return _Discovery(points, homes, answer).run(roots)
 
 
@@ -110,13 +110,13 @@ class _Discovery:
         return Found(self._guards(list(order), roots), self.choices, self.chosen)
 
     def _finders(self, point: Point) -> list[Point]:
-        """Return what tells where a point is that is loaded, or on which side of a region."""
+        """Return the points that give the index of a load, or the side of a region."""
         if point in self.choices or home_of(self.points, point[0], self.homes) is not None:
             return self.points.needed_to_find(point)
         return []
 
     def _operands(self, point: Point) -> list[tuple[Point, Guard | None]]:
-        """Return what a point is computed from, and when that is used."""
+        """Return the operands of a point, and the guard of each."""
         if home_of(self.points, point[0], self.homes) is not None:
             return []
         found = self.branches.get(point)
@@ -152,7 +152,7 @@ class _Discovery:
             yield self.chosen[point], ALWAYS
 
     def _there(self, region: dataflow.Region, bases: Mapping[Dimension, int]) -> Guard:
-        """Return when no entry is missing that says on which side of a region a point lies."""
+        """Return the guard under which no skip value decides the side of a region."""
         dims = dict.fromkeys(side.dim for box in region.boxes for side in box)
         missing = self.points.indices.missing
         return entries_there({entry: dim for dim in dims for entry in missing(bases[dim])})
@@ -185,7 +185,7 @@ def _join(old: Guard | None, user: Guard | None, when: Guard | None) -> Guard | 
 
 
 def _without_waiting(guard: Guard | None) -> Guard | None:
-    """Return the guard of what tells where others are, which no such value may decide."""
+    """Return the guard without tests of values that are needed to compute the guard."""
     if guard is None:
         return None
     tests = (test for case in guard for test, _ in case)

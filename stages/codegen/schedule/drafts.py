@@ -1,4 +1,4 @@
-"""Draft the nests of one group of stores: they fill arrays, walk columns, and store at last."""
+"""Draft the nests of one group of stores: fill arrays, walk columns, store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .scans import (
 
 @attrs.frozen
 class Group:
-    """The stores of one statement that have one box: they share a nest."""
+    """The stores of one statement with one box: they share a nest."""
 
     statement: int
     box: Ranges
@@ -48,7 +48,7 @@ class Draft:
 
 
 def draft_nests(points: Points, group: Group, number: int, first: int, rules: Rules) -> Draft:
-    """Return the nests of a group; its arrays are numbered from `first` on."""
+    """Return the nests of a group; its arrays have numbers from `first` on."""
     roots = [points.at(store.value) for store in group.stores]
     placement = place(points, roots, group.box, rules)
     return _Drafting(points, group, number, first, rules, placement).run(roots)
@@ -56,7 +56,7 @@ def draft_nests(points: Points, group: Group, number: int, first: int, rules: Ru
 
 @attrs.frozen
 class _Fill:
-    """What fills arrays: some of one box, or a scan."""
+    """A nest that fills arrays: several of one box, or those of a scan."""
 
     box: Ranges
     arrays: tuple[Array, ...] = ()
@@ -69,7 +69,7 @@ class _Fill:
 
 
 class _Drafting:
-    """Makes the nests of one group, given which values are arrays."""
+    """Make the nests of one group, given the values that are arrays."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Drafting:
         return Draft(tuple(nests), (*arrays, *self.states), self.placement.notes)
 
     def _fills(self) -> list[_Fill]:
-        """Return what fills arrays in order; one box and one depth in the chain share a nest."""
+        """Return the fills in order; arrays of one box and one depth in the chain share a nest."""
         depths: dict[int, int] = {}
         shared: dict[tuple[int, Ranges], list[Array]] = {}
         walked: dict[int, Walk] = {walk.node: walk for walk in self.placement.walks}
@@ -141,7 +141,7 @@ class _Drafting:
         return [fill for _, fill in sorted(fills, key=lambda each: (each[0], each[1].node))]
 
     def _walk_of(self, array: Array) -> int | None:
-        """Return the scan whose result an array is."""
+        """Return the scan that fills an array, if one does."""
         node = self.points.nodes[array.node]
         return node.operands[0][0] if isinstance(node.value, dataflow.Result) else None
 
@@ -183,7 +183,7 @@ class _Drafting:
         return Nest(self.number, loops, body.rows, guard, reason, body.reads, body.parts)
 
     def _scanned(self, walk: Walk, arrays: Sequence[Array]) -> list[Nest]:
-        """Return the nest of a scan, after one that sets its states where they are arrays."""
+        """Return the nest of a scan, after the nest that sets its states if they are arrays."""
         scan = self.points.nodes[walk.node]
         value = scan.value
         assert isinstance(value, dataflow.Scan)

@@ -1,7 +1,7 @@
-"""Guards: the conditions under which a value is used, so that nothing is read without need.
+"""Guards: the conditions under which a value is used, so that no load happens without need.
 
 A guard is in disjunctive form: alternatives, each a list of tests of indices that must all hold.
-Regions make them; a value that is used in both branches of a region has no guard left.
+Regions create guards; a value that both branches of a region use has no guard.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_CASES: Final = 12
 
 
 def cases_in(boxes: Boxes, coords: Mapping[Dimension, tuple[Dimension, Coord]]) -> Guard:
-    """Return when a place lies in any of the boxes, which do not overlap.
+    """Return the guard under which a place lies in any of the boxes, which do not overlap.
 
     `coords` are the coordinates along each dimension, with the loop that they follow.
     """
@@ -64,10 +64,10 @@ def _tests(side: dataflow.Side, dim: Dimension, coord: Coord) -> list[tuple[Test
 
 
 def entries_there(entries: Mapping[int, Dimension]) -> Guard:
-    """Return when entries of tables, by number, are no skip values.
+    """Return the guard under which table entries, given by number, are no skip values.
 
-    What is needed of a value is inferred from entries that are there. So a skip value says nothing
-    of what may be read, on whichever side of a region it lies.
+    Inference looks only at valid entries, so a skip value says nothing about what may be read, on
+    whichever side of a region it lies.
     """
     return (tuple((Beyond(dim, base, Const(0)), True) for base, dim in entries.items()),)
 
@@ -88,7 +88,7 @@ def decided(guard: Guard, answer: Callable[[Test], bool | None]) -> Guard:
 
 
 def both(left: Guard, right: Guard) -> Guard | None:
-    """Return when both hold, None if that takes too many cases."""
+    """Return the conjunction of two guards; None if it has too many alternatives."""
     if left == ALWAYS:
         return right
     result = NEVER
@@ -104,7 +104,7 @@ def both(left: Guard, right: Guard) -> Guard | None:
 
 
 def either(left: Guard, right: Guard) -> Guard | None:
-    """Return when any of the two holds, None if that takes too many cases.
+    """Return the disjunction of two guards; None if it has too many alternatives.
 
     >>> K, n = Dimension("K"), bounds.ScalarSymbol("n")
     >>> below = (((Beyond(K, OWN, n), False),),)
@@ -142,13 +142,13 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
 
 @attrs.frozen
 class Part:
-    """A part of the innermost loop, and the tests that are answered there."""
+    """A part of the innermost loop, and the tests whose answer it fixes."""
 
     range: Range
     known: Mapping[Beyond, bool]
 
     def answer(self, test: Test) -> bool | None:
-        """Return what a test says in this part, as far as that is known."""
+        """Return the answer of a test in this part; None if it is unknown."""
         if not isinstance(test, Beyond) or test.base != OWN or test.dim is not self.range.dim:
             return None
         if test in self.known:
@@ -161,7 +161,7 @@ class Part:
 
 
 def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
-    """Return what a test says anywhere in the loops, as far as that is known."""
+    """Return the answer of a test for all iterations; None if it is unknown."""
     if not isinstance(test, Beyond) or test.base != OWN or test.dim not in ranges:
         return None
     range_ = ranges[test.dim]
@@ -173,10 +173,10 @@ def answer_from(ranges: Mapping[Dimension, Range], test: Test) -> bool | None:
 
 
 def parts_of(range_: Range, tests: Sequence[Beyond], most: int) -> tuple[Part, ...]:
-    """Cut a loop so that tests have one answer in each part, as many tests as `most` parts allow.
+    """Cut a loop so that tests have one answer in each part; `most` limits the parts.
 
-    The order of bounds is not known in general, so there is a part for every order that may be;
-    at the call all but one order of parts are empty.
+    The order of bounds is unknown in general, so there is a part for every possible order; at the
+    call, the parts of all orders but one are empty.
     """
     parts: tuple[Part, ...] = (Part(range_, {}),)
     for test in tests:

@@ -1,4 +1,4 @@
-"""Reads before writes: what cannot be stored in place, and what may share memory with outputs."""
+"""Read before write: which stores cannot go in place, and which inputs may share output memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...ir.loops import Load, Nest, Store
 
 
 def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:
-    """Return the fields that `nest` may not store before the rest of its statement has read them.
+    """Return the fields that `nest` may not store yet, because its statement still reads them.
 
-    It reads one at another point than it writes, or a later nest reads it where it is written.
+    The nest reads them at other points than it writes, or a later nest reads points that it writes.
     """
     written = {row.buffer for row in nest.body if isinstance(row, Store)}
     written = {name for name in written if not name.startswith("@")}  # arrays are written once
@@ -32,10 +32,10 @@ def is_pointwise(
 ) -> bool:
     """Tell whether field `name` may lie in the memory of an output of its statement.
 
-    `steps` are the nests of one group of stores, those of a tiling together, and `outputs` the
-    fields that the statement writes, to the boxes `earlier` by steps before these. What nests read
-    that only fill arrays is not overwritten yet, unless a step before theirs, or another tile of
-    their own step, has stored.
+    `steps` are the nests of one group of stores, those of a tiling together. `outputs` are the
+    fields that the statement writes; earlier steps wrote the boxes `earlier`. Nests that only fill
+    arrays read before anything is overwritten, unless an earlier step, or another tile of their own
+    step, has stored.
     """
     targets, boxes = frozenset(outputs), list(earlier)
     for step in steps:
@@ -56,14 +56,14 @@ def _stores(nest: Nest, targets: frozenset[str]) -> bool:
 
 
 def _reads_elsewhere(nest: Nest, name: str) -> bool:
-    """Tell whether a nest reads a field at other points than its own, or those of other tiles."""
+    """Tell whether a nest reads a field at points that it, or its tile, does not write."""
     own = [load for load in loads(nest) if load.buffer == name]
     margins = any(loop.margin not in (None, (0, 0)) for loop in nest.loops)
     return bool(own) and (margins or not all(is_own(nest, load) for load in own))
 
 
 def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> bool:
-    """Tell whether no nest of a tiling reads a field after one has stored."""
+    """Tell whether all nests of a tiling read a field before one of them stores to it."""
     stored = False
     for nest in step:
         if stored and any(load.buffer == name for load in loads(nest)):
@@ -73,7 +73,7 @@ def _is_read_first(name: str, step: Sequence[Nest], targets: frozenset[str]) -> 
 
 
 def is_own(nest: Nest, load: Load) -> bool:
-    """Tell whether a load reads a point that its nest writes in the same step of its loops."""
+    """Tell whether a load reads a point that its nest writes in the same iteration."""
     if any(row is not None for row in load.rows):
         return False
     dims = tuple(range_.dim for range_ in nest.guard)

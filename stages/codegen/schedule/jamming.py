@@ -1,8 +1,8 @@
-"""Compute several rows of a stencil in one pass of the innermost loop: unroll and jam.
+"""Unroll and jam: compute several rows of a stencil in one pass of the innermost loop.
 
-Neighbouring rows have points in common. Where arithmetic is what a stencil waits for, and the
-body for some rows together is shorter than a body for each, the loop around the innermost one walks
-in steps, and a second nest does the rows that are left.
+Neighbouring rows share points. Where arithmetic limits a stencil, and one body for several rows is
+shorter than a body for each, the next outer loop steps over several rows. A second nest computes
+the remaining rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS: Final = 4
 # What a shared body may take of the single ones to be worth it, and how long it may be.
 WORTH: Final = 0.85
 LONGEST: Final = 400
-# With fewer operations for each load a body waits for memory.
+# With fewer operations per load, memory limits the body.
 BUSY: Final = 1
 
 
@@ -37,9 +37,9 @@ def jammed(
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> list[Nest]:
-    """Return the nest, or one for groups of rows and one for the rest.
+    """Return the nest, or one for groups of rows and one for the remaining rows.
 
-    The dimensions of what is stored are those of the nest's guard, in that order.
+    The stored points have the dimensions of the nest's guard, in that order.
     """
     if not _is_stencil(points, nest, needs):
         return [nest]
@@ -59,7 +59,7 @@ def jammed(
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:
-    """Tell whether rows of a nest may be computed together: no regions, all indices known."""
+    """Tell whether unroll-and-jam is possible: no regions, all indices known."""
     if len(nest.loops) < 2 or nest.parts or any(reading.moved for reading in nest.reads):
         return False
     if nest.loops[-2].range.dim.kind is not DimensionKind.HORIZONTAL:
@@ -81,7 +81,7 @@ def _together(
     homes: Homes,
     nest: Nest,
 ) -> tuple[Instruction, ...]:
-    """Write the body for all rows of a step; what they share is written once."""
+    """Write one body for all rows of a step; it computes shared values once."""
     dim = nest.loops[-2].range.dim
     placed = [
         (target, points.placed(root, {dim: (OWN, row)}), row)

@@ -1,8 +1,8 @@
-"""Needs: the indices at which a nest evaluates a node, walked backwards through its operands.
+"""Needs: the indices at which a nest evaluates a node, computed backwards through its operands.
 
-A need is a box, kept as a base and integers around it as long as that is possible. Where a region
-may be empty, a box that is empty becomes one that changes no hull: it begins far after its end.
-Along a dimension where indices are moved inside whatever is read, nothing is needed (None).
+A need is a box, represented as a base and integers around it as long as possible. Where a region
+may be empty, an empty box becomes a box that changes no hull: it begins far after its end. Along a
+dimension where loads clamp their indices, the need is None.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def joined(left: Need | None, right: Need) -> Need:
 
 
 def around(needs: Sequence[Need]) -> Need:
-    """Return the smallest need around one or more, in time linear in their number."""
+    """Return the smallest need around one or more needs, in linear time."""
     return {dim: _around([need[dim] for need in needs]) for dim in needs[0]}
 
 
@@ -117,7 +117,7 @@ _NOTHING: Final = Span(Const(FAR), Const(-FAR), gated=True)
 
 
 def need_at(points: Points, point: Point, need: Need) -> Need:
-    """Return where the node of a point is needed, if the point is needed at `need`."""
+    """Return the need of a point's node, given the need of the point."""
     index, coords = point
     dims = points.nodes[index].dims
     return {dim: _along(points, dim, coord, need) for dim, coord in zip(dims, coords, strict=True)}
@@ -174,12 +174,12 @@ def inside(need: Need, boxes: Boxes) -> Need:
 
 
 def gated_like(need: Need, other: Need) -> Need:
-    """Return `need`, empty where `other` is because a region is."""
+    """Return `need`, made empty where a region makes `other` empty."""
     ends = [span.range(dim) for dim, span in other.items() if span is not None and span.gated]
     return _gated(need, [(ends[0].start, ends[0].stop)]) if ends else need
 
 
-# What is empty for sure is no part; where that shows at the call only, the part is gated.
+# A box that is surely empty is no part; where only the call knows, the part is gated.
 def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
     cut: dict[Dimension, Span | None] = dict(need)
     unsure: list[tuple[Bound, Bound]] = []
@@ -217,7 +217,7 @@ def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
 
 
 def outside_of(boxes: Boxes) -> Boxes | None:
-    """Return disjoint boxes that cover what is in none of `boxes`; None if that takes too many.
+    """Return disjoint boxes that cover the rest of `boxes`; None if that takes too many.
 
     >>> K = Dimension("K")
     >>> (below,), (above,) = outside_of(((dataflow.Side(K, Const(2), Const(5)),),))
@@ -254,7 +254,7 @@ def _without(
 def _both(
     piece: tuple[dataflow.Side, ...], side: dataflow.Side
 ) -> tuple[dataflow.Side, ...] | None:
-    """Return a box cut by one more side, None where nothing is left for sure."""
+    """Return a box cut by one more side; None if it is surely empty."""
     sides = {each.dim: each for each in piece}
     old = sides.get(side.dim, dataflow.Side(side.dim, None, None))
     start = _latest(old.start, side.start, bounds.maximum)
@@ -276,7 +276,7 @@ def _latest(
 
 
 def is_at_least(left: Bound, right: Bound) -> bool:
-    """Tell whether `left >= right` is known, also where one is a minimum or maximum of several."""
+    """Tell whether `left >= right` is known, also for minima and maxima of several bounds."""
     for one in _arguments(left, "max"):
         for other in _arguments(right, "min"):
             ahead = bounds.difference(one, other)

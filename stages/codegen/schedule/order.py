@@ -1,4 +1,4 @@
-"""The order of loops: which dimension is vectorised, and which walks outside."""
+"""The order of loops: which dimension is vectorised, and the order of the outer loops."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def order_dims(
 ) -> tuple[tuple[Dimension, ...], str]:
     """Return the dimensions from the outermost loop to the innermost, and why.
 
-    The innermost is the unit-stride dimension of most fields; the others follow by
-    descending stride, as our allocators (or, for the last dimension, C) lay fields out.
+    The innermost is the dimension that has unit stride in most fields. The others follow by
+    descending stride in the layout of our allocators (or of C, if the last dimension is innermost).
     """
     natural = [dims[axis] for axis in reversed(memory_order(dims))]
     votes = [dim for dim in units if dim in dims]
@@ -44,7 +44,7 @@ def order_dims(
 
 
 def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[Loop, ...]:
-    """Return loops over `box`: threads share the outermost, SIMD takes the innermost."""
+    """Return loops over `box`: threads share the outermost, the innermost is vectorised."""
     ranges: dict[Dimension, Range] = {range_.dim: range_ for range_ in box}
     ordered = [ranges[dim] for dim in order]
     last = len(ordered) - 1
@@ -55,9 +55,9 @@ def loops_over(box: Ranges, order: Sequence[Dimension]) -> tuple[Loop, ...]:
 
 
 def level_of(dims: Iterable[Dimension], loops: Sequence[Loop]) -> int:
-    """Return the number of loops that must stand around what varies over `dims`.
+    """Return how many loops must enclose a value that varies over `dims`.
 
-    Loops that threads share as one have nothing between them.
+    Nothing can stand between the loops that threads share as one.
     """
     walked = [loop.range.dim for loop in loops]
     level = max((walked.index(dim) + 1 for dim in dims), default=0)

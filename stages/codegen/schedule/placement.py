@@ -1,4 +1,4 @@
-"""Decide which values become arrays, and which are computed where they are used."""
+"""Decide which values become arrays, and which are recomputed at each use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ...target import Target
+from ...machine import Machine
 from ..errors import CodegenError
 from .costs import ITEMSIZES, point_costs
 from .needs import (
@@ -31,21 +31,21 @@ from .order import level_of, loops_over, order_dims
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
 
-# Beyond so many points of one value a loop body outgrows registers and the compiler's patience.
+# With more points of one value, a loop body spills registers and compiles slowly.
 MOST_POINTS = 48
-# The C++ compiler's time grows with the square of a body that is longer than this.
+# In longer bodies, compile time grows with the square of the length.
 MOST_VALUES = 500
-# A value over fewer dimensions than its loops is worth an array from this many operations on.
+# From so many operations on, a value over fewer dimensions than its loops becomes an array.
 INVARIANT_COST = 8
-# An index found through more tables than this is found once, for an array.
+# An index that takes more table lookups than this is stored in an array.
 MOST_TABLES = 3
 
 
 @attrs.frozen
 class Rules:
-    """The numbers and overrides that decide; `arrays` and `inline` name values, as in '%12'."""
+    """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'."""
 
-    target: Target
+    target: Machine
     arrays: tuple[str, ...] = ()
     inline: tuple[str, ...] = ()
     units: tuple[tuple[str, Dimension], ...] = ()
@@ -64,9 +64,9 @@ class Array:
 
 @attrs.frozen
 class Walk:
-    """A scan, the box that it walks, and the numbers of the roots that it stores itself.
+    """A scan, its box, and the numbers of the roots that it stores itself.
 
-    With `fused` the roots are computed from its results level by level, and are all there are.
+    With `fused`, these are all roots, computed from the results of the scan level by level.
     """
 
     node: int
@@ -77,10 +77,10 @@ class Walk:
 
 @attrs.frozen
 class Placement:
-    """The nodes that become arrays and the scans, both ascending; notes on the rest.
+    """The nodes that become arrays and the scans, both ascending; notes on the other nodes.
 
-    `needs[nest][node]` is where a nest needs a node. A nest is known by the node that it computes,
-    that of the stores is `STORES`.
+    `needs[nest][node]` are the indices at which a nest needs a node. The name of a nest is the node
+    that it computes, `STORES` for the nest of the stores.
     """
 
     arrays: tuple[Array, ...]
@@ -104,10 +104,10 @@ _Uses: TypeAlias = dict[int, _Use]  # by nest
 
 
 def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> Placement:
-    """Walk the nodes from the stores to the inputs and decide for each one.
+    """Decide for each node, from the stores to the inputs.
 
-    A node that becomes an array opens a nest of its own, in which its operands
-    are needed once. So the points of one node stay few, however long the chain is.
+    A node that becomes an array gets a nest of its own, which needs its operands once. So each node
+    has few points, however long the chain is.
     """
     return _Placing(points, roots, box, rules).run()
 
@@ -160,7 +160,7 @@ class _Placing:
         return Placement(arrays, tuple(reversed(self.walks)), tuple(reversed(self.notes)), needs)
 
     def _ask(self, relative: Point, ahead: Env, nest: int, need: Need) -> None:
-        """Note that a nest needs a point, relative to `ahead`, and what tells where it is."""
+        """Record that a nest needs a point, relative to `ahead`, and the points that locate it."""
         pending = [relative]
         while pending:
             point = pending.pop()
@@ -194,7 +194,7 @@ class _Placing:
             self.asked[operand] = max(self.asked[operand], count)
 
     def _pass_on(self, node: Node, nest: int, places: Sequence[Coords], need: Need) -> None:
-        """Say that a nest needs the operands of a node that it computes at some places."""
+        """Record that a nest needs the operands of a node that it computes at some places."""
         needs = self._divided(node, need)
         for coords in places:
             ahead = dict(zip(node.dims, coords, strict=True))
@@ -202,7 +202,7 @@ class _Placing:
                 self._ask(operand, ahead, nest, part)
 
     def _divided(self, node: Node, need: Need) -> list[Need]:
-        """Return for each operand where it is needed: the branches of a region on their part."""
+        """Return the need of each operand: the branches of a region each on their part."""
         if not isinstance(node.value, dataflow.Region):
             return [need] * len(node.operands)
         boxes = node.value.boxes
@@ -212,7 +212,7 @@ class _Placing:
         return [inside(need, boxes), need if outer is None else inside(need, outer)]
 
     def _walk(self, index: int, value: dataflow.Scan) -> None:
-        """Open the nest of a scan: its levels, on all columns that anybody needs."""
+        """Open the nest of a scan over its levels, on all columns that any nest needs."""
         results = self.results.pop(index, [])
         need: Need | None = None
         for result in results:
@@ -241,7 +241,7 @@ class _Placing:
         self._open(index, box)
 
     def _is_fused(self, results: Sequence[int]) -> bool:
-        """Tell whether all that is stored follows from one level of a scan, and nothing else does.
+        """Tell whether all stores, and nothing else, follow from one level of a scan.
 
         Then the stores need no nest of their own, and the results no arrays.
         """
@@ -254,7 +254,7 @@ class _Placing:
         )
 
     def _open(self, index: int, box: Ranges) -> None:
-        """Begin the nest of a scan: ask for its first states and arguments."""
+        """Begin the nest of a scan: record the need of its first states and arguments."""
         self.boxes[index] = box
         for operand in self.points.nodes[index].operands:
             self._ask(operand, {}, index, need_of(box))
@@ -263,7 +263,7 @@ class _Placing:
         return index, still(len(self.points.nodes[index].dims))
 
     def _decide(self, node: Node, uses: _Uses, cost: float) -> tuple[bool, str]:
-        """Return whether the node becomes an array, and why (nothing for one that is used once)."""
+        """Return whether the node becomes an array, and why; no reason for a node with one use."""
         if not node.dims or any(dim.kind is DimensionKind.LOCAL for dim in node.dims):
             return False, ""
         if any(span is None for use in uses.values() for span in use.need.values()):
@@ -297,7 +297,7 @@ class _Placing:
         return max((self.points.indices.depth(base) for base, _ in coords), default=0)
 
     def _is_repeated(self, node: Node, uses: _Uses) -> bool:
-        """Tell whether the loops of a nest would compute the same value again and again."""
+        """Tell whether the loops of a nest would compute the same value repeatedly."""
         for nest, use in uses.items():
             dims = [range_.dim for range_ in self.boxes[nest]]
             order, _ = order_dims(dims, [dim for _, dim in self.rules.units])
@@ -311,7 +311,7 @@ class _Placing:
 
 
 def scan_box(value: dataflow.Scan, need: Need) -> Ranges:
-    """Return the levels of a scan on the columns that are needed, empty where none is."""
+    """Return all levels of a scan on the columns that are needed; empty if none is."""
     levels = Span(value.start, value.stop)
     whole = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
     if any(span is None for span in whole.values()):
@@ -328,5 +328,5 @@ def _count(uses: _Uses) -> int:
 
 
 def _around(uses: _Uses) -> Need:
-    """Return the box around what all nests need."""
+    """Return the hull of the needs of all nests."""
     return around([use.need for use in uses.values()])

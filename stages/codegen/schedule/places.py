@@ -59,18 +59,18 @@ IndexValue: TypeAlias = Entry | Along | Moved
 
 
 def still(count: int) -> Coords:
-    """Return the place where a loop is."""
+    """Return the place of the loop indices themselves."""
     return ((OWN, 0),) * count
 
 
 def is_still(coords: Coords) -> bool:
-    """Tell whether a place is where the loop is."""
+    """Tell whether a place is that of the loop indices."""
     return all(coord == (OWN, 0) for coord in coords)
 
 
 @attrs.define
 class Indices:
-    """All index values of a program, each once; number 1 is the first."""
+    """All index values of a program, each once; the first has number 1."""
 
     _known: dict[IndexValue, int] = attrs.field(factory=dict)
     _values: list[IndexValue] = attrs.field(factory=list)
@@ -100,7 +100,7 @@ class Indices:
         return number
 
     def mentioned(self, axes: list[tuple[Dimension, Coord]]) -> dict[Dimension, tuple[int, int]]:
-        """Return the loops that coordinates depend on, with the least and the largest offset."""
+        """Return the loops that coordinates depend on, with the smallest and largest offset."""
         found: dict[Dimension, tuple[int, int]] = {}
         for dim, (base, offset) in axes:
             if base == OWN:
@@ -111,7 +111,7 @@ class Indices:
         return found
 
     def plain(self, dim: Dimension, coord: Coord) -> tuple[Dimension, Coord]:
-        """Return the coordinate as one of the dimension whose loop it follows, if that is all."""
+        """Return a coordinate as an offset to the loop of its dimension; None if it is another."""
         base, offset = coord
         value = self[base] if base > OWN else None
         return (value.dim, (OWN, offset)) if isinstance(value, Along) else (dim, coord)
@@ -121,11 +121,11 @@ class Indices:
         return self._depths[base - 1] if base > OWN else 0
 
     def missing(self, base: int) -> tuple[int, ...]:
-        """Return the entries of tables that an index depends on and that may be skip values."""
+        """Return the table entries that an index depends on and that may be skip values."""
         return self._entries[base - 1] if base > OWN else ()
 
     def unsure(self, base: int) -> bool:
-        """Tell whether an index may lie outside what is read with it."""
+        """Tell whether an index may lie outside of what it indexes."""
         return base > OWN and self._unsure[base - 1]
 
 

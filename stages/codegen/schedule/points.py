@@ -56,7 +56,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What notes and options call it: the row in the listing of `lower`."""
+        """The name in notes and options: the row in the listing of `lower`."""
         return f"%{self.row}"
 
 
@@ -82,22 +82,22 @@ class Points:
             self._views.append(self._view(row, value))
 
     def at(self, row: Ref) -> Point:
-        """Return the point that a row of the program stands for."""
+        """Return the point of a row of the program."""
         return self._views[row]
 
     def operands(self, point: Point) -> list[Point]:
-        """Return the points that the value at `point` is made from."""
+        """Return the operands of the value at `point`, as points."""
         index, coords = point
         node = self.nodes[index]
         ahead = dict(zip(node.dims, coords, strict=True))
         return [self.placed(operand, ahead) for operand in node.operands]
 
     def needed_to_find(self, point: Point) -> list[Point]:
-        """Return the points whose values are needed to know where `point` is."""
+        """Return the points whose values give the coordinates of `point`."""
         return self.finders(base for base, _ in point[1])
 
     def finders(self, bases: Iterable[int]) -> list[Point]:
-        """Return the points whose values are needed for some bases of coordinates."""
+        """Return the points whose values give some bases of coordinates."""
         found = []
         pending = list(bases)
         while pending:
@@ -117,7 +117,7 @@ class Points:
         return self._tables[value.table].width
 
     def mentions(self, point: Point) -> dict[Dimension, tuple[int, int]]:
-        """Return the loops that a point depends on, with the least and the largest offset."""
+        """Return the loops that a point depends on, with the smallest and largest offset."""
         index, coords = point
         return self.indices.mentioned(list(zip(self.nodes[index].dims, coords, strict=True)))
 
@@ -132,7 +132,7 @@ class Points:
         )
 
     def reachable(self, roots: Iterable[Point]) -> list[int]:
-        """Return the nodes that `roots` are made from, ascending."""
+        """Return the nodes that `roots` depend on, ascending."""
         found: set[int] = set()
         pending = list(roots)
         while pending:
@@ -182,7 +182,7 @@ class Points:
         return found
 
     def _or_nothing(self, row: Ref, value: dataflow.Value, entry: Point, found: Point) -> Point:
-        """Return the node of what was found, NaN where the neighbour is missing."""
+        """Return the node of a lookup, NaN where the neighbour is missing."""
         zero = self._constant(row, "int32", "0")
         nothing = self._constant(row, value.dtype, "nan")
         dims = self.nodes[entry[0]].dims

@@ -1,4 +1,4 @@
-"""The table of instructions of one nest while it is written: each instruction once."""
+"""The instructions of one nest while it is written; each instruction stands once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...ir.loops import Compute, Constant, Instruction, Loop, Row, Store
 
 
 class Rows:
-    """Instructions, operands first; what does not change with a loop stands outside of it."""
+    """Instructions, operands first; loop-invariant ones stand outside the loop."""
 
     def __init__(self, loops: Sequence[Loop]) -> None:
         self.loops = loops
@@ -19,7 +19,7 @@ class Rows:
         self.same: dict[Instruction, Row] = {}
 
     def compute(self, op: str, dtype: str, args: Sequence[Row], part: int = 0) -> Row:
-        """Write an operation, outside the loops that its operands do not need."""
+        """Write an operation outside the loops that do not change its operands."""
         level = max((self.rows[arg].level for arg in args), default=0)
         return self.add(Compute(dtype=dtype, level=level, op=op, args=tuple(args)), part)
 
@@ -40,7 +40,7 @@ class Rows:
         )
 
     def reduced(self, op: str, dtype: str, args: list[Row], count: int, part: int) -> Row:
-        """Combine slots in order; a missing one changes nothing."""
+        """Combine slots in order; a missing slot changes nothing."""
         values, entries = args[:count], args[count:]
         zero = self.add(Constant(dtype="int32", text="0"))
         valid = [self.compute("ge", "bool", [entry, zero], part) for entry in entries]
@@ -59,7 +59,7 @@ class Rows:
         return total
 
     def _extreme(self, op: str, dtype: str, values: list[Row], valid: list[Row], part: int) -> Row:
-        """Begin with infinity, which changes nothing; only without a neighbour is it the bound."""
+        """Begin with infinity, which changes nothing; without neighbours the bound remains."""
         combine = "maximum" if op == "max" else "minimum"
         bound = self.add(Constant(dtype=dtype, text=neutral(op, dtype)))
         if not values:
@@ -81,7 +81,7 @@ class Rows:
 
 
 def neutral(op: str, dtype: str) -> str:
-    """Return what a reduction begins with, in its canonical spelling.
+    """Return the neutral element of a reduction, in its canonical spelling.
 
     >>> neutral("sum", "float64"), neutral("max", "int8"), neutral("min", "uint8")
     ('0.0', '-128', '255')

@@ -1,9 +1,9 @@
-"""Write the nest of a scan: a sequential loop over levels, the state carried from one to the next.
+"""Write the nest of a scan: a sequential loop over levels that carries the state.
 
-Where the levels are the innermost loop the state is in registers. Where columns lie side by side
-in memory they are the innermost loop, and the state is an array over them, which stays in cache. A
-leaf of the state whose levels are kept in an array anyway needs no other: the array has one more
-level, from which the scan begins.
+If the levels are the innermost loop, the state stays in registers. If columns lie side by side in
+memory, they are the innermost loop, and the state is an array over the columns, which stays in
+cache. If the results of a leaf of the state become an array anyway, that array also holds the
+state: it has one more level, from which the scan begins.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WHERE = "walks columns side by side"
 def scan_loops(
     scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension]
 ) -> tuple[tuple[Loop, ...], bool]:
-    """Return the loops of a scan, and whether columns are walked side by side."""
+    """Return the loops of a scan, and whether its columns are the innermost loop."""
     ranges = {range_.dim: range_ for range_ in box}
     order, _ = order_dims(list(ranges), units)
     columns = [dim for dim in order if dim is not scan.axis]
@@ -47,7 +47,7 @@ def scan_loops(
 
 @attrs.frozen
 class Held:
-    """Where a leaf of the state is held: the array, and how far from the level at hand."""
+    """Where a leaf of the state is held: an array, and the offset from the current level."""
 
     array: Buffer
     offsets: tuple[int, ...]
@@ -61,7 +61,7 @@ def held_states(
     loops: Sequence[Loop],
     results: Mapping[int, Buffer],
 ) -> tuple[Held, ...]:
-    """Return where each leaf is held: in the array of that result, or in one over the columns."""
+    """Return the array of each leaf: that of its result, or one over the columns."""
     value = _scan(points, scan)
     back = -1 if value.forward else 1
     return tuple(
@@ -73,7 +73,7 @@ def held_states(
 
 
 def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
-    """Return the array of a result with the level before the first one that is walked."""
+    """Return the array of a result with the level before the first level of the scan."""
     return attrs.evolve(
         array,
         box=tuple(
@@ -84,7 +84,7 @@ def with_first_level(array: Buffer, scan: dataflow.Scan) -> Buffer:
 
 
 def first_levels(box: Ranges, scan: dataflow.Scan) -> Ranges:
-    """Return the level before the first one that is walked, over all columns."""
+    """Return the level before the first level of the scan, over all columns."""
     return tuple(
         range_ if range_.dim is not scan.axis else _before(range_, scan.forward, around=False)
         for range_ in box
@@ -122,7 +122,7 @@ def first_states(
     homes: Homes,
     needs: Mapping[int, Need],
 ) -> Body:
-    """Return instructions that give arrays the first values of some leaves of the state."""
+    """Return instructions that initialise the arrays of some leaves of the state."""
     roots = [points.nodes[scan].operands[leaf] for leaf in arrays]
     writer = BodyWriter(points, roots, loops, homes, cut=False)
     rows = [writer.row(root) for root in roots]
@@ -142,7 +142,7 @@ def scan_body(
 ) -> tuple[Body, tuple[tuple[str, Row], ...]]:
     """Return the instructions of one level, and the first states unless `states` has arrays.
 
-    `stores` are buffers and what they take: leaves of the state, or values made of them.
+    `stores` are buffers and their values: leaves of the state, or values computed from them.
     """
     value, operands = _scan(points, scan), points.nodes[scan].operands
     count = len(value.init)
@@ -182,7 +182,7 @@ def scan_body(
 def _one_level(
     writer: BodyWriter, body: dataflow.Body, states: Sequence[Row], args: Sequence[Row]
 ) -> list[Row]:
-    """Write the body of a scan; what needs neither state nor level stands outside."""
+    """Write the body of a scan; instructions that need neither state nor level stand outside."""
     rows: list[Row] = []
     for value in body.values:
         match value:

@@ -64,7 +64,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
 
 
 def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
-    """Give an array room for the one element that is read when indices are moved inside it."""
+    """Give an array room for the one element that clamped indices read."""
     if buffer.memory == "arena":
         for nest in nests:
             for reading in nest.reads:
@@ -74,7 +74,7 @@ def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:
 
 
 def check_versions(program: dataflow.Dataflow, points: Points) -> None:
-    """Refuse a program that reads a version of a field that memory no longer, or not yet, holds."""
+    """Refuse a program that reads a version of a field that is not in memory at that point."""
     writes: dict[str, int] = {}
     for statement in program.statements:
         for index in points.reachable(points.at(store.value) for store in statement.stores):
@@ -96,7 +96,7 @@ def _groups(index: int, statement: dataflow.Statement) -> list[Group]:
 
 
 def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buffer]]:
-    """Let what would overwrite values still to be read go through arrays, copied at the end."""
+    """Redirect stores that overwrite values still to be read; copy their arrays at the end."""
     planned = [nest for draft in drafts for nest in draft.nests]
     nests: list[Nest] = []
     copies: list[Nest] = []
@@ -120,7 +120,7 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
 
 
 def _is_part(nest: Nest, other: Nest) -> bool:
-    """Tell whether nests do parts of one work: groups of rows, and those that are left."""
+    """Tell whether nests do parts of one work: groups of rows, and the remaining rows."""
     return (nest.statement, nest.guard) == (other.statement, other.guard)
 
 

@@ -14,9 +14,10 @@ import pytest
 
 from fieldforge.runtime._core import FieldView, Program
 from fieldforge.runtime.calls import loader
-from fieldforge.runtime.calls.loader import LibraryError, load_library
+from fieldforge.runtime.calls.loader import load_library
 from fieldforge.runtime.calls.plan import Argument, Plan
 from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.process.errors import LibraryError
 
 SOURCE = """
 #include <stdint.h>
@@ -113,31 +114,35 @@ def test_a_folder_that_others_may_write_is_closed(build, tmp_path):
     assert mode(folder) == 0o700
 
 
-def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
+@pytest.mark.needs_compiler
+def test_a_folder_of_another_user_is_refused(build, tmp_path, monkeypatch):
     monkeypatch.setattr(loader.os, "geteuid", lambda: os.getuid() + 1)
 
     with pytest.raises(LibraryError, match="belongs to another user"):
-        load_library(b"", tmp_path)
+        load_library(build(1.0), tmp_path)
 
 
 @pytest.mark.needs_compiler
 def test_a_library_without_the_entry_point_is_refused(build, tmp_path):
     data = build(1.0, name="fieldforge_entry_v0")
 
-    with pytest.raises(LibraryError, match="has no function 'fieldforge_entry_v1'"):
+    with pytest.raises(
+        LibraryError, match="cannot be loaded: It has no function 'fieldforge_entry_v1'"
+    ):
         load_library(data, tmp_path)
 
 
 def test_bytes_that_are_no_library_are_refused(tmp_path):
-    with pytest.raises(LibraryError, match=r"cannot be loaded: .*\.so: file too short\."):
+    with pytest.raises(LibraryError, match=r"cannot be loaded: It is no ELF file\."):
         load_library(b"not a library", tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
+@pytest.mark.needs_compiler
+def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(build, tmp_path):
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(LibraryError, match="FIELDFORGE_LOCAL_DIR"):
-        load_library(b"x", tmp_path / "file" / "folder")
+        load_library(build(1.0), tmp_path / "file" / "folder")
 
 
 @pytest.mark.needs_compiler
@@ -156,6 +161,61 @@ def test_a_library_stays_loaded_while_an_entry_refers_to_it(build, tmp_path):
     loaded_without = name in Path("/proc/self/maps").read_text()
 
     assert (loaded_with_entry, loaded_without) == (True, False)
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_libraries_of_another_folder_put_in_its_place_are_not_loaded(build, tmp_path):
+    """Another user renames the folder above and puts equal names with other content there."""
+    folder, data = tmp_path / "node" / "libraries", build(1.25)
+    load_library(build(2.25), folder)
+    (tmp_path / "node").rename(tmp_path / "moved")
+    folder.mkdir(parents=True)
+    name = f"{hashlib.sha256(data).hexdigest()}.so"
+    (folder / name).write_bytes(build(9.75))
+
+    library = load_library(data, folder)
+
+    assert call(library) == 1.25
+    assert (tmp_path / "moved" / "libraries" / name).exists()
+
+
+@pytest.mark.needs_compiler
+def test_a_file_that_others_may_write_is_replaced(build, tmp_path):
+    data = build(2.75)
+    folder = tmp_path / "l"
+    folder.mkdir(mode=0o700)
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.so"
+    path.write_bytes(data)
+    path.chmod(0o777)
+
+    load_library(data, folder)
+
+    assert mode(path) == 0o500
+
+
+@pytest.mark.needs_compiler
+def test_a_local_folder_that_others_may_write_to_is_refused(build, tmp_path):
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node").chmod(0o777)
+
+    with pytest.raises(LibraryError, match=r"can be written to by others \(mode 0777\)"):
+        load_library(build(3.75), tmp_path / "node" / "libraries")
+
+
+@pytest.mark.needs_compiler
+def test_a_sticky_folder_around_is_accepted(build, tmp_path):
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node").chmod(0o1777)
+
+    assert call(load_library(build(4.75), tmp_path / "node" / "libraries")) == 4.75
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("size", [64, 1000, -4096, -1])
+def test_a_library_that_was_cut_short_is_refused_before_it_is_mapped(build, tmp_path, size):
+    with pytest.raises(LibraryError, match="cannot be loaded: Its"):
+        load_library(build(5.75)[:size], tmp_path)
 
 
 # From memory, where no file can be written or run.

@@ -1,5 +1,7 @@
 """Random values of embedded execution against a reader that looks at one point at a time."""
 
+import functools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -171,6 +173,12 @@ def named(condition):
     return named(second) | named(third) if first in ("and", "or") else {first}
 
 
+@functools.cache
+def point(dims, indices):
+    """Return the domain of one point."""
+    return domain({dim: (index, index + 1) for dim, index in zip(dims, indices, strict=True)})
+
+
 @settings(max_examples=400, deadline=None)
 @given(TREES)
 def test_a_value_is_what_one_reads_point_by_point_wherever_there_is_one(tree):
@@ -182,9 +190,9 @@ def test_a_value_is_what_one_reads_point_by_point_wherever_there_is_one(tree):
 
     assert set(found.domain.dims) == dims_of(tree)
     wanted = domain({dim: box[dim].unit_range for dim in found.domain.dims})
-    for point in np.ndindex(wanted.shape):
-        at = {dim: own[p] for (dim, own), p in zip(wanted, point, strict=True)}
-        here = domain({dim: (index, index + 1) for dim, index in at.items()})
+    for place in np.ndindex(wanted.shape):
+        at = {dim: own[p] for (dim, own), p in zip(wanted, place, strict=True)}
+        here = point(tuple(at), tuple(at.values()))
         expected = read(tree, {Cell: 0, K: 0, **at})
         inside = gap(found, here) is None
         if expected != UNDEFINED:

@@ -3,9 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from fieldforge.runtime.fields.allocator import CPU_ALLOCATOR
+from fieldforge.runtime.fields.allocator import CPU_ALLOCATOR, CPUAllocator
 from fieldforge.runtime.fields.constructors import (
     FieldConstructor,
+    as_connectivity,
     as_dtype,
     as_field,
     empty,
@@ -166,3 +167,67 @@ def test_9_1_a_field_constructor_has_the_same_methods():
     assert constructor.empty({I: 2}).shape == (2,)
     assert constructor.as_field([I], [4.0], origin={I: 1}).domain == domain({I: (-1, 0)})
     assert len(recorder.asked) == 5
+
+
+class Named:
+    """Stands for an array of xarray: the names of its axes are strings."""
+
+    def __init__(self, array, *dims):
+        self.array = np.asarray(array)
+        self.dims = dims
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def test_numpy_as_allocator_gives_c_order():
+    first, second = (zeros({I: 3, J: 4}, allocator=each) for each in (np, None))
+
+    assert first.ndarray.flags.c_contiguous
+    assert not second.ndarray.flags.c_contiguous
+    assert full({I: 2, J: 3}, 1, allocator=np).ndarray.strides == (24, 8)
+
+
+def test_an_origin_of_a_dimension_that_the_field_lacks_is_an_error():
+    with pytest.raises(DomainError, match="'origin' names dimension 'J', but the field has 'I'"):
+        as_field([I], [1.0], origin={J: 1})
+
+
+def test_axes_with_other_names_or_another_order_are_errors_that_say_so():
+    data = np.zeros((2, 3))
+
+    assert as_field([I, J], Named(data, "I", "J")).shape == (2, 3)
+    with pytest.raises(DomainError, match="named 'J', 'I', expected 'I', 'J'") as swapped:
+        as_field([I, J], Named(data, "J", "I"))
+    with pytest.raises(DomainError, match="named 'x', 'y', expected 'I', 'J'") as other:
+        as_field({I: 2, J: 3}, Named(data, "x", "y"))
+
+    assert "data.transpose('I', 'J')" in str(swapped.value)
+    assert "data.values" in str(other.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"allocator": 3}, ArgumentError),
+        ({"allocator": "numpy"}, ArgumentError),
+        ({"device": "gpu"}, ArgumentError),
+        ({"device": Device(DeviceType.CUDA)}, DeviceError),
+        ({"device": Device(DeviceType.CPU, 1)}, DeviceError),
+        ({"allocator": np, "device": Device(DeviceType.CUDA)}, DeviceError),
+        ({"allocator": CPUAllocator(), "device": Device(DeviceType.ROCM)}, DeviceError),
+    ],
+)
+def test_a_bad_allocator_or_device_is_an_error_at_once(options, kind):
+    def unread():
+        raise AssertionError("the data are not looked at")
+
+    data = type("Data", (), {"__array__": lambda *_, **__: unread()})()
+    for made in (
+        lambda: zeros.partial(**options),
+        lambda: FieldConstructor(**options),
+        lambda: as_field([I], data, **options),
+        lambda: as_connectivity([I, J], I, data, **options),
+    ):
+        with pytest.raises(kind):
+            made()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from fieldforge.runtime.calls.plan import Code, Word
+import attrs
+
+from fieldforge.runtime.calls.plan import Code, Status, Word, show_plan
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Bound, Interface
 from fieldforge.stages.bind.codes import Symbols, code_of
@@ -53,6 +55,19 @@ def spell(code: Code) -> str:
 
 def bind(*reads: Read) -> Bound:
     return Bind().run(interface=interface(*reads))["bound"]
+
+
+def test_device_signature_and_codes_are_those_of_the_interface() -> None:
+    facts = attrs.evolve(interface(), device=2, abi=7, statuses=((3, "not_finite", "pair.1"),))
+
+    plan = Bind().run(interface=facts)["bound"].plan
+
+    assert (plan.device, plan.abi) == (2, 7)
+    assert plan.statuses == (Status(3, "not_finite", 3),)
+    assert Bound.from_files(Bound(plan).files()).plan == plan
+    assert Interface.from_files(facts.files()) == facts
+    assert "on CUDA, ABI 7" in show_plan(plan)
+    assert "code 3       pair.1 is not finite" in show_plan(plan)
 
 
 def test_arguments_are_the_leaves_with_what_the_program_does_to_them() -> None:

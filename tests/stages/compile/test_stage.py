@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
+from fieldforge.runtime.calls.plan import ENTRY
 from fieldforge.runtime.process.errors import CompilationError, CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Compiled, Generated
@@ -102,3 +105,43 @@ def test_the_key_has_the_identity_of_the_compiler_and_what_it_reads(tmp_path: Pa
     assert labels["variable CPATH"] == "/opt/include"
     assert "variable PATH" not in labels
     assert labels["compiler"].startswith("test 1.0; c++ ")
+
+
+BREAKING = """#!/bin/sh
+[ "$1" = --version ] && echo test && exit 0
+{compiler} "$@" || exit 1
+{deed}
+"""
+DEEDS = {
+    "cut": "size=$(wc -c < program.so); head -c $((size - 4096)) program.so > x; mv x program.so",
+    "emptied": ": > program.so",
+    "without section headers": "truncate -s -64 program.so",
+}
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs ELF files")
+@pytest.mark.parametrize("deed", DEEDS)
+def test_a_library_that_the_linker_left_incomplete_is_an_error(tmp_path: Path, deed: str) -> None:
+    path = tmp_path / "c++"
+    path.write_text(BREAKING.format(compiler=stage().compiler().path, deed=DEEDS[deed]))
+    path.chmod(0o700)
+    with pytest.raises(CompilationError, match="left an incomplete library: It") as caught:
+        stage(cxx=str(path)).run(generated=ANSWER)
+    assert "free space" in str(caught.value)
+
+
+@pytest.mark.needs_compiler
+def test_a_library_without_the_entry_that_its_source_names_is_an_error() -> None:
+    wrong = Generated("c++", f"static int {ENTRY}() {{ return 1; }}\n", "", FLAGS)
+    with pytest.raises(CompilationError, match=f"It has no function '{ENTRY}'"):
+        stage().run(generated=wrong)
+
+
+@pytest.mark.needs_compiler
+def test_the_umask_of_a_compiler_does_not_matter() -> None:
+    old = os.umask(0)
+    try:
+        assert stage().run(generated=ANSWER)["compiled"].library
+    finally:
+        os.umask(old)

@@ -69,7 +69,7 @@ def test_a_sound_kernel_is_returned_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ((store("out", 0),), "refers to row %0, which does not stand earlier"),
+        ((store("out", 0),), "refers to row %0, which is not defined before it"),
         ((load("w"), store("out", 0)), "unknown buffer 'w'"),
         ((load("u", level=0), store("out", 0)), "stands outside a loop that buffer 'u' needs"),
         ((load("u", level=2),), "level 2 is not one of 1 loops"),

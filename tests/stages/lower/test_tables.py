@@ -39,8 +39,10 @@ def test_a_sparse_field_says_whose_neighbours_it_holds():
     found = tables()
 
     assert found.along(Local, (Edge, Local)).target is Edge
-    with pytest.raises(DSLError, match="cannot tell whose neighbours"):
+    with pytest.raises(DSLError, match="has no unique target dimension") as refused:
         found.along(Local, (Local,))
+    (hint,) = refused.value.hints
+    assert hint == f"Reduce a field with exactly one horizontal dimension besides '{Local.value}'."
 
 
 def test_an_offset_that_comes_later_says_where_the_neighbours_lie():

@@ -4,18 +4,22 @@ import sys
 import pytest
 
 from fieldforge.runtime.process.errors import OptionError
-from fieldforge.stages.target import Target
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.target import CpuTarget, Target
 from fieldforge.workflows.backends import recipes
 from fieldforge.workflows.backends.backend import Backend
 from fieldforge.workflows.backends.ready_made import (
+    BACKENDS,
     cpu,
     find_backend,
     gtfn_cpu,
     itir_python,
     reference,
 )
+from fieldforge.workflows.backends.rows import ROWS
 from fieldforge.workflows.engine.keys import own_components
 from fieldforge.workflows.graph.graph import Workflow
+from fieldforge.workflows.graph.text import show_value
 
 
 def nothing_changes(program):
@@ -124,6 +128,26 @@ def test_aliases_are_the_backends_that_they_stand_for():
     assert (gtfn_cpu, itir_python) == (cpu, reference)
 
 
+def test_every_row_is_found_by_its_name_and_its_aliases():
+    for row in ROWS:
+        for name in (row.name, *row.aliases):
+            assert find_backend(name) is BACKENDS[row.name]
+            assert find_backend(name).allocator is row.allocator
+
+
+def test_a_target_of_the_old_name_is_read():
+    read = Workflow.parse("codegen(target=Target(isa='x86-64-v3'))", recipes.registry())
+
+    assert read["codegen"].target == CpuTarget(isa="x86-64-v3")
+
+
+def test_text_with_a_gpu_parses_back():
+    text = show_value(GpuTarget("sm_90"))
+
+    assert eval(text, {"GpuTarget": GpuTarget}) == GpuTarget("sm_90")
+    assert recipes.registry()["GpuTarget"] is GpuTarget
+
+
 def test_backend_is_found_by_name():
     assert find_backend("cpu") is cpu
     assert find_backend("embedded") is None
@@ -140,7 +164,7 @@ def test_unknown_backend_names_the_nearest():
 def test_import_neither_probes_the_machine_nor_loads_what_is_heavy():
     script = (
         "import sys, fieldforge.stages.target as target\n"
-        "target.Target.host = None\n"
+        "target.CpuTarget.host = None\n"
         "import fieldforge.workflows.entries.decorators, fieldforge.workflows.backends.ready_made\n"
         "heavy = {'networkx', 'dace', 'cupy', 'rich', 'click', 'matplotlib', 'structlog'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.stages.codegen.pass_list import name_of
+from fieldforge.workflows.batches.addresses import AddressError, find, load_module
 from fieldforge.workflows.batches.lock_file import LockFileError, locking, read, write
-from fieldforge.workflows.commands.addresses import AddressError, find, load_module
 from fieldforge.workflows.commands.cli import main
 
 MODEL = """
@@ -82,7 +82,7 @@ def test_a_dry_run_builds_nothing_and_writes_every_variant(model, lock, seen):
     ]
     assert [row.variant.static for row in rows] == [(("n", "3"),), (("n", "4"),), ()]
     assert rows[2].passes == {"keep": "climbing.py:keep"}
-    assert "codegen(target=Target(isa=" in rows[0].workflow
+    assert "codegen(target=CpuTarget(isa=" in rows[0].workflow
 
 
 def test_a_users_loop_pass_is_found_again(model, lock, call):
@@ -246,7 +246,7 @@ def test_a_program_made_in_a_function_has_no_address(lock, own_engine):
     def inner(u: ff.float64) -> ff.float64:
         return u
 
-    with pytest.raises(AddressError, match="is made inside a function"), locking(lock):
+    with pytest.raises(AddressError, match="is defined inside a function"), locking(lock):
         inner.compile()
 
 

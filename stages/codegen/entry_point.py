@@ -1,0 +1,45 @@
+"""The signature of the entry point as C++ text: every code generator writes its head here.
+
+`runtime/calls/plan.py` says what the arguments mean, `runtime/native/context.h` declares what
+`context` points to. Code that does not use the context leaves it without name and type.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...runtime.calls.plan import ENTRY
+
+# The layout of `runtime/native/context.h`, which a test compares.
+CONTEXT: Final = """\
+struct Machine {
+  s64 cores, core_memory, shared_cache, bandwidth;
+};
+struct Context {
+  u32 version, size;
+  s32 device_type, device_id;
+  void* stream;
+  void (*parallel_for)(void* pool, s64 count, void (*body)(void* data, s64 index), void* data);
+  void* pool;
+  const Machine* machine;
+  s32* status;
+};"""
+
+
+def entry_head(name: str = ENTRY, context: str = "") -> tuple[str, ...]:
+    r"""Return the lines that begin the entry point, up to the brace of its body.
+
+    `context` names the last argument; then `CONTEXT` stands before.
+
+    >>> print(*entry_head("run", "context"), sep="\n")
+    extern "C" s32 run(const void* const* ptrs, const s64* ints, const void* scalars,
+                                 void* arena, const Context* context) {
+    """
+    last = f"const Context* {context}" if context else "void*"
+    return (
+        f'extern "C" s32 {name}(const void* const* ptrs, const s64* ints, const void* scalars,',
+        f"                             void* arena, {last}) {{",
+    )
+
+
+UNUSED: Final = "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"

@@ -1,0 +1,161 @@
+"""GPUs as values: what a build may know about the GPU that will run it, by architecture name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from ..runtime.fields.device import DeviceType
+from ..runtime.process.errors import OptionError
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+
+@attrs.frozen
+class _Gpu:
+    """One architecture, as the best known product with it: memory in bytes, rates per second."""
+
+    multiprocessors: int
+    wavefront: int
+    registers: int  # of 32 bits, of one multiprocessor
+    shared_memory: int
+    block_memory: int
+    max_threads: int
+    l2: int
+    bandwidth: float
+    float32_rate: float
+    float64_rate: float
+
+
+# From the vendors' data sheets and architecture guides; a fused multiply-add is one operation.
+_GPUS: Final[Mapping[str, _Gpu]] = {
+    # A100
+    "sm_80": _Gpu(108, 32, 65536, 164 * KIB, 163 * KIB, 2048, 40 * MIB, 1.56e12, 9.7e12, 4.9e12),
+    # A40
+    "sm_86": _Gpu(84, 32, 65536, 100 * KIB, 99 * KIB, 1536, 6 * MIB, 0.70e12, 18.7e12, 0.29e12),
+    # L40S
+    "sm_89": _Gpu(142, 32, 65536, 100 * KIB, 99 * KIB, 1536, 96 * MIB, 0.86e12, 45.8e12, 0.72e12),
+    # H100
+    "sm_90": _Gpu(132, 32, 65536, 228 * KIB, 227 * KIB, 2048, 50 * MIB, 3.35e12, 33.5e12, 16.7e12),
+    # MI250X, one of its two dies
+    "gfx90a": _Gpu(110, 64, 131072, 64 * KIB, 64 * KIB, 2048, 8 * MIB, 1.6e12, 12.0e12, 12.0e12),
+    # MI300X; the second-level cache is that of one of its eight dies
+    "gfx942": _Gpu(304, 64, 131072, 64 * KIB, 64 * KIB, 2048, 4 * MIB, 5.3e12, 81.7e12, 40.8e12),
+    # RX 7900 XTX
+    "gfx1100": _Gpu(96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
+}
+
+
+def _as_archs(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple; the defaults of the other fields need known ones."""
+    archs = (given,) if isinstance(given, str) else tuple(given)
+    for arch in archs:
+        if arch not in _GPUS:
+            raise OptionError(f"Unknown GPU architecture '{arch}'.", name=arch, known=_GPUS)
+    kinds = {(_vendor(arch), _GPUS[arch].wavefront) for arch in archs}
+    if len(kinds) != 1:
+        names = ", ".join(f"'{arch}'" for arch in archs)
+        raise OptionError(
+            f"One entry cannot be built for {names or 'no architecture'}.",
+            hints=("Name architectures of one vendor and one wavefront size.",),
+        )
+    return archs
+
+
+def _least(field: str) -> Any:
+    """Take a number from the table: the least of all architectures."""
+
+    def least(target: GpuTarget) -> Any:
+        return min(getattr(_GPUS[arch], field) for arch in target.archs)
+
+    return attrs.field(default=attrs.Factory(least, takes_self=True))
+
+
+@attrs.frozen
+class GpuTarget:
+    """A GPU by the name of its architecture, or several that one entry is built for.
+
+    Numbers are those of a known product with that architecture, and the least of several; any
+    of them may be given. Memory is in bytes, `bandwidth` in bytes a second, rates in operations
+    a second.
+
+    Attributes:
+        archs: names such as 'sm_90' or 'gfx942', all of one vendor and one wavefront size.
+        multiprocessors: how many there are; AMD calls them compute units.
+        wavefront: how many threads run in lock step; NVIDIA calls them a warp.
+        registers: registers of 32 bits that the threads of one multiprocessor share.
+        shared_memory: memory of one multiprocessor that the threads of a block share.
+        block_memory: how much of it one block may have.
+        max_threads: how many threads one multiprocessor holds.
+        l2: second-level cache that a multiprocessor reaches.
+        bandwidth: of the GPU's memory.
+        float32_rate: how fast the whole GPU computes float32.
+        float64_rate: how fast it computes float64.
+        block_threads: how many threads one block may have.
+
+    Raises:
+        OptionError: for an unknown architecture, or several that do not go together.
+
+    >>> target = GpuTarget("sm_90")
+    >>> target.vendor, target.wavefront, target.shared_memory // 1024
+    ('nvidia', 32, 228)
+    >>> GpuTarget(("sm_80", "sm_90")).shared_memory // 1024
+    164
+    >>> GpuTarget("gfx942").device.name
+    'ROCM'
+    """
+
+    archs: tuple[str, ...] = attrs.field(converter=_as_archs)
+    multiprocessors: int = _least("multiprocessors")
+    wavefront: int = _least("wavefront")
+    registers: int = _least("registers")
+    shared_memory: int = _least("shared_memory")
+    block_memory: int = _least("block_memory")
+    max_threads: int = _least("max_threads")
+    l2: int = _least("l2")
+    bandwidth: float = _least("bandwidth")
+    float32_rate: float = _least("float32_rate")
+    float64_rate: float = _least("float64_rate")
+    block_threads: int = 1024
+
+    @property
+    def vendor(self) -> Literal["nvidia", "amd"]:
+        """Whose GPU it is, which decides the compiler: NVRTC or hiprtc."""
+        return _vendor(self.archs[0])
+
+    @property
+    def device(self) -> DeviceType:
+        """Where fields lie, and what generated code runs on."""
+        return DeviceType.CUDA if self.vendor == "nvidia" else DeviceType.ROCM
+
+    @property
+    def cores(self) -> int:
+        """How many multiprocessors share the blocks of a launch."""
+        return self.multiprocessors
+
+    @property
+    def core_memory(self) -> int:
+        """Bytes of shared memory of one multiprocessor."""
+        return self.shared_memory
+
+    @property
+    def has_fma(self) -> bool:
+        """Every architecture has a fused multiply-add."""
+        return True
+
+    @property
+    def can_stream(self) -> bool:
+        """Stores of GPUs do not read the line first: there is nothing to save."""
+        return False
+
+    def operations_per_element(self, itemsize: int) -> float:
+        """Return how many operations take as long as writing one element and reading it back."""
+        rate = self.float64_rate if itemsize == 8 else self.float32_rate
+        return 2 * itemsize / self.bandwidth * rate
+
+
+def _vendor(arch: str) -> Literal["nvidia", "amd"]:
+    return "nvidia" if arch.startswith("sm_") else "amd"

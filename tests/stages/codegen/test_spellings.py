@@ -1,0 +1,30 @@
+"""A writer spells exactly the operations of the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from fieldforge.runtime.language.operations import BY_NAME
+from fieldforge.stages.codegen.cpp.spellings import SPELLINGS
+from fieldforge.stages.codegen.spellings import SpellingError, complete
+
+
+def test_the_cpp_writer_spells_every_operation() -> None:
+    assert SPELLINGS.keys() == BY_NAME.keys()
+    assert complete("C++", SPELLINGS) is SPELLINGS
+
+
+def test_missing_spellings_are_named_with_their_writer() -> None:
+    few = {name: spell for name, spell in SPELLINGS.items() if name not in ("sqrt", "fma")}
+
+    with pytest.raises(SpellingError) as refused:
+        complete("CUDA", few)
+
+    assert refused.value.message == "The CUDA writer lacks a spelling of 'sqrt', 'fma'."
+
+
+def test_a_spelling_of_no_operation_is_an_error() -> None:
+    with pytest.raises(SpellingError) as refused:
+        complete("CUDA", {**SPELLINGS, "hypot": SPELLINGS["add"]})
+
+    assert "spells 'hypot', which the language does not have" in refused.value.message

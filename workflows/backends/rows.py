@@ -1,0 +1,42 @@
+"""The backends, one row each: what a new backend needs stands in one place.
+
+A row names the backend, the names that stand for it too, the function that makes its workflow,
+and what allocates its fields. Workflows are made when they are first looked at, because settings
+may change until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.fields.allocator import CPUAllocator, GPUAllocator
+from ..graph.graph import Workflow
+from . import pipelines
+from .backend import Backend
+
+
+@attrs.frozen
+class Row:
+    """One backend."""
+
+    name: str
+    pipeline: Callable[[], Workflow]
+    allocator: Any = None
+    aliases: tuple[str, ...] = ()
+
+    def backend(self, **options: Any) -> Backend:
+        """Return the backend, with options of its stages."""
+        made = Backend(self.name, self.pipeline, self.allocator)
+        return made.with_options(**options) if options else made
+
+
+CPU: Final = Row("cpu", pipelines.cpu, CPUAllocator(), aliases=("gtfn_cpu",))
+DACE_CPU: Final = Row("dace_cpu", pipelines.dace, CPUAllocator())
+REFERENCE: Final = Row("reference", pipelines.reference, CPUAllocator(), aliases=("itir_python",))
+GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu",))
+DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, GPUAllocator())
+
+ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, DACE_GPU)

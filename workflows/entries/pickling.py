@@ -1,0 +1,143 @@
+"""Pickle decorated functions: by the name under which they are imported, never by their code.
+
+A pickle holds the module and qualified name of the function, a digest of its definition, and what
+was chosen since it was decorated: backend, options, grid and bound arguments. Another process
+imports the module and makes the same choices; a definition that has changed there is an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, Final
+
+import attrs
+
+from ...cache.fingerprint import components_key
+from ...runtime.language.capture import capture
+from ...runtime.language.definition import Definition, Kind, ScanOptions
+from ...runtime.process.errors import FieldforgeError
+from ...stages.parse.key import components
+from ..backends.backend import Backend
+from .compilation_options import CompilationOptions
+from .decorated import Made
+from .entry_point import EntryPoint
+from .rebinding import watch
+
+_SCRIPTS: Final = ("__main__", "__mp_main__")
+
+
+class NotImportableError(FieldforgeError, pickle.PicklingError):
+    """A program or operator has no name by which another process could import it."""
+
+
+class OtherDefinitionError(FieldforgeError, pickle.UnpicklingError):
+    """What stands under the name of a pickled program is another definition, or nothing."""
+
+
+@attrs.frozen
+class Pickled:
+    """What a pickle holds of a program or operator; `made_by` is the class of the object."""
+
+    module: str
+    name: str
+    digest: str
+    made_by: type[EntryPoint]
+    kind: Kind
+    backend: Backend | None
+    options: CompilationOptions
+    grid_type: str | None
+    scan: ScanOptions | None
+    bound: tuple[tuple[str, Any], ...]
+
+
+def reduced(entry: EntryPoint) -> tuple[Any, ...]:
+    """Return what `pickle` asks of `__reduce__`; without an importable name it is an error."""
+    definition, made = entry._current(), entry._made
+    _check_importable(entry)
+    found = Pickled(
+        module=entry.__module__,
+        name=entry.__qualname__,
+        digest=_digest(definition),
+        made_by=type(entry),
+        kind=definition.kind,
+        backend=made.backend,
+        options=made.options,
+        grid_type=definition.grid_type,
+        scan=definition.scan,
+        bound=made.bound,
+    )
+    return restored, (found,)
+
+
+def restored(found: Pickled) -> Any:
+    """Return the program or operator that a pickle describes: what is imported, if that is it."""
+    value = _imported(found.module, found.name)
+    function = getattr(value, "__wrapped__", value)
+    if not isinstance(function, FunctionType):
+        raise _other(found, "there is no decorated function under this name")
+    definition = capture(function, found.kind, scan=found.scan, grid_type=found.grid_type)
+    made = Made(definition, watch(definition), found.backend, found.options, found.bound)
+    entry = found.made_by._of(made)
+    if _digest(entry._current()) != found.digest:
+        raise _other(found, "its text, its annotations or a name that it reads has changed")
+    known = getattr(value, "_made", None)
+    is_same = (
+        isinstance(value, found.made_by)
+        and known is not None
+        and not (found.bound or known.bound)
+        and (known.definition.grid_type, known.backend) == (found.grid_type, found.backend)
+        and known.options == found.options
+    )
+    return value if is_same else entry
+
+
+def bound_again(
+    program: Any, values: Mapping[str, Any], offset_provider: Mapping[str, Any] | None
+) -> Any:
+    """Return a program with arguments fixed, as a pickle describes it."""
+    return program.bind(offset_provider=offset_provider, **values)
+
+
+def _check_importable(entry: EntryPoint) -> None:
+    module, name = entry.__module__, entry.__qualname__
+    reason = ""
+    if module in _SCRIPTS:
+        reason = "it is defined in the script that runs, which other processes do not import"
+    elif "<locals>" in name:
+        reason = "it is defined inside a function"
+    else:
+        try:
+            found = _imported(module, name)
+        except (ImportError, AttributeError):
+            reason = "nothing can be imported under this name"
+        else:
+            if getattr(found, "__wrapped__", found) is not entry.definition:
+                reason = "something else is imported under this name"
+    if reason:
+        raise NotImportableError(
+            f"'{module}.{name}' cannot be pickled: {reason}.",
+            hints=["Define it at the top level of a module that every process can import."],
+        )
+
+
+def _imported(module: str, name: str) -> Any:
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _digest(definition: Definition) -> str:
+    """Digest the definition with all that it reaches; the same in every process."""
+    parts = components(definition)
+    return components_key({label: parts[label] for label in parts.keys() - {"python"}})
+
+
+def _other(found: Pickled, reason: str) -> OtherDefinitionError:
+    return OtherDefinitionError(
+        f"'{found.module}.{found.name}' is not what was pickled: {reason}.",
+        hints=["Let all processes run the same version of the code."],
+    )
