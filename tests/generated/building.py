@@ -26,7 +26,7 @@ from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
-from fieldforge.stages.target import Target
+from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
 from .grids import header
@@ -82,7 +82,7 @@ def lowered(program: Any, variant: Variant, checked: bool = False) -> Lowered:
     return made  # type: ignore[no-any-return]
 
 
-def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) -> Written:
+def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarget) -> Written:
     """Write the C++ of a program."""
     arrays, inline = _placed(low, schedule.placement)
     if schedule.small_tiles:
@@ -127,7 +127,7 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
-    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *Target.host().flags))
+    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *CpuTarget.host().flags))
     outputs: Any = stage.run(generated=generated)
     with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
         path = Path(directory, "batch.so")

@@ -21,7 +21,7 @@ from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.process.errors import CheckError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.interpret.stage import Interpret
-from fieldforge.stages.target import Target
+from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.variants.known_domains import ranges_of
 from fieldforge.workflows.variants.naming import variant_of
 
@@ -106,7 +106,7 @@ def check(
     """
     chosen = schedules or [schedule_of(case) for case in cases]
     runs = [Run(case, schedule) for case, schedule in zip(cases, chosen, strict=True)]
-    target = Target.host()
+    target = CpuTarget.host()
     with ff.using(ff.Engine(Memory())), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for index, run in enumerate(runs):
@@ -187,7 +187,7 @@ def _entry(run: Run) -> Any:
     return Interpret().run(lowered=run.low)["entry"]
 
 
-def _write(run: Run, target: Target) -> None:
+def _write(run: Run, target: CpuTarget) -> None:
     run.made = written(run.low, _variant(run), run.schedule, target)
 
 
