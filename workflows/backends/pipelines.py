@@ -39,6 +39,14 @@ def gpu() -> Workflow:
     return Workflow.chain(Parse(), Lower(), Refuse())
 
 
+def gpu_host() -> Workflow:
+    """Compile the kernels of `gpu` for the host, and run them in turn on the null platform."""
+    from ...stages.codegen.gpu.stage import CodegenGpu
+    from ...stages.decorate.kernels import LoadKernels
+
+    return cpu().replace(codegen=CodegenGpu(host=True), decorate=LoadKernels())
+
+
 def dace_gpu() -> Workflow:
     """Parse and lower; there is no code for GPUs by DaCe yet."""
     return Workflow.chain(Parse(), Lower(), Refuse("dace_gpu", "dace_cpu"))
