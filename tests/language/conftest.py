@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-import fieldforge as ff
+from fieldforge.workflows.backends.ready_made import BACKENDS
 
 EXECUTIONS = [
     pytest.param(None, id="embedded"),
     pytest.param("reference", id="reference"),
     pytest.param("cpu", id="cpu", marks=pytest.mark.needs_compiler),
+    pytest.param("gpu-host", id="gpu-host", marks=pytest.mark.needs_compiler),
 ]
 
 
 # Without fused multiply-adds all three give the same bits.
-STRICT = {name: getattr(ff, name).with_options(numerics="strict") for name in ("reference", "cpu")}
+STRICT = {
+    name: BACKENDS[name].with_options(numerics="strict")
+    for name in ("reference", "cpu", "gpu-host")
+}
 
 
 @pytest.fixture(params=EXECUTIONS)

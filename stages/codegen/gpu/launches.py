@@ -76,7 +76,6 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
 def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
     """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
     blocks: list[Bound] = [Const(1)] * 3
-    done = set()
     for level, loop in enumerate(nest.loops):
         if loop.kind == "thread":
             axis = axis_of(nest, level)
@@ -84,8 +83,7 @@ def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
             extent = subtract(loop.range.stop, loop.range.start)
             count = floor_divide(add(extent, size - 1), Const(size))
             blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
-            done.add(loop.range)
-    guards = [range_ for range_ in nest.guard if range_ not in done]
+    guards = [range_ for range_ in nest.guard if range_ not in nest.box]
     if guards:
         extents = [subtract(range_.stop, range_.start) for range_ in guards]
         runs: Bound = Const(1)
