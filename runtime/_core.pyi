@@ -133,6 +133,9 @@ class Program:
     def forget(self) -> None:
         """Drop all variants, and what is watched."""
 
+    def route(self, python_call: Callable[..., object] | None, /) -> None:
+        """Hand every call to `python_call`; None: call natively."""
+
     def watch(
         self,
         triples: Iterable[tuple[object, str | None, object]],

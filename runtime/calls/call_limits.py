@@ -1,9 +1,9 @@
-"""How many threads calls use and where their temporaries lie: said for a thread, or for a call.
+"""Thread counts and workspaces of calls, set for a Python thread or for one callable.
 
-What is said closest to the call counts: `with_threads` on what is called, `threads` around it, the
-option `threads` of the backend, `OMP_NUM_THREADS`. Loops over few points run on one thread
-whatever is said (the option `parallel_from`). In a process that was forked after a program ran,
-calls use one thread: the threads of OpenMP do not follow a fork.
+The setting closest to the call wins: `with_threads` on the callable, then a `threads` block, then
+the backend's option `threads`, then `OMP_NUM_THREADS`. Loops over few points always run on one
+thread (the option `parallel_from`). In a process that was forked after a program ran, calls use
+one thread, because OpenMP's thread pool does not survive a fork.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..process.errors import ArgumentError
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Let the calls that this thread makes use so many threads.
+    """Set the number of threads for all calls that this Python thread makes in the block.
 
     >>> with threads(1):
     ...     pass  # calls here run on the thread that makes them
@@ -33,7 +33,7 @@ def threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def workspace(buffer: Any) -> Iterator[None]:
-    """Let the calls that this thread makes keep their temporaries in memory of the caller.
+    """Place the temporaries of all calls that this Python thread makes in the caller's buffer.
 
     Any contiguous, writable buffer will do; `program.workspace_size` says how long it must be.
     A call that needs more is refused. One call uses the memory at a time; others that run
@@ -51,18 +51,18 @@ def workspace(buffer: Any) -> Iterator[None]:
 
 
 class Limited(_core.Limited):
-    """A program or operator whose calls have threads or memory of their own.
+    """A program or operator with a thread count or a workspace of its own.
 
     It is made by `with_threads` and `with_workspace`, costs a few nanoseconds, and shares
     everything else with the program; attributes are the program's.
     """
 
     def with_threads(self, count: int) -> Self:
-        """Use so many threads."""
+        """Return a copy whose calls use `count` threads."""
         return type(self)(self.call, checked_count(count), self.workspace)
 
     def with_workspace(self, buffer: Any) -> Self:
-        """Keep temporaries in memory of the caller."""
+        """Return a copy whose calls keep their temporaries in the caller's buffer."""
         return type(self)(self.call, self.threads, as_workspace(buffer))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -80,14 +80,14 @@ class Limited(_core.Limited):
 
 
 def checked_count(count: int) -> int:
-    """Return a number of threads, or refuse what is none."""
+    """Return a valid number of threads; refuse anything else."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1 << 16:
         raise ArgumentError(f"Expected a number of threads, 1 or more, got {count!r}.")
     return count
 
 
 def as_workspace(buffer: Any) -> _core.Workspace:
-    """Return memory of the caller as the native core takes it."""
+    """Return the caller's buffer in the form that the native core takes."""
     if isinstance(buffer, _core.Workspace):
         return buffer
     try:

@@ -57,7 +57,7 @@ class Library:
 
 
 def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Library:
-    """Write `data` to a file of its own in `directory`, unless it is there, and load it.
+    """Write `data` to its own file in `directory`, unless it exists already, and load it.
 
     The name of the file is the digest of its content, so that equal libraries are
     loaded once in a process. With `or_memory`, a library is loaded from memory if it cannot be

@@ -1,8 +1,8 @@
-"""Calls that somebody watches: hooks go around them and metrics are taken of them.
+"""Instrument calls: run hooks around them and collect metrics.
 
-Entry points ask `active()` and call as usual where it is false; where it is true they go through
-`program_call` and, inside it, `embedded_call` or `compiled_call`. What cannot even ask, such as
-the native call path, subscribes to changes of the answer.
+Entry points take the normal call path while `active()` is false. Otherwise they call through
+`program_call` and, inside it, `embedded_call` or `compiled_call`. The native call path cannot ask
+on each call, so it subscribes to changes of the answer.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _listeners: Final[list[Callable[[bool], None]]] = []
 
 
 def active() -> bool:
-    """Say whether calls are watched: a hook around calls is used, or metrics are collected."""
+    """Return True while a hook around calls is registered or metrics are collected."""
     if not _active:
         _changed()
     return _active[0]
 
 
 def subscribe(listener: Callable[[bool], None]) -> None:
-    """Call `listener` with the answer of `active` whenever that changes."""
+    """Call `listener` with the new value of `active()` whenever it changes."""
     _listeners.append(listener)
 
 
@@ -45,7 +45,7 @@ def program_call(
     offset_provider: Mapping[str, Any] | None,
     enable_jit: bool | None = None,
 ) -> Iterator[None]:
-    """Go around one whole call from Python."""
+    """Wrap one whole call from Python in hooks and metrics."""
     token = metrics.begin_call()
     try:
         provider, may_compile = offset_provider or {}, _may_compile(program, enable_jit)
@@ -63,7 +63,7 @@ def embedded_call(
     kwargs: Mapping[str, Any],
     offset_provider: Mapping[str, Any] | None,
 ) -> Iterator[None]:
-    """Go around the embedded execution of a call."""
+    """Wrap the embedded execution of a call in hooks and metrics."""
     if metrics.is_any_level_enabled():
         metrics.set_current_source_key(f"{program.__name__}<'embedded'>")
     with hooks.embedded_program_call_context(program, args, offset_provider or {}, kwargs):
@@ -81,7 +81,7 @@ def compiled_call(
     pool: int = 0,
     programs: Any = None,
 ) -> Iterator[None]:
-    """Go around the code of one variant; `root` is the name and the backend's name.
+    """Wrap the compiled code of one variant; `root` is the program's name and the backend's name.
 
     `pool` tells programs of one name apart; `programs` is what hooks see of them.
     """
@@ -110,14 +110,14 @@ def source_key(root: tuple[str, str], variant: Any, pool: int = 0) -> str:
 
 
 def _may_compile(program: Any, enable_jit: bool | None) -> bool:
-    """Return whether a call may compile: what it says wins, then the program, then the settings."""
+    """Return whether a call may compile: the call decides, then the program, then the settings."""
     own = getattr(getattr(program, "compilation_options", None), "enable_jit", None)
     allowed = settings.current().enable_jit
     return next((each for each in (enable_jit, own, allowed) if each is not None), True)
 
 
 def _timed(make: Callable[[], metrics.BaseMetricsCollector]) -> Any:
-    """Return a collector where a source for its sample will be known, else nothing."""
+    """Return a metrics collector if the source of its sample will be known, else a null context."""
     return make() if metrics.is_any_level_enabled() else nullcontext()
 
 

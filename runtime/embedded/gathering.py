@@ -1,8 +1,8 @@
 """Apply values of embedded execution to offsets: shifts, neighbours, data-dependent shifts.
 
-A gather gives values wherever all that it reads exists, in as many pieces as that
-takes. What a missing neighbour or a displacement beyond the field gives is undefined, but it
-is read from inside; in a checked program it is NaN.
+A gather has values wherever all points that it reads exist, in as many pieces as needed. The
+value of a missing neighbour or of a displacement beyond the field is undefined, but always read
+from inside the array; in a checked program it is NaN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_RUNS: Final = 1024
 
 
 def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
-    """Return `value(*connectivities)` as it is meant inside an operator."""
+    """Return `value(*connectivities)` with its meaning inside an operator."""
     match connectivities:
         case (Displacement() as displacement,):
             return _displaced(value, displacement)
@@ -92,7 +92,7 @@ def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterat
 
 
 def _without_missing(array: Any, valid: Any, axis: int) -> Any:
-    """Put NaN where a neighbour is missing, which nobody may read."""
+    """Put NaN where a neighbour is missing (a skip value in the table)."""
     shape = (*(1,) * axis, *valid.shape, *(1,) * (array.ndim - axis - valid.ndim))
     return np.where(valid.reshape(shape), array, np.nan).astype(array.dtype)
 
@@ -111,7 +111,7 @@ def _runs(rows: Any, table: Connectivity) -> list[tuple[int, int]]:
 
 
 def _without_neighbours(value: AnyValue, table: Connectivity) -> AnyValue:
-    """Gather by a table that names no neighbour: there are values, though they mean nothing."""
+    """Gather by a table of skip values only: the result has a domain but undefined values."""
     domain = value.domain
     box = {**dict(domain), **dict(table.domain)}
     dims = replaced(domain.dims, {table.codomain: table.domain.dims})
@@ -154,7 +154,7 @@ def _reach(by: Piece, dim: Dimension) -> UnitRange | None:
 
 
 def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
-    """Read a strip at `i + by(i)`; what would lie beyond it is read at its ends."""
+    """Read a strip at `i + by(i)`, clamped to its ends."""
     rest = strip.box & by.box.pop(dim)
     dims = in_canonical_order((*strip.domain.dims, *by.box.dims))
     box = Domain(*((by.box if one is dim else rest)[one] for one in dims))

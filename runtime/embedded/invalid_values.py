@@ -1,10 +1,9 @@
-"""Checked execution: say where a NaN came from.
+"""Find the operation or argument that made an invalid value: a NaN or an infinity.
 
-While a checked program runs embedded, every result of an operator of the language is remembered
-with its operands and its place in the source. If a value that is about to be written is not
-finite, the way back leads to the first operation whose operands were finite, or to an argument.
-A neighbour that is missing counts as NaN, and so does what 'as_offset' asks for beyond a field: a
-result that depends on one is found, too.
+While a checked program runs embedded, `provenance` records the operands and the source line of
+every result. If a value about to be written is not finite, this module follows the records back
+to the first operation whose operands were finite, or to an argument. Missing neighbours and
+reads by `as_offset` beyond a field count as NaN, so a result that depends on them is found, too.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
 def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> None:
-    """Refuse to write a number that is not finite, and say where it came from."""
+    """Raise `CheckError` if a value to be written is not finite; the error names its origin."""
     checking = current_checking()
     point = None if checking is None else _first_bad(value, box)
     if checking is None or point is None:
@@ -56,9 +55,9 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
 
 
 def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
-    """Return the error for a number that compiled code wrote and embedded execution does not.
+    """Return the error for an invalid value that only compiled code wrote, not embedded execution.
 
-    Its place is the first one where there was a finite number before; there may be none any more.
+    It names the first point that held a finite number before, if such a point is left.
     """
     point: Point = {}
     found = float("nan")
@@ -74,7 +73,7 @@ def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
 def _origin(
     checking: Checking, value: AnyValue, point: Point
 ) -> tuple[Made | None, AnyValue, Point]:
-    """Follow a number back to the operation that made it of finite ones, None for an argument."""
+    """Follow an invalid value back to the operation with finite operands; None for an argument."""
     while (made := checking.made.get(id(value))) is not None:
         step = _back(checking, made, point)
         if step is None:
@@ -84,7 +83,7 @@ def _origin(
 
 
 def _back(checking: Checking, made: Made, point: Point) -> tuple[AnyValue, Point] | None:
-    """Return the operand that is not finite either, and where; None if there is none."""
+    """Return an operand that is not finite either, and its point; None if all are finite."""
     if made.op in MOVING:
         source = _source(made, point)
         return None if source is None else (made.operands[0], source)
@@ -100,15 +99,15 @@ def _back(checking: Checking, made: Made, point: Point) -> tuple[AnyValue, Point
 
 
 def _is_there(checking: Checking, value: AnyValue, point: Point) -> bool:
-    """Tell whether a number is that of a neighbour, which reductions do not skip."""
+    """Return True for a value that reductions do not skip as a missing neighbour."""
     made, _, _ = _origin(checking, value, point)
     return made is None or made.op != "neighbours"
 
 
 def _source(made: Made, point: Point) -> Point | None:
-    """Return where a moved number was taken from, None if its place does not exist.
+    """Return the point that a shift or gather read, None if it does not exist.
 
-    Numbers that count the elements are moved in the same way; what is missing is NaN.
+    The same shift or gather is applied to the numbers of the elements; missing ones are NaN.
     """
     value, *offsets = made.operands
     counts = np.cumsum([0, *(values_of(piece.field).size for piece in pieces_of(value))])
@@ -142,7 +141,7 @@ def _first_bad(value: AnyValue, box: Domain) -> Point | None:
 
 
 def _bad_along(value: AnyValue, point: Point) -> Iterator[Point]:
-    """Yield the points of a value that are those of `point`, as far as it goes, and not finite."""
+    """Yield the points of a value that agree with `point` and are not finite."""
     ranges = {dim: UnitRange(index, index + 1) for dim, index in point.items()}
     for piece in pieces_of(value):
         yield from ({**point, **found} for found in _bad(piece.field, ranges))
@@ -171,7 +170,7 @@ def _point(field: AnyField, place: Any) -> dict[Dimension, int]:
 
 
 def _number_at(value: Any, point: Point) -> Any:
-    """Return the number at a point, None where the value has none; a number is everywhere."""
+    """Return the number at a point, None where the value has none; a scalar has one everywhere."""
     if not isinstance(value, AnyValue):
         return value if isinstance(value, bool | int | float | np.generic) else None
     for piece in pieces_of(value):

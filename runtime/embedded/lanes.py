@@ -1,4 +1,4 @@
-"""The numbers of many columns at once: what the body of a scan computes with.
+"""Lanes: the numbers of many columns at once, with which the body of a scan computes.
 
 A lane is a column of the grid. To the body a `Lanes` is a number; where a condition
 differs from lane to lane, `Diverged` tells the walk to go on with each half by itself.
@@ -17,7 +17,7 @@ from ..language.dtype import DType
 
 
 class Diverged(Exception):  # noqa: N818 - a turn of the walk, nobody's mistake
-    """The lanes do not agree on a condition; `mask` is its value in each."""
+    """Raised when lanes disagree on a condition; `mask` is its value in each lane."""
 
     def __init__(self, mask: Any) -> None:
         super().__init__()

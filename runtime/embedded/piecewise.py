@@ -1,4 +1,4 @@
-"""Fields of several pieces, each on a box of its own: what `concat_where` and gathers make.
+"""Piecewise fields: several pieces, each on its own box, as `concat_where` and gathers make them.
 
 A piece may be constant along an axis, as an `UnboundedField` is, and its box finite or
 infinite there. Operations work piece by piece on what the boxes have in common; where all
@@ -59,7 +59,7 @@ class PiecewiseField(Operators):
 
     @property
     def ndarray(self) -> Any:
-        """Refused: there are holes, or no end."""
+        """Raise an error: the domain has holes or is infinite."""
         raise EmbeddedExecutionError(
             f"The field has {len(self.pieces)} pieces, so it has no array.",
             hints=["Restrict it first, for instance 'f[domain({I: (0, 10)})]'."],
@@ -129,7 +129,7 @@ def pieces_of(value: Any) -> tuple[Piece, ...]:
 
 
 def mapped(function: Callable[[AnyField], AnyField], value: Any) -> Any:
-    """Apply a function that changes no range, only adds, drops or orders dimensions."""
+    """Apply a function that adds, drops or reorders dimensions but changes no range."""
     if not isinstance(value, PiecewiseField):
         return function(value)
     made = []
@@ -153,7 +153,7 @@ def narrowed(field: AnyField, box: Domain) -> AnyField:
 
 
 def widened(field: AnyField, dims: Iterable[Dimension]) -> AnyField:
-    """Return the field repeated along dimensions that it lacks; it must lack none of its own."""
+    """Return the field repeated along `dims` that it lacks; `dims` include all its own."""
     own = dict(field.domain)
     domain = Domain(*((dim, own.get(dim, UnitRange.infinite())) for dim in dims))
     if domain == field.domain:
@@ -205,7 +205,7 @@ def on_box(value: AnyValue, box: Domain) -> Field:
 
 
 def gap(value: AnyValue, box: Domain) -> str | None:
-    """Name the first point of a finite box at which there is no value, None if it is covered."""
+    """Return the first point of a finite box without a value, None if the field covers the box."""
     mets = [box & piece.box for piece in pieces_of(value)]
     if sum(math.prod(met.shape) for met in mets) == math.prod(box.shape):
         return None
@@ -249,7 +249,7 @@ def _joined(pieces: Sequence[Piece]) -> Field | None:
 
 
 def _fill(array: Any, box: Domain, pieces: Iterable[Piece]) -> None:
-    """Write what pieces have on a box into its array."""
+    """Write the values of pieces on a box into one array."""
     for piece in pieces:
         met = Domain(*((dim, own & piece.box[dim].unit_range) for dim, own in box))
         if not met.is_empty():
@@ -271,7 +271,7 @@ def _on(part: Any, box: Domain) -> Any:
 
 
 def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> Field:
-    """Return a field without a single point; the slots of neighbours are those of the `given`."""
+    """Return an empty field; its local dimensions have the extents of those in `given`."""
     slots = {dim: own for box in given for dim, own in box if dim.kind is DimensionKind.LOCAL}
     box = Domain(*((dim, slots.get(dim, UnitRange(0, 0))) for dim in dims))
     made = make(np.zeros(box.shape, dtype), box)
@@ -280,7 +280,7 @@ def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> 
 
 
 def _empty(op: str, operands: Sequence[Any], dtype: str | None) -> Field:
-    """Return what an operation on fields without a common point gives."""
+    """Return the empty result of an operation on fields without a common point."""
     fields = [operand for operand in operands if isinstance(operand, AnyValue)]
     dims = in_canonical_order(dim for field in fields for dim in field.domain.dims)
     samples = [

@@ -45,7 +45,7 @@ _CHECKING: Final[ContextVar[Checking | None]] = ContextVar("fieldforge_checking"
 
 @contextmanager
 def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Check what is computed in the block; the names are those of the fields that are given."""
+    """Record what the block computes; `arguments` maps names to the fields of the call."""
     token = _CHECKING.set(Checking({id(value): name for name, value in arguments.items()}))
     try:
         yield
@@ -64,7 +64,7 @@ def is_checking() -> bool:
 
 
 def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
-    """Remember how a value was made, if anybody wants to know; return it."""
+    """Record how a value was made if a checked program is running; return the value."""
     checking = _CHECKING.get()
     if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
         return value
@@ -74,7 +74,7 @@ def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
 
 
 def _place() -> tuple[str, Span | None]:
-    """Return the operator that is running, and where in its source."""
+    """Return the running operator and the current place in its source."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code

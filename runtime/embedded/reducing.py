@@ -1,4 +1,4 @@
-"""Reductions over neighbours, in the order of the slots, without those that are missing."""
+"""Reduce over neighbours in slot order, skipping missing ones."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _over_slots(op: str, piece: Piece, table: Connectivity, local: Dimension) ->
 
 
 def _of_none(op: str, dtype: np.dtype[Any]) -> Any:
-    """Return what a reduction without any valid neighbour gives."""
+    """Return the result of a reduction without valid neighbours."""
     if op == "add" or dtype.kind == "b":
         return dtype.type(op == "minimum")
     bounds: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)

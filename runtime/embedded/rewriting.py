@@ -55,7 +55,7 @@ def rewritten(
 
 
 def _strip(definition: ast.FunctionDef) -> None:
-    """Remove what was evaluated when the function was defined."""
+    """Remove decorators, annotations and defaults: Python evaluated them at the definition."""
     definition.decorator_list, definition.returns = [], None
     definition.args.defaults, definition.args.kw_defaults = [], []
     for node in ast.walk(definition):
@@ -108,7 +108,7 @@ def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
 
 
 def _move(definition: ast.FunctionDef, lines: int, columns: int) -> None:
-    """Put the nodes where they stand in the file: the text was cut out and dedented."""
+    """Move the nodes to their positions in the file, from those in the dedented text."""
     moved = set()
     for node in ast.walk(definition):
         if isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword) and node not in moved:

@@ -1,4 +1,4 @@
-"""Scans: walk all columns level by level, the state of one level being that before the next."""
+"""Scans: walk all columns level by level and carry the state from one level to the next."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .walking import ScanResult, Walks, walked
 
 @attrs.frozen
 class Walk:
-    """A scan operator ready to run: its body on the numbers of a level, state first."""
+    """A scan operator ready to run: its body takes the state and the numbers of one level."""
 
     name: str
     body: Callable[..., Any]
@@ -48,7 +48,7 @@ class Walk:
 
 
 def as_column(value: Any, type_: ScalarType) -> Any:
-    """Return what may stand for a scalar of the body: a field of its dtype, or a number."""
+    """Return an argument for a scalar parameter of the body: a field of its dtype, or a number."""
     if isinstance(value, AnyValue):
         return value if value.dtype == type_.name else MISFIT
     return as_number(value, type_)
@@ -91,7 +91,7 @@ def _on_levels(
 
 
 def _common_levels(walk: Walk, fields: Sequence[AnyValue]) -> UnitRange:
-    """Return the levels of the arguments, for a call that writes nothing."""
+    """Return the levels common to all arguments, for a call without an output."""
     axis, levels = walk.options.axis, UnitRange.infinite()
     for field in fields:
         if axis in field.domain.dims:
@@ -107,7 +107,7 @@ def _common_levels(walk: Walk, fields: Sequence[AnyValue]) -> UnitRange:
 def _columns(
     fields: Sequence[AnyValue], axis: Dimension, levels: UnitRange
 ) -> Iterator[tuple[Domain, list[Strip]]]:
-    """Yield boxes of columns with the part of every field on them, complete over the levels."""
+    """Yield boxes of columns, each with the parts of all fields, complete over the levels."""
     met: list[tuple[Domain, list[Strip]]] = [(Domain(), [])]
     for field in fields:
         parts = list(_parts(field, axis, levels))
@@ -176,7 +176,7 @@ def _states(
 def _step(
     walk: Walk, like: Any, arguments: Sequence[Any], state: list[Any], columns: list[Any]
 ) -> list[Any]:
-    """Run the body for one level, for all lanes together as long as they agree on conditions."""
+    """Run the body for one level on all lanes; split them where they disagree on a condition."""
     width = len(state[0])
     result = [np.empty_like(leaf) for leaf in state]
     waiting: list[Any] = [np.arange(width)] if width else []

@@ -32,7 +32,7 @@ class Strip:
 
 
 def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
-    """Yield what there is of a value within a finite range of `dim`, on boxes of the rest.
+    """Yield the parts of a value within a finite range of `dim`, as strips on boxes of the rest.
 
     The boxes do not overlap; where one has nothing within the range it is left out.
     """
@@ -50,7 +50,7 @@ def strips(value: AnyValue, dim: Dimension, span: UnitRange) -> Iterator[Strip]:
 
 
 def _narrowed(piece: Piece, box: Domain, near: UnitRange, dim: Dimension) -> Piece:
-    """Cut a piece; along `dim` its values are written out where they are constant."""
+    """Cut a piece; repeat its values along `dim` where they are constant."""
     field = narrowed(piece.field, box)
     if field.domain[dim].unit_range.is_finite():
         return Piece(box, field)

@@ -1,4 +1,4 @@
-"""Results of scans that are walked when their values are asked for, on the levels asked for.
+"""Lazy results of scans: walked on first use, on the levels that the use needs.
 
 As a branch of `concat_where` the result of a scan is walked on the levels of that branch only:
 `concat_where(K > 0, sums(a), 0.0)` begins at level 1, and reads `a` from there on. Everywhere else
@@ -24,7 +24,7 @@ Walk: TypeAlias = Callable[[UnitRange], Sequence[AnyValue]]  # each leaf on thes
 
 @attrs.define(eq=False)
 class Walks:
-    """One call of a scan: how it is walked, and the walks that were asked for."""
+    """One call of a scan and the walks done so far, by range of levels."""
 
     walk: Walk
     axis: Dimension
@@ -76,7 +76,7 @@ class ScanResult(PiecewiseField):
         return self._then(self._walks.on(kept)[self._place])
 
     def then(self, dims: tuple[Dimension, ...], change: Callable[[AnyValue], Any]) -> ScanResult:
-        """Return what `change` makes of it, walked when that is asked for."""
+        """Return the result of `change`, applied when the scan is walked."""
         before = self._then
         return ScanResult(
             self._walks, self._place, dims, self._dtype, lambda value: change(before(value))

@@ -1,4 +1,4 @@
-"""Who makes the memory of a field: our own allocator, or one that the user names."""
+"""Allocators: make the memory of fields, by our own allocator or the user's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .layout import allocate
 
 @runtime_checkable
 class Allocator(Protocol):
-    """Anything that makes arrays: ours, or one that a backend or the user brings.
+    """The protocol of allocators: ours, a backend's or the user's.
 
     `__gt_allocate__` returns an array, or an object whose `ndarray` is one.
     """
@@ -72,7 +72,7 @@ class CPUAllocator:
 
 @attrs.frozen
 class GPUAllocator:
-    """Stands for memory of a GPU, of which this version makes none: it refuses to allocate."""
+    """Placeholder for GPU memory, which this version cannot allocate: every request is refused."""
 
     @property
     def device_type(self) -> DeviceType:
@@ -90,7 +90,7 @@ class GPUAllocator:
         device_id: int = 0,
         aligned_index: Sequence[NamedIndex] | None = None,
     ) -> Any:
-        """Refuse."""
+        """Raise `DeviceError`."""
         raise DeviceError(
             "Fields cannot be allocated on a GPU in this version.",
             hints=["Use 'numpy', the backend 'cpu', or no allocator at all."],

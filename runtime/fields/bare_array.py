@@ -84,7 +84,7 @@ def is_array(value: Any) -> bool:
 
 
 def describe_array(value: Any) -> str:
-    """Return what an array is, for a message.
+    """Return a description of an array for a message.
 
     >>> describe_array(np.ones((2, 3), np.float32))
     'array with 2 axes of float32'
@@ -98,7 +98,7 @@ def describe_array(value: Any) -> str:
 
 
 def advice(name: str, type_: Type, value: Any) -> str | None:
-    """Say what to do about an array that cannot stand for the field of a parameter."""
+    """Return a hint for an array that cannot be passed for the field of a parameter."""
     if not isinstance(type_, FieldType) or not is_array(value):
         return None
     if isinstance(value, np.ma.MaskedArray):

@@ -1,4 +1,4 @@
-"""What embedded operators see besides their arguments: neighbour tables, levels to walk."""
+"""The context of embedded operators: neighbour tables, and the levels that scans walk."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def table_along(local: Dimension) -> Connectivity:
 def running(
     offset_provider: Mapping[str, Any] | None, levels: Mapping[Dimension, UnitRange] | None = None
 ) -> Iterator[Context]:
-    """Run operators with these tables; without any, with those of the operator around."""
+    """Run operators with these tables; None keeps the tables of the surrounding operator."""
     around = _CONTEXT.get()
     inherited = around.offset_provider if around else {}
     context = Context(offset_provider or inherited, levels)

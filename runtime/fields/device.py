@@ -45,7 +45,7 @@ def cupy_device_type() -> DeviceType | None:
 
 
 def __getattr__(name: str) -> Any:
-    """Find `CUPY_DEVICE_TYPE` when somebody asks: importing CuPy takes a second."""
+    """Resolve `CUPY_DEVICE_TYPE` on first use: importing CuPy takes a second."""
     if name == "CUPY_DEVICE_TYPE":
         globals()[name] = found = cupy_device_type()
         return found

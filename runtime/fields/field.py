@@ -38,7 +38,7 @@ from .shifting import shifted
 
 
 class BufferInfo(NamedTuple):
-    """Where the memory of a field lies; strides are in bytes, the device as DLPack counts."""
+    """The memory of a field: address, shape, strides in bytes, device as DLPack numbers it."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -243,7 +243,7 @@ class UnboundedField(SingleArray):
 
     @property
     def ndarray(self) -> Any:
-        """Refused: no array has an infinite extent."""
+        """Raise an error: no array has an infinite extent."""
         raise EmbeddedExecutionError(
             f"The field lives on the infinite domain '{self.domain}', so it has no array.",
             hints=["Restrict it first, for instance 'f[domain({I: (0, 10)})]'."],

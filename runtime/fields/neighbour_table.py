@@ -22,7 +22,7 @@ SKIP = -1
 
 @attrs.frozen
 class ConnectivityType:
-    """What a compiled program has to know of a table; never what is in it."""
+    """The properties of a table that builds depend on; they never depend on its entries."""
 
     domain: tuple[Dimension, ...]
     codomain: Dimension
@@ -216,7 +216,7 @@ def beyond(tables: Mapping[str, Any], codomain: Dimension, covered: UnitRange) -
 
 
 def is_skip_value(given: Any) -> bool:
-    """Say whether `given` may stand for a missing neighbour: only None and -1 do."""
+    """Return True for the values that can mark missing neighbours: None and -1."""
     return given is None or (given == SKIP and not isinstance(given, bool))
 
 

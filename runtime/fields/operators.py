@@ -18,7 +18,7 @@ from ..language.dtype import DType
 
 
 class Operators:
-    """What the fields have in common: arithmetic, comparison, logic, never a truth value."""
+    """Base class of fields: arithmetic, comparison and logic; a field has no truth value."""
 
     __slots__ = ()
     __array_ufunc__ = None  # a NumPy number on the left leaves the operation to us

@@ -61,7 +61,7 @@ def _column(name: str, found: Connectivity, index: int) -> Connectivity:
 
 
 def check_maps(domain: Domain, given: tuple[Any, ...]) -> None:
-    """Refuse maps that could not all be applied at once."""
+    """Refuse maps that cannot be applied together."""
     maps = resolved(given)
     removed = [one.codomain for one in maps]
     if len(set(removed)) != len(removed):

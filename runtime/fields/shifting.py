@@ -1,4 +1,4 @@
-"""Where a field lives after it was applied to offsets: a shift relabels, no data moves."""
+"""Shift the domain of a field: a shift relabels indices and moves no data."""
 
 from __future__ import annotations
 

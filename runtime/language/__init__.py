@@ -1,1 +1,1 @@
-"""What the language is made of: dimensions, domains, types, operations, definitions."""
+"""The terms of the language: dimensions, domains, types, operations, definitions."""

@@ -133,7 +133,7 @@ def _read(annotation: Any, names: Mapping[str, Any], inside: tuple[type, ...]) -
 
 
 def _unwrapped(annotation: Any, names: Mapping[str, Any]) -> Any:
-    """Look behind strings, `Annotated` and type aliases until something else stands there."""
+    """Resolve strings, `Annotated` and type aliases."""
     for _ in range(_MOST_NESTED):
         origin = typing.get_origin(annotation)
         if isinstance(annotation, typing.ForwardRef):
@@ -152,7 +152,7 @@ def _unwrapped(annotation: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _is_alias(annotation: Any) -> bool:
-    """Say whether it was made by a `type X = ...` statement, by any Python that knows it."""
+    """Return True for an alias made by a `type X = ...` statement."""
     return type(annotation).__name__ == "TypeAliasType"
 
 

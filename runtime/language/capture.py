@@ -71,7 +71,7 @@ def recapture(definition: Definition) -> Definition:
 
 
 def _source(function: types.FunctionType) -> SourceText:
-    """Return the text from 'def' on, its own indentation removed from every line."""
+    """Return the dedented text of the function from 'def' on."""
     first, block = _block(function)
     indent = len(block[0]) - len(block[0].lstrip())
     prefix = block[0][:indent]
@@ -135,7 +135,7 @@ def _is_code(line: str) -> bool:
 
 
 def _parsed_lines(text: str, indent: int) -> int:
-    """Return the last line of the function that the text is, 0 if the text cannot be parsed."""
+    """Return the last line of the function in the text, 0 if the text cannot be parsed."""
     try:
         with PYTHON_PARSER:
             tree = ast.parse(f"if True:\n{text}" if indent else text)

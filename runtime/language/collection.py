@@ -52,7 +52,7 @@ def annotations_of(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def _refused(kind: type) -> str:
-    """Say why a dataclass cannot be taken apart and put together again by position."""
+    """Return why a dataclass cannot be rebuilt from its fields by position."""
     import dataclasses
 
     missing = dataclasses.MISSING

@@ -1,4 +1,4 @@
-"""What a decorated function is before anything is compiled: a value that `parse` can read."""
+"""`Definition`: a decorated function as a value, the input of `parse`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from ..process.source import SourceText
-from .dimension import Dimension
 
 Kind: TypeAlias = Literal["field_operator", "scan_operator", "program"]
 
@@ -40,8 +39,3 @@ class Definition:
     annotations: tuple[tuple[str, Any], ...]
     scan: ScanOptions | None = None
     grid_type: str | None = None
-
-
-def axis_of(definition: Definition) -> Dimension | None:
-    """Return the axis of a scan operator, None for the other kinds."""
-    return definition.scan.axis if definition.scan else None

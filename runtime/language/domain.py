@@ -1,4 +1,4 @@
-"""Domains: the box of indices on which a field lives, and what can stand for one."""
+"""Domains: the boxes of indices on which fields live, and conversions to them."""
 
 from __future__ import annotations
 

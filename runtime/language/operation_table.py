@@ -50,15 +50,15 @@ class Operation:
     compute: Compute
     meaning: str
     example: str
-    arity: int = attrs.field(default=2, kw_only=True)
-    takes: tuple[str, ...] = attrs.field(default=NUMBERS, kw_only=True)
-    gives: Literal["operand", "bool", "target"] = attrs.field(default="operand", kw_only=True)
-    builtin: str = attrs.field(default="", kw_only=True)
-    domain: str = attrs.field(default="", kw_only=True)
-    ulps: int = attrs.field(default=0, kw_only=True)
-    cost: int = attrs.field(default=1, kw_only=True)
-    is_recomputed: bool = attrs.field(default=True, kw_only=True)
-    hides_nan: bool = attrs.field(default=False, kw_only=True)
+    arity: int = 2
+    takes: tuple[str, ...] = NUMBERS
+    gives: Literal["operand", "bool", "target"] = "operand"
+    builtin: str = ""
+    domain: str = ""
+    ulps: int = 0
+    cost: int = 1
+    is_recomputed: bool = True
+    hides_nan: bool = False
 
     def __repr__(self) -> str:
         return f"<operation '{self.name}'>"

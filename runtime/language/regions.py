@@ -1,4 +1,4 @@
-"""Regions: unions of boxes that do not overlap, as `concat_where` divides space with them."""
+"""Regions: unions of disjoint boxes, the conditions of `concat_where`."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _cut(box: Domain, hole: Domain) -> list[Domain]:
 
 
 def _joined(boxes: Boxes) -> Boxes:
-    """Put together neighbours along the only dimension; with several dimensions leave it."""
+    """Merge adjacent boxes along the only dimension; leave boxes of several dimensions."""
     if not boxes or boxes[0].ndim > 1:
         return boxes
     joined: list[Domain] = []

@@ -1,4 +1,4 @@
-"""Tuples and named collections as trees: look inside, map over the leaves, build alike."""
+"""Tuples and named collections as trees: their elements, their leaves, maps over leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def elements(value: Any) -> tuple[Any, ...] | None:
 
 
 def rebuilt(like: Any, parts: tuple[Any, ...]) -> Any:
-    """Return `parts` as a tuple or collection of the class of `like`."""
+    """Return `parts` as a tuple or as a collection of the same class as `like`."""
     return type(like)(parts) if type(like) is tuple else type(like)(*parts)
 
 

@@ -2,6 +2,7 @@
 #include "array.h"
 
 #include "dlpack.h"
+#include "gpu/gpu.h"
 #include "held.h"
 
 namespace fieldforge {
@@ -31,6 +32,7 @@ bool is_masked(PyObject* array) {
 }
 
 bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
+    if (gpu::is_device_array(array)) return gpu::fill_from_device_array(view, array, dims, nullptr);
     if (PyObject_CheckBuffer(array)) {
         return !is_masked(array) && fill_from_buffer(view, array, dims, nullptr);
     }

@@ -3,6 +3,9 @@
 
 #include <structmember.h>
 
+#include "dlpack.h"
+#include "gpu/gpu.h"
+
 namespace fieldforge {
 
 PyTypeObject* field_view_type = nullptr;
@@ -24,7 +27,12 @@ int init(PyObject* self, PyObject* args, PyObject* kwargs) {
         PyErr_SetString(PyExc_TypeError, "A FieldView is set up once.");
         return -1;
     }
-    if (fill_from_buffer(view, array, dims, starts)) return 0;
+    const bool offers_no_buffer =
+        gpu::is_device_array(array) || (!PyObject_CheckBuffer(array) && has_dlpack(array));
+    if (offers_no_buffer ? gpu::fill_from_device_array(view, array, dims, starts)
+                         : fill_from_buffer(view, array, dims, starts)) {
+        return 0;
+    }
     reset(view);
     return -1;
 }

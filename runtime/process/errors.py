@@ -1,4 +1,4 @@
-"""Everything that can go wrong, said to the person who wrote the stencil.
+"""The tree of errors, worded for the person who wrote the stencil.
 
     FieldforgeError
       DSLError                     something in the source of an operator or program; has a place
@@ -7,8 +7,8 @@
 
 What a wrong argument raises is a `DSLError` and a `TypeError` or `ValueError` at once.
 
-Each has one sentence as its `message`, and `hints` that say what to do. Errors
-survive pickling with all they hold, so that they can come from worker processes.
+Each error has one sentence as its `message`, and `hints` that say what to do. Errors can be
+pickled with all their attributes, so that worker processes can raise them in their parent.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class UnsupportedPythonFeatureError(DSLError):
 
 
 class UndefinedSymbolError(DSLError):
-    """A name that means nothing where it is used."""
+    """A name that is not defined where it is used."""
 
     code = "undefined-symbol"
 
@@ -258,7 +258,7 @@ class DomainError(CallError, ValueError, IndexError):
 
 
 class ReadOnlyError(CallError, ValueError):
-    """Something was to be written that can only be read."""
+    """An output is read-only."""
 
 
 class OverlapError(CallError, ValueError):
@@ -289,7 +289,7 @@ class NonContiguousDomain(EmbeddedExecutionError, DomainError):  # noqa: N818 - 
 
 
 class OptionError(FieldforgeError, ValueError):
-    r"""An option, backend or setting that nobody knows, or a value it cannot have.
+    r"""An unknown option, backend or setting, or an invalid value of one.
 
     >>> str(OptionError("Unknown backend 'gup'.", name="gup", known=["cpu", "gpu"]))
     "Unknown backend 'gup'.\nHint: Did you mean 'gpu'? Known are 'cpu', 'gpu'."
@@ -314,11 +314,11 @@ class NotCompilableError(OptionError, RuntimeError):
 
 
 class CompilerNotFoundError(FieldforgeError):
-    """No compiler is installed where one was looked for."""
+    """No C++ compiler was found."""
 
 
 class DaceNotFoundError(FieldforgeError):
-    """There is no DaCe that the backend `dace_cpu` can use."""
+    """The backend `dace_cpu` found no usable DaCe."""
 
 
 class CompilationError(FieldforgeError):
@@ -380,4 +380,4 @@ class WorkflowError(FieldforgeError):
 
 
 class InputDataError(FieldforgeError, ValueError):
-    """A file that a person gave as input does not hold what it should."""
+    """An input file has the wrong content."""

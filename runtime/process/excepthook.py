@@ -1,4 +1,4 @@
-"""Print an uncaught error of the language without the Python that found it."""
+"""Print uncaught errors of the language without fieldforge's own traceback."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ WIDTH = 100
 
 @attrs.frozen
 class Related:
-    """Another place that explains an error, and what is to be seen there."""
+    """Another place in the source that explains an error, with its label."""
 
     location: Span
     label: str | None = None

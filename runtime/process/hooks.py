@@ -1,4 +1,4 @@
-"""Hooks: places in a call or a build where a user's functions are called.
+"""Hooks: run the user's callbacks around calls and before builds.
 
 EventHook    its callbacks are called one after the other
 ContextHook  its callbacks give context managers, which are entered in order and left in reverse
@@ -22,7 +22,7 @@ _listeners: Final[list[Listener]] = []
 
 
 def on_change(listener: Listener) -> None:
-    """Call `listener` whenever a callback has come or gone."""
+    """Call `listener` whenever a callback is registered or removed."""
     _listeners.append(listener)
 
 
@@ -63,7 +63,7 @@ class _Hook:
         _changed()
 
     def remove(self, callback: str | Callable[..., Any]) -> None:
-        """Take a callback away, by its name or itself; one that is not there is a `KeyError`."""
+        """Remove a callback, given itself or its name; raise `KeyError` if it is not registered."""
         for entry in tuple(self._callbacks):
             if callback in (entry.name, entry.function):
                 self._callbacks.remove(entry)
@@ -87,7 +87,7 @@ class _Hook:
 
 
 class EventHook(_Hook):
-    """A place where something has happened; may be used as a decorator.
+    """A hook that reports an event; a decorator declares it.
 
     >>> @EventHook
     ... def built(name: str) -> None:
@@ -104,10 +104,10 @@ class EventHook(_Hook):
 
 
 class ContextHook(_Hook):
-    """A place around something; callbacks return context managers. May be used as a decorator."""
+    """A hook around a block: callbacks return context managers. A decorator declares it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> AbstractContextManager[None]:
-        """Return a context manager of all of them; it belongs to the caller alone."""
+        """Return a fresh context manager that enters those of all callbacks."""
         return _entered(tuple(self._callbacks), args, kwargs)
 
 

@@ -1,7 +1,7 @@
-"""Logging that costs nothing until somebody listens: structlog is bound at the first event.
+"""Logging at no cost until it is configured: structlog is imported at the first event.
 
-Events are printed to stderr from the level that `FIELDFORGE_LOG` names. Whoever has configured
-structlog gets them through that configuration instead; otherwise they are dropped.
+`FIELDFORGE_LOG` names the lowest level that is printed to stderr. If the application has
+configured structlog, events go through that configuration; otherwise they are dropped.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class Logger:
         return Logger(self.name, {**self.values, **values})
 
     def debug(self, event: str, **values: Any) -> None:
-        """Report a detail for those who work on fieldforge."""
+        """Log a detail for developers of fieldforge."""
         self._emit("debug", event, values)
 
     def info(self, event: str, **values: Any) -> None:
-        """Report that something happened as it should."""
+        """Log normal operation."""
         self._emit("info", event, values)
 
     def warning(self, event: str, **values: Any) -> None:
-        """Report something that works but costs more than it should."""
+        """Log something that works but is slower than it should be."""
         self._emit("warning", event, values)
 
     def error(self, event: str, **values: Any) -> None:
-        """Report something that went wrong."""
+        """Log a failure."""
         self._emit("error", event, values)
 
     def listens(self, level: str) -> bool:
-        """Tell whether anybody would hear of an event of this level."""
+        """Return True if events of this level are printed or forwarded."""
         if "structlog" in sys.modules and sys.modules["structlog"].is_configured():
             return True
         least = settings.current().log

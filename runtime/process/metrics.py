@@ -1,4 +1,4 @@
-"""Metrics: how long calls take, kept by what was called.
+"""Metrics: durations of calls, by program variant.
 
 `sources` has one entry for each variant of each program; its `metrics` are lists of samples, in
 seconds: `total` for whole calls (from `MINIMAL` on), `compute` for the compiled code alone (from
@@ -80,7 +80,7 @@ class Source:
 
 
 class _Sources(dict[str, Source]):
-    """Sources by key; the first one arranges for all to be written at the end."""
+    """Sources by key; the first one registers the dump at exit."""
 
     def __missing__(self, key: str) -> Source:
         if not self:
@@ -93,7 +93,7 @@ sources: dict[str, Source] = _Sources()
 
 
 def _source(key: str) -> Source:
-    """Return a source, made if need be, of whatever mapping stands in `sources`."""
+    """Return the source of a key; create it if it is missing."""
     if key not in sources:
         _dump_at_exit()
         sources.setdefault(key, Source())
@@ -109,12 +109,12 @@ def get_current_level() -> int:
 
 
 def is_any_level_enabled() -> bool:
-    """Say whether anything is measured."""
+    """Return True if any metrics are collected."""
     return get_current_level() > DISABLED
 
 
 def is_level_enabled(level: int) -> bool:
-    """Say whether what belongs to a level is measured."""
+    """Return True if metrics of this level are collected."""
     return get_current_level() >= level
 
 
@@ -122,7 +122,7 @@ def is_level_enabled(level: int) -> bool:
 
 
 class _Call:
-    """One call that is under way: which source its samples go to is known when it has run."""
+    """A call in progress; its source is known only after it has run."""
 
     __slots__ = ("key",)
 
@@ -134,12 +134,12 @@ _CALL: Final[ContextVar[_Call | None]] = ContextVar("fieldforge_metrics_call", d
 
 
 def begin_call() -> Token[_Call | None]:
-    """Begin a call whose source is not known yet; `end_call` takes what is returned."""
+    """Begin a call of unknown source; pass the result to `end_call`."""
     return _CALL.set(_Call())
 
 
 def end_call(token: Token[_Call | None]) -> None:
-    """Return to the call around the one that ends."""
+    """End a call and restore the surrounding one."""
     _CALL.reset(token)
 
 
@@ -170,7 +170,7 @@ def set_current_source_key(key: str) -> Source:
 
 
 def get_source(key: str, *, assign_current: bool = True) -> Source:
-    """Return a source by its key, made if need be; the running call belongs to it from now on."""
+    """Return the source of a key, created if missing, and make it that of the running call."""
     return set_current_source_key(key) if assign_current else _source(key)
 
 

@@ -1,7 +1,7 @@
 """The settings of this process: the one place that reads the environment.
 
-Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; one that is unset or
-empty has its default. What compilers read keeps its own names.
+Each field of `Settings` is the variable `FIELDFORGE_<FIELD>`; an unset or empty variable means
+the default. Variables that compilers read keep their own names.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _read_seconds(variable: str, text: str) -> float:
 
 
 def read_size(variable: str, text: str) -> int:
-    """Read a number of bytes, or of K, M, G or T."""
+    """Read a number of bytes, with an optional suffix K, M, G or T."""
     number, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")
     if not (number.isascii() and number.isdecimal() and unit in _UNITS):
         raise _refused(variable, text, "a number of bytes, such as 500M or 20G")
@@ -154,7 +154,7 @@ def read_size(variable: str, text: str) -> int:
 
 
 def _read_places(_: str, text: str) -> tuple[Path, ...]:
-    """Read folders and files, separated as in PATH; they need not be there yet."""
+    """Read folders and files, separated as in PATH; they need not exist yet."""
     return tuple(
         Path(os.path.abspath(os.path.expanduser(part))) for part in text.split(os.pathsep) if part
     )

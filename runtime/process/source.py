@@ -1,4 +1,4 @@
-"""Where the user wrote something: files, spans, and the text of a function."""
+"""Positions in the user's source: files, spans, and the text of a function."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import Target
-from fieldforge.workflows.engine.building import parsed
+from fieldforge.workflows.builds.building import parsed
 
 from .grids import header
 

@@ -22,8 +22,8 @@ from fieldforge.runtime.process.errors import CheckError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.interpret.stage import Interpret
 from fieldforge.stages.target import Target
-from fieldforge.workflows.entries.known_domains import ranges_of
-from fieldforge.workflows.entries.variants import variant_of
+from fieldforge.workflows.variants.known_domains import ranges_of
+from fieldforge.workflows.variants.naming import variant_of
 
 from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
 from .case import Case, FieldSpec

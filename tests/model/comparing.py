@@ -15,7 +15,7 @@ from fieldforge.runtime.language.structure import elements
 from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
-from fieldforge.workflows.engine.building import parsed
+from fieldforge.workflows.builds.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
 

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from . import alias
+from fieldforge.workflows.commands.gt4py_imports import install
+
 from .finding import Found, Stencil, find, is_installed
 
 PATIENCE: Final = 900.0  # seconds that one stencil may take
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     sys.path += options.path
     os.environ["FLOAT_PRECISION"] = options.precision  # read by the model
-    alias.install()
+    install()
     if not is_installed():
         sys.stderr.write(MISSING)
         return 2

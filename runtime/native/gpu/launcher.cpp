@@ -1,6 +1,7 @@
 // `Launcher` and `BoundCall`: a kernel with its argument types known, called through vectorcall.
 #include <Python.h>
 
+#include <nanobind/stl/string.h>
 #include <structmember.h>
 
 #include <cstring>

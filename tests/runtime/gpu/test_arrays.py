@@ -72,7 +72,8 @@ def test_copies_between_layouts(device):
     padded.copy_from(data)
     assert (padded.to_host() == data).all()
     dense = padded.copy()
-    assert dense.is_dense and not padded.is_dense
+    assert dense.is_dense
+    assert not padded.is_dense
     assert (dense.to_host() == data).all()
     assert (padded.transpose().to_host() == data.T).all()
     assert (dense.reshape(42, 8).to_host() == data.reshape(42, 8)).all()
@@ -230,7 +231,8 @@ def test_the_cuda_array_interface_is_of_cuda(device):
         assert not hasattr(array, "__cuda_array_interface__")
         return
     found = array.__cuda_array_interface__
-    assert found["typestr"] == "<f4" and found["version"] == 3
+    assert found["typestr"] == "<f4"
+    assert found["version"] == 3
     assert found["data"] == (array.ptr, False)
     assert found["stream"] == gpu.current_stream(device).ptr
 
