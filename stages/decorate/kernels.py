@@ -36,12 +36,14 @@ class LoadKernels(Stage):
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Hand plan and module to the core; no driver is touched yet."""
-        image = compiled.library
         if bound.plan.platform == "null":
             from ...runtime.calls.loader import place_library
 
             directory = self.directory or current().local_dir / LIBRARIES
-            image = os.fsencode(place_library(compiled.library, directory))
-        else:
-            from ...runtime import gpu  # noqa: F401  # its drivers and errors
-        return {"entry": _core.Entry(bound.plan, 0, image)}
+            library = os.fsencode(place_library(compiled.library, directory))
+            return {"entry": _core.Entry(bound.plan, 0, (("host", library),))}
+        from ...runtime import gpu  # noqa: F401  # drivers are chosen by it
+        from ...runtime.calls.images import unpack_images
+
+        images = tuple(unpack_images(compiled.library).items())
+        return {"entry": _core.Entry(bound.plan, 0, images)}

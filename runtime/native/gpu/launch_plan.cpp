@@ -112,6 +112,23 @@ LaunchPlan read(nb::handle plan) {
 
 // --- calls ---------------------------------------------------------------------------------------
 
+// A module for one architecture.
+struct Image {
+    std::string arch, bytes;
+    Image(std::string arch, const char* data, Py_ssize_t size)
+        : arch(std::move(arch)), bytes(data, static_cast<size_t>(size)) {}
+};
+using Images = std::vector<Image>;
+
+// Whether a device of architecture `own` runs a module for `made`: NVIDIA's devices run what was
+// compiled for an earlier one of the same generation, the digits but the last.
+bool runs(const std::string& own, const std::string& made) {
+    if (own == made) return true;
+    const size_t head = own.size() - 1;
+    return own.starts_with("sm_") && own.size() == made.size() &&
+           own.compare(0, head, made, 0, head) == 0 && made.back() <= own.back();
+}
+
 // A module on one device, loaded at the first call there and kept until the process ends: a call
 // that returned may still run.
 struct Loaded {
@@ -123,7 +140,7 @@ constexpr int most_devices = 64;
 
 class Kernels final : public Work {
    public:
-    Kernels(LaunchPlan plan, std::string image) : plan_(std::move(plan)), image_(std::move(image)) {}
+    Kernels(LaunchPlan plan, Images images) : plan_(std::move(plan)), images_(std::move(images)) {}
 
     ~Kernels() override {
         for (int i = 0; i < most_devices; ++i) {
@@ -147,6 +164,22 @@ class Kernels final : public Work {
     }
 
    private:
+    const std::string& image_for(Device& device) {
+        char own[64] = "";
+        GPU_CALL(device, device_arch, own, sizeof own, device.handle);
+        const Image* found = nullptr;
+        std::string archs;
+        for (const Image& image : images_) {
+            if (runs(own, image.arch) && (found == nullptr || found->arch < image.arch)) found = &image;
+            archs += (archs.empty() ? "'" : ", '") + image.arch + "'";
+        }
+        if (found != nullptr) return found->bytes;
+        Failure failure;
+        failure.text = "The program was compiled for " + archs + ", and '" + device.label() + "' is '" +
+                       own + "': name its architecture in the target of the backend.";
+        throw failure;
+    }
+
     const Loaded& on(Device& device) {
         std::atomic<Loaded*>& place = loaded_[device.index % most_devices];
         Loaded* found = place.load(std::memory_order_acquire);
@@ -155,7 +188,7 @@ class Kernels final : public Work {
         found = place.load(std::memory_order_acquire);
         if (found != nullptr) return *found;
         auto made = std::make_unique<Loaded>();
-        GPU_CALL(device, module_load, &made->module, image_.c_str());
+        GPU_CALL(device, module_load, &made->module, image_for(device).c_str());
         for (const PlannedLaunch& each : plan_.launches) {
             Handle function = nullptr;
             GPU_CALL_ON(device, "kernel '" + each.kernel + "'", module_function, &function,
@@ -248,7 +281,7 @@ class Kernels final : public Work {
     }
 
     const LaunchPlan plan_;
-    const std::string image_;
+    const Images images_;
     std::mutex mutex_;
     std::array<std::atomic<Loaded*>, most_devices> loaded_{};
 };
@@ -267,9 +300,15 @@ std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image) {
         nanobind::cast<std::string>(nanobind::object(nanobind::handle(plan).attr("platform"))).empty()) {
         return nullptr;
     }
-    if (!PyBytes_Check(image)) gpu::refuse("the module of its kernels is not given as bytes");
-    std::string bytes(PyBytes_AS_STRING(image), static_cast<size_t>(PyBytes_GET_SIZE(image)));
-    return std::make_unique<gpu::Kernels>(gpu::read(plan), std::move(bytes));
+    if (!PyTuple_Check(image)) gpu::refuse("the modules of its kernels are not given as a tuple");
+    gpu::Images images;
+    for (nanobind::handle row : nanobind::handle(image)) {
+        const nanobind::object bytes = row[1];
+        images.emplace_back(nanobind::cast<std::string>(nanobind::object(row[0])),
+                            nanobind::cast<nanobind::bytes>(bytes).c_str(),
+                            PyBytes_GET_SIZE(bytes.ptr()));
+    }
+    return std::make_unique<gpu::Kernels>(gpu::read(plan), std::move(images));
 }
 
 }  // namespace fieldforge

@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from .preludes import Platform
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
-NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
+NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
+          "--ptxas-options=-v")  # fmt: skip
 AMD = ("-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math")
 HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
         "-fno-strict-aliasing")  # fmt: skip
@@ -122,7 +123,8 @@ class CodegenGpu(Stage):
     def _flags(self) -> tuple[str, ...]:
         if self.host:
             return HOST
-        return NVIDIA if self.target.vendor == "nvidia" else AMD
+        archs = tuple(f"arch={arch}" for arch in self.target.archs)
+        return (*archs, *(NVIDIA if self.target.vendor == "nvidia" else AMD))
 
     def _writer_options(self) -> WriterOptions:
         from ..cpp.names import WriterOptions
