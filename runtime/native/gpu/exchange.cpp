@@ -208,6 +208,15 @@ nb::object attribute_or_none(nb::handle given, PyObject* name) {
 
 }  // namespace
 
+bool is_numpy(PyTypeObject* type) {
+    static auto* const numpy_type = [] {
+        const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+        if (!numpy.is_valid()) throw nb::python_error();
+        return reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
+    }();
+    return type == numpy_type || PyType_IsSubtype(type, numpy_type);
+}
+
 // The table of a type lives as long as the process; null where there is none that we know.
 const DLExchange* exchange_of(PyTypeObject* type) {
     static PyTypeObject* last_type = nullptr;
@@ -234,9 +243,9 @@ nb::object import_any(nb::handle given, bool order_after) {
     }
     // Arrays of devices may have a buffer that refuses, so those that say where they lie come first.
     PyTypeObject* type = Py_TYPE(given.ptr());
-    const bool of_device = _PyType_Lookup(type, names().interface) != nullptr;
-    if (PyObject_CheckBuffer(given.ptr()) && !of_device) return import_buffer(given);
-    if (_PyType_Lookup(type, names().dlpack) != nullptr) return import_dlpack(given, order_after);
+    const bool speaks_dlpack = _PyType_Lookup(type, names().dlpack) != nullptr;
+    if (PyObject_CheckBuffer(given.ptr()) && (!speaks_dlpack || is_numpy(type))) return import_buffer(given);
+    if (speaks_dlpack) return import_dlpack(given, order_after);
     nb::object interface = attribute_or_none(given, names().interface);
     if (interface.is_valid()) return import_interface(given, std::move(interface), order_after);
     PyErr_Format(PyExc_TypeError,
