@@ -72,7 +72,8 @@ def ours(image: bytes) -> dict[str, Any]:
     names = {"gpu": gpu, "device": device, "stream": stream, "event": event, "launcher": launcher,
              "a": a, "b": b, "c": c, "d": d, "bound": bound, "launch": ready.launch, "host": host,
              "wrap": gpu.Array.from_any, "record": event.record, "sync": stream.sync,
-             "current": gpu.current_device, "pa": a.ptr, "Event": gpu.Event, "Stream": gpu.Stream}  # fmt: skip
+             "current": gpu.current_device, "pa": a.ptr, "Event": gpu.Event,
+             "Stream": gpu.Stream}  # fmt: skip
     rows = [
         ("device_get", "current()", 1000),
         ("device_set", "device.set_current()", 1000),

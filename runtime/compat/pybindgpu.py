@@ -102,7 +102,7 @@ class cudaEvent_t(Status):  # noqa: N801
     def __init__(self, flags: int = 0) -> None:
         super().__init__()
         make = lambda: gpu.Event(timing=not flags & 2, blocking=bool(flags & 1))  # noqa: E731
-        self.event: gpu.Event = self.keep(attempt(make, None))
+        self.event: Any = self.keep(attempt(make, None))
 
     def get(self) -> PointerWrapper:
         """Return the address of the handle."""
@@ -115,7 +115,7 @@ class cudaStream_t(Status):  # noqa: N801
     def __init__(self, flags: int = 0) -> None:
         super().__init__()
         make = lambda: gpu.Stream(nonblocking=bool(flags & 1))  # noqa: E731
-        self.stream: gpu.Stream = self.keep(attempt(make, None))
+        self.stream: Any = self.keep(attempt(make, None))
 
     def get(self) -> PointerWrapper:
         """Return the address of the handle."""
@@ -147,7 +147,8 @@ class cudaDeviceProp(Status):  # noqa: N801
 
     def __init__(self, device: int) -> None:
         super().__init__()
-        self.device: gpu.Device = self.keep(attempt(lambda: gpu.Device(device), None))
+        # Without such a device the status says so, and what is asked of it fails.
+        self.device: gpu.Device = self.keep(attempt(lambda: gpu.Device(device), None))  # type: ignore[assignment]  # see above
 
     def get(self) -> gpu.Device:
         """Return the device."""

@@ -66,7 +66,7 @@ class DeviceArray(Status):
         if isinstance(given, np.ndarray):
             self._host = np.require(given, dtype)
         else:
-            shape = (int(given),) if np.isscalar(given) else tuple(given)
+            shape = (given,) if isinstance(given, int) else tuple(given)
             self._host = np.zeros(shape, dtype, order)
         self._buffer: gpu.Buffer | None = None
 

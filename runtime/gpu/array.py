@@ -199,6 +199,10 @@ class Array(ArrayBase):
         copy_array(host, self, stream, True)
         return _on_numpy(host, kind)
 
+    def get(self) -> np.ndarray[Any, Any]:
+        """Return a copy in NumPy, under the name that CuPy has for it."""
+        return self.to_host()
+
     def copy(self, *, device: Device | int | None = None, stream: Any = None) -> Array:
         """Return a dense copy, on the same device or another one."""
         place = self.device if device is None else _device(device)

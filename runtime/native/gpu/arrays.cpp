@@ -33,10 +33,15 @@ nb::object new_array(Array*& made) {
 }
 
 Device* device_for(int type, int id) {
+    static Platform *cuda = nullptr, *hip = nullptr, *simulated = nullptr;
+    const auto find = [id](Platform*& known, const char* name) {
+        if (known == nullptr) known = &platform_named(name);
+        return &device_at(*known, id);
+    };
     switch (type) {
-        case device_cuda: case device_cuda_managed: return &device_at(platform_named("cuda"), id);
-        case device_rocm: return &device_at(platform_named("hip"), id);
-        case device_null: return &device_at(platform_named("null"), id);
+        case device_cuda: case device_cuda_managed: return find(cuda, "cuda");
+        case device_rocm: return find(hip, "hip");
+        case device_null: return find(simulated, "null");
         default: return nullptr;
     }
 }
