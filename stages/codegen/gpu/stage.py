@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
-          "--ptxas-options=-v")  # fmt: skip
+          "--ptxas-options=-v", "--diag-suppress=177")  # fmt: skip
 AMD = ("-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math")
 HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
         "-fno-strict-aliasing")  # fmt: skip
