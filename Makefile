@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEER := .venv-peer
 PEER_STAMP := $(PEER)/.installed
-NATIVE := $(wildcard runtime/native/*)
+NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults
+.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults \
+	test-gpu bench-gpu
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -19,6 +20,10 @@ demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo
 
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
 	$(BIN)/pytest -q -n 2
+
+test-gpu: PLATFORM ?= cuda
+test-gpu: $(STAMP)  ## run the tests of the GPU runtime on the GPU of this machine: make test-gpu [PLATFORM=hip]
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
 
 check: $(STAMP)  ## formatting, lint, types, floors, tests: what must pass before a commit
 	$(BIN)/ruff format --check .
@@ -78,6 +83,10 @@ ulps: $(STAMP)  ## errors and times of the functions in generated code, all of f
 
 bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
 	$(BIN)/python bench/run.py calls
+
+bench-gpu: PARTS ?= runtime
+bench-gpu: $(STAMP)  ## measure the GPU runtime beside its peers: make bench-gpu PARTS=runtime [STUB=1]
+	$(foreach part,$(PARTS),$(BIN)/python bench/gpu_$(part).py $(if $(STUB),--stub);)
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -114,6 +114,11 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
         maker = ARRAY_ALLOCATORS.get(maker.__name__, maker)
     if maker is None and (device or CPU)[0] == DeviceType.CPU:
         maker = CPU_ALLOCATOR
+    if maker is None and device is not None:
+        from .device_allocator import GPUAllocator  # a program on the CPU does not pay for it
+
+        maker = GPUAllocator(DeviceType(device[0]))
+        maker.device(device[1])
     if maker is None or isinstance(maker, ModuleType):
         what = f"namespace '{maker.__name__}'" if maker else f"device '{device}'"
         raise DeviceError(

@@ -193,8 +193,30 @@ class Field(SingleArray, FieldView):
             raise ValueError(f"A field of '{self.dtype}' cannot be '{dtype}' without a copy.")
         return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.ndarray.__dlpack__(**options)
+    def compact(self) -> Field:
+        """Return a copy without padding, in C order, for libraries that refuse padded rows.
+
+        >>> I, J = Dimension("I"), Dimension("J")
+        >>> field = make(np.zeros((3, 8))[:, :5], Domain((I, (0, 3)), (J, (0, 5))))
+        >>> field.strides, field.compact().strides
+        ((64, 8), (40, 8))
+        """
+        return Field._on(self.ndarray.copy(), self.domain)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        options = {
+            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
+        }  # fmt: skip
+        # Arrays before DLPack 1 know 'stream' alone.
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.ndarray.__dlpack__(**given)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device_type, self.device_id

@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 import attrs
 
 from .errors import KernelCompileError
-from .host_kernels import compile_for_host
 from .native import current_device
 
 Compiler = Literal["auto", "nvrtc", "hiprtc", "host"]
@@ -76,6 +75,8 @@ def compile_kernels(
         arch = current_device().arch if arch is None else arch
         compiler = _compiler_of(arch)
     if compiler == "host":
+        from .host_kernels import compile_for_host  # which needs subprocess
+
         return compile_for_host(source, options)
     if arch is None:
         arch = current_device().arch

@@ -183,15 +183,10 @@ DataType type_from_format(const char* format, Py_ssize_t size) {
 }
 
 nb::object import_buffer(nb::handle given) {
-    auto view = std::make_unique<Py_buffer>();
-    if (PyObject_GetBuffer(given.ptr(), view.get(), PyBUF_RECORDS_RO) < 0) throw nb::python_error();
-    Py_buffer& found = *view;
-    nb::object owner = nb::capsule(view.release(), [](void* held) noexcept {
-        PyBuffer_Release(static_cast<Py_buffer*>(held));
-        delete static_cast<Py_buffer*>(held);
-    });
     Array* made = nullptr;
     nb::object array = new_array(made);
+    Py_buffer& found = made->view;
+    if (PyObject_GetBuffer(given.ptr(), &found, PyBUF_RECORDS_RO) < 0) throw nb::python_error();
     if (found.ndim > most_axes) throw nb::value_error("An array has at most 16 axes.");
     made->address = reinterpret_cast<Address>(found.buf);
     made->type = type_from_format(found.format, found.itemsize);
@@ -201,7 +196,7 @@ nb::object import_buffer(nb::handle given) {
         made->shape[i] = found.shape[i];
         made->strides[i] = found.strides[i];
     }
-    made->owner = owner.release().ptr();
+    made->owner = Py_NewRef(given.ptr());
     return array;
 }
 
@@ -213,16 +208,24 @@ nb::object attribute_or_none(nb::handle given, PyObject* name) {
 
 }  // namespace
 
+bool is_numpy(PyTypeObject* type) {
+    static auto* const numpy_type = [] {
+        const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+        if (!numpy.is_valid()) throw nb::python_error();
+        return reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
+    }();
+    return type == numpy_type || PyType_IsSubtype(type, numpy_type);
+}
+
 // The table of a type lives as long as the process; null where there is none that we know.
 const DLExchange* exchange_of(PyTypeObject* type) {
     static PyTypeObject* last_type = nullptr;
     static const DLExchange* last = nullptr;
     if (type == last_type) return last;
-    const nb::object capsule =
-        attribute_or_none(nb::handle(reinterpret_cast<PyObject*>(type)), names().exchange);
+    PyObject* capsule = _PyType_Lookup(type, names().exchange);  // borrowed; no error if there is none
     const DLExchange* found = nullptr;
-    if (capsule.is_valid() && PyCapsule_CheckExact(capsule.ptr())) {
-        found = static_cast<const DLExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+    if (capsule != nullptr && PyCapsule_CheckExact(capsule)) {
+        found = static_cast<const DLExchange*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
         if (found == nullptr) PyErr_Clear();
     }
     while (found != nullptr && found->version.major != dlpack_major) found = found->previous;
@@ -238,10 +241,11 @@ nb::object import_any(nb::handle given, bool order_after) {
     if (const DLExchange* exchange = exchange_of(Py_TYPE(given.ptr()))) {
         return import_exchange(*exchange, given, order_after);
     }
-    if (PyObject_CheckBuffer(given.ptr())) return import_buffer(given);
-    if (PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(given.ptr())), names().dlpack)) {
-        return import_dlpack(given, order_after);
-    }
+    // Arrays of devices may have a buffer that refuses, so those that say where they lie come first.
+    PyTypeObject* type = Py_TYPE(given.ptr());
+    const bool speaks_dlpack = _PyType_Lookup(type, names().dlpack) != nullptr;
+    if (PyObject_CheckBuffer(given.ptr()) && (!speaks_dlpack || is_numpy(type))) return import_buffer(given);
+    if (speaks_dlpack) return import_dlpack(given, order_after);
     nb::object interface = attribute_or_none(given, names().interface);
     if (interface.is_valid()) return import_interface(given, std::move(interface), order_after);
     PyErr_Format(PyExc_TypeError,

@@ -64,7 +64,7 @@ def test_arguments_are_checked(device, axpy, module, numbers):
         axpy(1.0, x, x, 1, color=3)
     with pytest.raises(ValueError, match="no type at position 2"):
         module.kernel("axpy").prepare("Pdz")
-    with pytest.raises(TypeError, match="a bound call takes no arguments|A bound call"):
+    with pytest.raises(TypeError, match="A bound call takes no arguments"):
         axpy.bind(1.0, x, x, 1)(7)
     freed = device.memory.allocate(100)
     freed.free()
