@@ -182,7 +182,9 @@ def as_connectivity(
         return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
     made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
     _copy_in(made, array)
-    return Connectivity.on(made.ndarray, box, codomain, skip_value)
+    if made.device_type == DeviceType.CPU:
+        return Connectivity.on(made.ndarray, box, codomain, skip_value)
+    return Connectivity.on_device(made.ndarray, Connectivity(array, box, codomain, skip_value))
 
 
 @attrs.frozen

@@ -80,6 +80,17 @@ class Connectivity(FieldView):
         made._fill(array, domain, codomain, skip_value)
         return made
 
+    @classmethod
+    def on_device(cls, array: Any, host: Connectivity) -> Connectivity:
+        """Take an array on a device that has the entries of `host`, which calls look into."""
+        made = cls.__new__(cls)
+        FieldView.__init__(made, array, host.dims, tuple(map(first, host.domain.ranges)))
+        vars(made).update(
+            domain=host.domain, codomain=host.codomain, skip_value=host.skip_value,
+            __fieldforge_host__=host,
+        )  # fmt: skip
+        return made
+
     def _fill(
         self, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None
     ) -> None:
@@ -105,7 +116,7 @@ class Connectivity(FieldView):
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """Return the indices as a NumPy array, without a copy where they lie on the CPU."""
-        array = self.ndarray
+        array = getattr(self, "__fieldforge_host__", self).ndarray
         return array if isinstance(array, np.ndarray) else np.asarray(array.get())
 
     def __gt_type__(self) -> ConnectivityType:

@@ -10,7 +10,7 @@ namespace fieldforge {
 
 Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
-    Workspace* theirs = wishes.workspace;
+    Workspace* theirs = arena.queues() ? nullptr : wishes.workspace;  // that is memory of the host
     if (wanted > 0 && theirs != nullptr) {
         if (theirs->size < wanted) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};

@@ -38,7 +38,17 @@ TableIndex* make_index(FieldView& view) {
     if (!is_table_type(Py_TYPE(object))) return nullptr;
     PyObject* skip = PyObject_GetAttrString(object, "skip_value");
     PyErr_Clear();
-    auto* made = new TableIndex(skip != nullptr && skip != Py_None);
+    PyObject* host = nullptr;
+    if (view.device_type != device_cpu) {
+        host = PyObject_GetAttrString(object, "__fieldforge_host__");
+        PyErr_Clear();
+        if (host == nullptr || !is_field_view(host)) {
+            Py_XDECREF(host);
+            Py_XDECREF(skip);
+            return nullptr;
+        }
+    }
+    auto* made = new TableIndex(skip != nullptr && skip != Py_None, host);
     Py_XDECREF(skip);
     // Python code has run: another thread may have been faster.
     if (view.table != nullptr) {
@@ -55,7 +65,8 @@ Entries TableIndex::over(const FieldView& view, int64_t start, int64_t stop) {
     for (const Answer& answer : answers_) {
         if (answer.start == start && answer.stop == stop) return answer.entries;
     }
-    const Entries found = compute(view, start, stop);
+    const Entries found =
+        compute(host_ == nullptr ? view : *reinterpret_cast<FieldView*>(host_), start, stop);
     answers_[next_++ % answers_.size()] = {start, stop, found};
     return found;
 }

@@ -33,7 +33,10 @@ struct TableLock {
 // blocks of rows and all answers stay valid.
 class TableIndex {
    public:
-    explicit TableIndex(bool skips) : skips_(skips) {}
+    // `host` is a view of the same entries that the host can read, if the table's own is none; the
+    // index takes the reference.
+    explicit TableIndex(bool skips, PyObject* host = nullptr) : skips_(skips), host_(host) {}
+    ~TableIndex() { Py_XDECREF(host_); }
     TableIndex(const TableIndex&) = delete;
     TableIndex& operator=(const TableIndex&) = delete;
 
@@ -51,6 +54,7 @@ class TableIndex {
     void summarize(const FieldView& view);
 
     const bool skips_;
+    PyObject* const host_;
     TableLock lock_;
     std::vector<Entries> blocks_;
     std::array<Answer, 8> answers_{};  // a cache of the last queries; an empty range is an empty slot

@@ -12,6 +12,7 @@
 #include "../execution.h"
 #include "../work.h"
 #include "objects.h"
+#include "program_device.h"
 
 namespace fieldforge {
 namespace gpu {
@@ -202,7 +203,7 @@ class Kernels final : public Work {
 
     int32_t launch(const Words& words, std::byte* arena, const Context& context) {
         Platform& platform = platform_named(plan_.platform);
-        Device& device = plan_.on_host ? device_at(platform, 0) : device_at(platform, context.device_id);
+        Device& device = plan_.on_host ? at_hand(platform) : device_at(platform, context.device_id);
         const Guard guard(device);
         const Loaded& loaded = on(device);
         const StreamRef stream = current_stream(device);
@@ -301,6 +302,7 @@ std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image) {
         return nullptr;
     }
     if (!PyTuple_Check(image)) gpu::refuse("the modules of its kernels are not given as a tuple");
+    gpu::add_program_device(nanobind::cast<int32_t>(nanobind::object(nanobind::handle(plan).attr("device"))));
     gpu::Images images;
     for (nanobind::handle row : nanobind::handle(image)) {
         const nanobind::object bytes = row[1];

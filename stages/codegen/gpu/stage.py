@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
-          "--ptxas-options=-v")  # fmt: skip
+          "--ptxas-options=-v", "--diag-suppress=177")  # fmt: skip
 AMD = ("-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math")
 HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
         "-fno-strict-aliasing")  # fmt: skip
@@ -43,7 +43,8 @@ class CodegenGpu(Stage):
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
         host: whether the kernels are compiled as C++ for the null platform, which runs the threads
-            of a grid in turn, on fields of the host.
+            of a grid in turn.
+        on_device: whether fields lie on the simulated device of that platform, not on the host.
 
     """
 
@@ -64,6 +65,7 @@ class CodegenGpu(Stage):
         default=GPU_PASSES, converter=tuple, validator=check_passes
     )
     host: bool = False
+    on_device: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
@@ -82,7 +84,7 @@ class CodegenGpu(Stage):
             kernel,
             groups,
             "gpu-host" if self.host else "gpu",
-            DeviceType.CPU if self.host else self.target.device,
+            self._device(),
             () if variant.domain else variant.alike,
             statuses(kernel) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
@@ -111,6 +113,11 @@ class CodegenGpu(Stage):
         if self.host:
             return "host"
         return "cuda" if self.target.vendor == "nvidia" else "hip"
+
+    def _device(self) -> DeviceType:
+        if not self.host:
+            return self.target.device
+        return DeviceType.NULL if self.on_device else DeviceType.CPU
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
