@@ -39,7 +39,8 @@ Opcode: TypeAlias = Literal[
     "stop",  # push one past the last index of argument `argument` along its axis `axis`
     "scalar",  # push the integer scalar argument `argument`
     "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
-    # the smallest valid entry, or one more than the largest; 0 where no entry is valid
+    # the smallest valid entry, or one more than the largest; 0 where no entry is valid; only the
+    # entries of `slots` count, if there are any
     "int",  # push `Plan.ints[value]`, which stands earlier
     "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
     "floordiv", "mod",  # Python semantics; division by zero gives 0
@@ -54,6 +55,7 @@ class Word:
     value: int = 0
     argument: int = 0
     axis: int = 0
+    slots: tuple[int, ...] = ()
 
 
 Code: TypeAlias = tuple[Word, ...]

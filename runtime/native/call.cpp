@@ -39,8 +39,8 @@ int64_t apply(Op op, int64_t a, int64_t b) {
     }
 }
 
-int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop) {
-    const Entries found = entries_of(view, start, stop);
+int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& slots) {
+    const Entries found = entries_of(view, start, stop, slots);
     return op == Op::lowest ? found.lowest : found.beyond;
 }
 
@@ -246,7 +246,8 @@ void Frame::compute() {
     for (const Instruction& step : plan_.code) {
         const int64_t left = value(step.left), right = value(step.right);
         registers_[step.reg] = step.table < 0 ? apply(step.op, left, right)
-                                              : ask(field(step.table), step.op, left, right);
+                                              : ask(field(step.table), step.op, left, right,
+                                                    plan_.slots[step.slots]);
     }
     int64_t* next = ints_;
     for (const Operand& source : plan_.ints) *next++ = value(source);

@@ -41,6 +41,7 @@ struct Instruction {
     Operand left;
     Operand right;
     int32_t table = -1;  // argument whose rows left .. right are asked, for the last two
+    int32_t slots = 0;   // position in `CallPlan::slots`
 };
 
 // One step into a nested tuple or collection that must have `count` elements.
@@ -122,6 +123,7 @@ struct CallPlan {
     std::vector<Load> loads;  // first the loads, in any order, then the code
     std::vector<ScalarLoad> scalar_loads;
     std::vector<Instruction> code;
+    std::vector<std::vector<int32_t>> slots{{}};  // of tables; the first are all slots
     std::vector<Operand> ints;
     std::vector<Access> accesses;
     std::vector<Inside> inside;  // every range of every box, once

@@ -155,7 +155,7 @@ def _value_of(symbol: Symbol, arguments: Arguments) -> int:
             return int(arguments[symbol.name])
         case TableBound():
             start, stop = (int(str(each)) for each in (symbol.start, symbol.stop))
-            return extreme(arguments[symbol.table], symbol.end, start, stop)
+            return extreme(arguments[symbol.table], symbol.end, start, stop, symbol.slots)
         case DomainSymbol():
             field: Memory = arguments[symbol.field]
             axis = field.dims.index(symbol.dim)
