@@ -70,7 +70,8 @@ class Argument:
     stride must be one element for this plan to fit (-1: none is required).
     `written` and `read` say what the program does with a field. A table has no
     path: it is found in the offset provider by its name, and is int32 over (target, local)
-    with the local extent `width`; -1 may occur in it only if `skip`. Its address follows those of
+    with the local extent `width`; -1 may occur in it only if `skip`, and it holds indices along
+    `codomain` if that is known. Its address follows those of
     the fields in `ptrs`; it is never written.
     """
 
@@ -84,6 +85,7 @@ class Argument:
     written: bool = False
     width: int = 0
     skip: bool = False
+    codomain: Dimension | None = None
 
 
 @attrs.frozen

@@ -203,7 +203,7 @@ bool Frame::take_field(int32_t argument) {
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
     if ((view.form & wanted.mask) != wanted.form) return false;
-    if (wanted.is_table && view.table == nullptr) return false;
+    if (wanted.is_table && !fits_table(wanted, view)) return false;
     const Axis* axis = view.axes;
     for (PyObject* dim : wanted.dims) {
         if ((axis++)->dim != dim) return false;
@@ -280,11 +280,16 @@ Refusal Frame::check() {
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
     }
-    if (outputs_are_apart()) return {};
+    if (outputs_are_apart() && !plan_.repeats) return {};
     return resolve_overlaps();
 }
 
 Refusal Frame::run(const Entry& entry) {
+    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+        if (meets_workspace(lows_[i], highs_[i])) {
+            return {Reason::workspace_shared, {plan_.fields[i]}};
+        }
+    }
     const Lease memory(*entry.arena, value(plan_.workspace), copied_);
     if (memory.refusal()) return memory.refusal();
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
@@ -299,6 +304,9 @@ std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
     auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
                                            plan_.scalars.size(), copied_, value(plan_.workspace));
+    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+        made->spans.push_back({plan_.fields[i], lows_[i], highs_[i]});
+    }
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!views_.has(leaves_[i])) made->hold(leaves_[i]);
     }

@@ -178,6 +178,8 @@ Argument read_table(Argument made, nb::handle given) {
     made.name = given.attr("name").ptr();
     made.width = get<int64_t>(given, "width");
     made.skip = get<bool>(given, "skip");
+    const nb::object codomain = given.attr("codomain");
+    made.codomain = codomain.is_none() ? nullptr : codomain.ptr();  // the plan holds it
     if (made.dtype != DType::int32 || made.dims.size() != 2) refuse("a table is int32 over 2 axes");
     if (made.written) refuse("a table is written");
     made.read = true;
@@ -289,6 +291,10 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
             access.pointwise.emplace_back(nb::cast<int32_t>(pair[0]), nb::cast<int32_t>(pair[1]));
         }
         access.continues = nb::cast<bool>(statement.attr("continues"));
+        std::set<int32_t> written;
+        for (const Box& box : access.writes) {
+            plan.repeats |= !written.insert(box.argument).second;
+        }
         plan.accesses.push_back(std::move(access));
     }
 }

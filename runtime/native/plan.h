@@ -58,6 +58,7 @@ struct Argument {
     PyObject* name;           // borrowed from the Python plan
     int64_t width;            // of a table
     bool skip;                // a table may have missing entries
+    PyObject* codomain;       // of a table, borrowed; null for any
     bool read;
     bool written;
     DType dtype;
@@ -126,6 +127,7 @@ struct CallPlan {
     std::vector<std::vector<int32_t>> slots{{}};  // of tables; the first are all slots
     std::vector<Operand> ints;
     std::vector<Access> accesses;
+    bool repeats = false;  // some access writes several boxes of one argument
     std::vector<Inside> inside;  // every range of every box, once
     std::vector<Alike> alike;
     std::vector<Known> known;

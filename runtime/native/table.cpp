@@ -36,9 +36,11 @@ TableIndex* make_index(FieldView& view) {
     if (view.dtype != DType::int32 || view.ndim != 2 || !view.regular) return nullptr;
     if (!is_table_type(Py_TYPE(object))) return nullptr;
     PyObject* skip = PyObject_GetAttrString(object, "skip_value");
+    PyObject* codomain = PyObject_GetAttrString(object, "codomain");
     PyErr_Clear();
-    auto* made = new TableIndex(skip != nullptr && skip != Py_None);
+    auto* made = new TableIndex(skip != nullptr && skip != Py_None, codomain);
     Py_XDECREF(skip);
+    Py_XDECREF(codomain);  // the table is immutable and holds it
     // Python code has run: another thread may have been faster.
     if (view.table != nullptr) {
         delete made;

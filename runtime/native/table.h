@@ -36,11 +36,12 @@ struct TableLock {
 // blocks of rows and all answers stay valid.
 class TableIndex {
    public:
-    explicit TableIndex(bool skips) : skips_(skips) {}
+    TableIndex(bool skips, PyObject* codomain) : skips_(skips), codomain_(codomain) {}
     TableIndex(const TableIndex&) = delete;
     TableIndex& operator=(const TableIndex&) = delete;
 
     bool has_skips() const { return skips_; }
+    PyObject* codomain() const { return codomain_; }  // borrowed from the table
     // Over some slots of the rows start .. stop, counted from the first of the table and inside it.
     Entries over(const FieldView& view, int64_t start, int64_t stop, const Slots& slots);
 
@@ -55,6 +56,7 @@ class TableIndex {
     void summarize(const FieldView& view);
 
     const bool skips_;
+    PyObject* const codomain_;
     TableLock lock_;
     std::vector<Entries> blocks_;  // by block, then by slot
     std::array<Answer, 8> answers_{};  // a cache of the last queries; an empty range is an empty slot
