@@ -133,6 +133,9 @@ class Program:
     def forget(self) -> None:
         """Drop all variants, and what is watched."""
 
+    def route(self, python_call: Callable[..., object] | None, /) -> None:
+        """Hand every call to `python_call`; None: call natively."""
+
     def watch(
         self,
         triples: Iterable[tuple[object, str | None, object]],
@@ -257,3 +260,5 @@ def set_timed(timed: bool, /) -> None:
 
 def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""
+
+gpu: Any  # the native half of the GPU runtime; typed in `gpu/native.pyi`

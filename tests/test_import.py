@@ -24,7 +24,9 @@ WORKERS = (
     "stages.lower.passes", "stages.parse.definition", "stages.parse.meanings",
     "runtime.embedded.embedded", "workflows.batches.collective", "workflows.engine.executors",
     "workflows.engine.inspection", "workflows.batches.lock_file", "workflows.batches.orders",
-    "workflows.batches.precompile", "workflows.engine.reasons", "workflows.engine.request",
+    "workflows.batches.precompile", "workflows.builds.background", "workflows.builds.order",
+    "workflows.builds.pool", "workflows.engine.reasons", "workflows.engine.request",
+    "workflows.entries.embedded_ranges",
 )  # fmt: skip
 
 IMPORT = "import fieldforge"

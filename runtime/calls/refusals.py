@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from .._core import FieldView
-from ..embedded.arguments import describe
-from ..fields.bare_array import advice, device_of, with_fields
+from ..embedded.arguments import describe, wrong_structure, wrong_types
+from ..fields.bare_array import device_of, with_fields
 from ..fields.device import DeviceType
 from ..fields.neighbour_table import beyond
+from ..language import binding
 from ..language.dimension import Dimension
 from ..language.ranges import UnitRange
 from ..language.structure import elements
@@ -104,43 +105,11 @@ def too_small(
 # --- arguments that do not fit the parameters, in the words of Python --------------------------
 
 
-def _too_many(name: str, parameters: Sequence[str], given: int) -> ArgumentError:
-    count = len(parameters)
-    expected = f"{count} positional argument{'s' * (count != 1)}"
-    return ArgumentError(
-        f"{name}() takes {expected} but {given} {'was' if given == 1 else 'were'} given."
-    )
-
-
-def _unknown_name(name: str, parameters: Sequence[str], given: str) -> ArgumentError:
-    close = nearest(given, parameters)
-    return ArgumentError(
-        f"{name}() got an unexpected keyword argument '{given}'.",
-        hint=f"Did you mean '{close}'?" if close else None,
-    )
-
-
-def _repeated(name: str, _: Sequence[str], given: str) -> ArgumentError:
-    return ArgumentError(f"{name}() got multiple values for argument '{given}'.")
-
-
-def _missing(name: str, parameters: Sequence[str], positions: Sequence[int]) -> ArgumentError:
-    names = [f"'{parameters[position]}'" for position in positions]
-    listed = names[0]
-    if len(names) > 1:
-        comma = "," * (len(names) > 2)
-        listed = f"{', '.join(names[:-1])}{comma} and {names[-1]}"
-    plural = "s" * (len(names) != 1)
-    return ArgumentError(
-        f"{name}() missing {len(names)} required positional argument{plural}: {listed}."
-    )
-
-
 _BINDING: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
-    Reason.TOO_MANY: _too_many,
-    Reason.UNKNOWN_NAME: _unknown_name,
-    Reason.REPEATED: _repeated,
-    Reason.MISSING: _missing,
+    Reason.TOO_MANY: binding.too_many,
+    Reason.UNKNOWN_NAME: binding.unknown_keyword,
+    Reason.REPEATED: binding.repeated,
+    Reason.MISSING: binding.missing,
 }
 
 
@@ -148,49 +117,31 @@ _BINDING: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
 
 
 def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> ArgumentError:
-    path = plan.arguments[index].path
-    above = path[: depth + 1]
-    count = 1 + max(
-        each.path[len(above)] for each in plan.arguments if each.path[: len(above)] == above
-    )
-    name = plan.parameters[path[0]] + "".join(f"[{step}]" for step in above[1:])
-    return _wrong_types(
-        plan,
-        [
-            f"Expected argument '{name}' to be a tuple or collection of {count} "
-            f"element{'s' * (count != 1)}, got '{_shown(_at(arguments, above))}'."
-        ],
-    )
+    above = plan.arguments[index].path[: depth + 1]
+    count = parts_below(above, [each.path for each in plan.arguments])
+    name, value = plan.parameters[above[0]], _at(arguments, above)
+    return wrong_structure(plan.program, name, above[1:], count, value, _shown)
+
+
+def parts_below(above: Sequence[int], paths: Sequence[Sequence[int]]) -> int:
+    """Return how many parts the tuple at path `above` has, from the paths of all leaves."""
+    own = [path for path in paths if tuple(path[: len(above)]) == tuple(above)]
+    return 1 + max(path[len(above)] for path in own)
 
 
 def _types(plan: Plan, arguments: Sequence[Any], *indices: int) -> ArgumentError:
-    lines, hints = [], []
-    for index in indices:
-        argument = plan.arguments[index]
-        value = _at(arguments, argument.path)
-        lines.append(
-            f"Expected argument '{argument.name}' to be of type '{_type_of(argument)}', "
-            f"got '{_shown(value)}'."
-        )
-        hint = advice(argument.name, _type_of(argument), value)
-        hints += [hint] if hint else []
-    return _wrong_types(plan, lines, hints)
+    found = [plan.arguments[index] for index in indices]
+    leaves = [(each.name, _type_of(each), _at(arguments, each.path)) for each in found]
+    return wrong_types(plan.program, leaves, _shown)
 
 
 def _scalar_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
     argument = plan.arguments[index]
-    return _wrong_types(
-        plan,
-        [
-            f"Expected argument '{argument.name}' to be of type '{argument.dtype}', "
-            f"got {_at(arguments, argument.path)}, which does not fit."
-        ],
+    return ArgumentError(
+        f"Invalid argument types in call to '{plan.program}'.\n"
+        f"Expected argument '{argument.name}' to be of type '{argument.dtype}', "
+        f"got {_at(arguments, argument.path)}, which does not fit."
     )
-
-
-def _wrong_types(plan: Plan, lines: Sequence[str], hints: Sequence[str] = ()) -> ArgumentError:
-    message = "\n".join([f"Invalid argument types in call to '{plan.program}'.", *lines])
-    return ArgumentError(message, hints=hints)
 
 
 def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:

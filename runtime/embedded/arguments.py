@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
 from ..fields.field import make
+from ..language.binding import bind_arguments
 from ..language.domain import Domain
 from ..language.operations import literal, member_value
 from ..language.structure import elements, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
-from ..process.errors import ArgumentError, nearest
+from ..process.errors import ArgumentError
 from .lanes import Lanes
 from .piecewise import AnyValue
 from .walking import ScanResult
@@ -34,34 +35,84 @@ def bind(
 
     `scalar` says what may stand for a scalar; it is `as_number` by default.
     """
-    if len(args) > len(parameters):
-        raise ArgumentError(
-            f"Invalid call to '{name}': Function takes {len(parameters)} positional arguments, "
-            f"but {len(args)} were given."
-        )
     names = [parameter for parameter, _ in parameters]
-    given = {**defaults, **dict(zip(names, args, strict=False))}
-    for keyword, value in kwargs.items():
-        if keyword not in names or keyword in names[: len(args)]:
-            _refuse_keyword(name, names, keyword)
-        given[keyword] = value
-    missing = [parameter for parameter in names if parameter not in given]
-    if missing:
-        raise ArgumentError(f"Invalid call to '{name}': Missing argument '{missing[0]}'.")
-    values, wrong, hints = [], [], []
-    for parameter, type_ in parameters:
-        value = converted_to(type_, given[parameter], scalar or as_number)
-        values.append(value)
-        if value is MISFIT:
-            wrong.append(
-                f"Expected argument '{parameter}' to be of type '{type_}', "
-                f"got '{describe(given[parameter])}'."
-            )
-            hints.append(advice(parameter, type_, given[parameter]))
-    if wrong:
-        message = "\n".join([f"Invalid argument types in call to '{name}'.", *wrong])
-        raise ArgumentError(message, hints=[hint for hint in hints if hint])
+    given = bind_arguments(name, names, args, kwargs, defaults)
+    convert = scalar or as_number
+    values = [converted_to(type_, given[parameter], convert) for parameter, type_ in parameters]
+    if any(value is MISFIT for value in values):
+        check_types(name, [(*row, given[row[0]]) for row in parameters], convert)
     return values
+
+
+def check_types(
+    name: str,
+    rows: Sequence[tuple[str, Type, Any]],
+    scalar: Callable[[Any, ScalarType], Any] | None = None,
+) -> None:
+    """Refuse arguments, in rows of name, type and value, that are not of their types.
+
+    Raises:
+        ArgumentError: names every leaf of another type, or the first tuple of another length.
+
+    """
+    convert = scalar or as_number
+    wrong = [row for row in rows if converted_to(row[1], row[2], convert) is MISFIT]
+    leaves = [leaf for row in wrong for leaf in _misfits(name, *row, (), convert)]
+    if leaves:
+        raise wrong_types(name, leaves)
+
+
+def _misfits(
+    program: str,
+    name: str,
+    type_: Type,
+    value: Any,
+    path: tuple[int, ...],
+    convert: Callable[[Any, ScalarType], Any],
+) -> Iterator[tuple[str, Type, Any]]:
+    """Yield the leaves of an argument that are of another type."""
+    if not isinstance(type_, TupleType | CollectionType):
+        if converted_to(type_, value, convert) is MISFIT:
+            yield ".".join([name, *map(str, path)]), type_, value
+        return
+    parts = elements(value)
+    if parts is None or len(parts) != len(type_.elements):
+        raise wrong_structure(program, name, path, len(type_.elements), value)
+    for index, (part, inner) in enumerate(zip(parts, type_.elements, strict=True)):
+        yield from _misfits(program, name, inner, part, (*path, index), convert)
+
+
+def wrong_types(
+    program: str,
+    leaves: Sequence[tuple[str, Type, Any]],
+    shown: Callable[[Any], str] | None = None,
+) -> ArgumentError:
+    """Return the error for leaves, as rows of name, expected type and value, of other types."""
+    shown = shown or describe
+    lines = [f"Invalid argument types in call to '{program}'."]
+    lines += [
+        f"Expected argument '{name}' to be of type '{type_}', got '{shown(value)}'."
+        for name, type_, value in leaves
+    ]
+    hints = [advice(name, type_, value) for name, type_, value in leaves]
+    return ArgumentError("\n".join(lines), hints=[hint for hint in hints if hint])
+
+
+def wrong_structure(
+    program: str,
+    name: str,
+    path: Sequence[int],
+    count: int,
+    value: Any,
+    shown: Callable[[Any], str] | None = None,
+) -> ArgumentError:
+    """Return the error for a value at `path` of an argument that is no tuple of `count`."""
+    where = name + "".join(f"[{step}]" for step in path)
+    return ArgumentError(
+        f"Invalid argument types in call to '{program}'.\n"
+        f"Expected argument '{where}' to be a tuple or collection of {count} "
+        f"element{'s' * (count != 1)}, got '{(shown or describe)(value)}'."
+    )
 
 
 def describe(value: Any) -> str:
@@ -137,15 +188,3 @@ def as_number(value: Any, type_: ScalarType) -> Any:
         number = literal(value)
         return number if number.dtype == target else MISFIT
     return MISFIT
-
-
-def _refuse_keyword(name: str, names: list[str], keyword: str) -> None:
-    if keyword in names:
-        raise ArgumentError(
-            f"Invalid call to '{name}': Argument '{keyword}' is given by position and by keyword."
-        )
-    close = nearest(keyword, names)
-    raise ArgumentError(
-        f"Invalid call to '{name}': Got an unexpected keyword argument '{keyword}'.",
-        hints=[f"Did you mean '{close}'?"] if close else [],
-    )

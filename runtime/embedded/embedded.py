@@ -21,16 +21,17 @@ from ..fields.bare_array import with_fields
 from ..fields.context import active, running
 from ..fields.operators import Operators, combined
 from ..language.annotations import type_from_annotation
+from ..language.binding import bind_arguments
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
 from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..language.operations import literal
 from ..language.regions import Region, as_region
-from ..language.structure import leaves_of, map_leaves
-from ..language.types import Type
+from ..language.structure import elements, leaves_of, map_leaves
+from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from . import builtins as language
-from .arguments import bind
+from .arguments import bind, check_types
 from .gathering import applied
 from .lanes import Lanes
 from .output import levels_of, write
@@ -65,6 +66,7 @@ def run_operator(
     """
     result: Any = None
     out = with_fields(_embedded(definition).result, out)
+    _check_output(definition, args, kwargs or {}, out)
     arguments: dict[str, Any] = {}
     columns = levels_of(out, domain)
     results: dict[Domain, list[Any]] = {}
@@ -81,6 +83,43 @@ def run_operator(
         result = map_leaves(lambda _: next(chosen), result)
     with running(offset_provider):  # a message may name its tables
         write(definition.name, result, out, domain, arguments)
+
+
+def _check_output(
+    definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
+) -> None:
+    """Refuse an output of another type, and wrong arguments with it, before the evaluation."""
+    embedded = _embedded(definition)
+    result = embedded.result
+    if definition.scan is not None or result is None or out is None:
+        return  # a scan takes fields of any dimensions; `write` checks its output
+    if _takes(result, out):
+        return
+    names = [name for name, _ in embedded.parameters]
+    given = bind_arguments(definition.name, names, args, kwargs, embedded.defaults)
+    rows = [*embedded.parameters, ("out", _as_output(result))]
+    check_types(definition.name, [(*row, {**given, "out": out}[row[0]]) for row in rows])
+
+
+def _takes(result: Type, out: Any) -> bool:
+    """Tell whether an output can hold a result; its dimensions may come in any order."""
+    if isinstance(result, TupleType | CollectionType):
+        parts = elements(out)
+        if parts is None or len(parts) != len(result.elements):
+            return False
+        return all(map(_takes, result.elements, parts))
+    dims = result.dims if isinstance(result, FieldType) else ()
+    dtype = result.dtype if isinstance(result, FieldType) else result
+    if not isinstance(out, AnyValue):
+        return False
+    return set(out.domain.dims) == set(dims) and out.dtype == str(dtype)
+
+
+def _as_output(result: Type) -> Type:
+    """Return the type of the output for a result: a number goes to a field without dimensions."""
+    if isinstance(result, TupleType | CollectionType):
+        return attrs.evolve(result, elements=tuple(map(_as_output, result.elements)))
+    return FieldType((), result) if isinstance(result, ScalarType) else result
 
 
 def run_program(

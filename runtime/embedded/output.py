@@ -14,13 +14,12 @@ from ..fields.field import Field, make, values_of
 from ..fields.neighbour_table import beyond
 from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain
-from ..language.domain import domain as make_domain
 from ..language.operations import literal
+from ..language.output_domains import domain_at, written_domain
 from ..language.ranges import UnitRange
-from ..language.structure import elements, leaves_of
+from ..language.structure import leaves_of
 from ..process.errors import (
     ArgumentError,
-    DomainError,
     IndexOutOfBounds,
     MissingArgumentError,
     OverlapError,
@@ -77,7 +76,7 @@ def levels_of(out: Any, domain: Any) -> list[Domain]:
     """
     found = []
     for path, target in leaves_of(out):
-        box = _box("out", target, _domain_at(domain, path)) if isinstance(target, Field) else ()
+        box = _box("out", target, domain_at(domain, path)) if isinstance(target, Field) else ()
         # where nothing is written no scan walks
         none = isinstance(box, Domain) and box.is_empty()
         vertical = [(dim, own) for dim, own in box if dim.kind is DimensionKind.VERTICAL]
@@ -97,28 +96,8 @@ def _leaves(operator: str, result: Any, out: Any, domain: Any) -> list[_Leaf]:
     found = []
     for path, target in outs:
         name = "out" + "".join(f"[{index}]" for index in path)
-        found.append(_Leaf(name, results[path], target, _domain_at(domain, path)))
+        found.append(_Leaf(name, results[path], target, domain_at(domain, path)))
     return found
-
-
-def _domain_at(domain: Any, path: tuple[int, ...]) -> Any:
-    """Follow `path` into a tuple of domains; a single domain is that of every leaf."""
-    for index in path:
-        if not _is_tuple_of_domains(domain):
-            break
-        if index >= len(domain):
-            raise DomainError(f"Expected a domain for each element of 'out', got {len(domain)}.")
-        domain = domain[index]
-    if _is_tuple_of_domains(domain):
-        raise DomainError("Expected as many levels of tuples in 'domain' as in 'out', got more.")
-    return domain
-
-
-def _is_tuple_of_domains(domain: Any) -> bool:
-    parts = elements(domain) or ()
-    return bool(parts) and all(
-        isinstance(part, Domain | Mapping) or _is_tuple_of_domains(part) for part in parts
-    )
 
 
 def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Write | None:
@@ -163,13 +142,7 @@ def _box(name: str, out: Field, domain: Any) -> Domain:
     """Return what is written of `out`, with the dimensions in its order."""
     if domain is None:
         return out.domain
-    wanted = make_domain(domain)
-    if set(wanted.dims) != set(out.dims) or wanted.ndim == 0:
-        raise DomainError(
-            f"Dimensions in out field and field domain are not equivalent: '{name}' has "
-            f"'{_names(out.domain)}', the domain '{_names(wanted)}'."
-        )
-    box = Domain(*((dim, wanted[dim].unit_range) for dim in out.dims))
+    box = written_domain(name, out.dims, domain)
     for dim, own in out.domain:
         if not box.is_empty() and not box[dim].unit_range <= own:
             raise IndexOutOfBounds(
@@ -244,7 +217,3 @@ def _check_overlap(operator: str, writes: list[_Write]) -> None:
 
 def _shares(value: Any, targets: list[Any]) -> bool:
     return any(np.may_share_memory(value, target) for target in targets)
-
-
-def _names(domain: Domain) -> str:
-    return ", ".join(dim.value for dim in domain.dims)

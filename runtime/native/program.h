@@ -33,6 +33,7 @@ struct Program {
     uint64_t generation;  // changes when entries are added or removed
     Watch* watch;
     PyObject* weak_references;
+    PyObject* python_call;  // takes every call while it is set; see `route`
 };
 
 extern PyTypeObject* program_type;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "callable.h"
+#include "held.h"
 
 namespace fieldforge {
 
@@ -105,6 +106,26 @@ PyObject* watch(PyObject* object, PyObject* args) {
     Py_RETURN_NONE;
 }
 
+// Hands every call to `python_call`.
+PyObject* vectorcall_python(PyObject* callable, PyObject* const* values, size_t flags,
+                            PyObject* keywords) noexcept {
+    const Held python_call(Py_NewRef(program_of(callable)->python_call));
+    return PyObject_Vectorcall(python_call.get(), values, flags, keywords);
+}
+
+// Python takes all calls, or none: the pointer changes, so native calls ask nothing.
+PyObject* route(PyObject* object, PyObject* python_call) {
+    Program* self = program_of(object);
+    const bool natively = python_call == Py_None;
+    if (!natively && !PyCallable_Check(python_call)) {
+        PyErr_SetString(PyExc_TypeError, "Expected a callable or None.");
+        return nullptr;
+    }
+    self->vectorcall = natively ? vectorcall_program : vectorcall_python;
+    Py_XSETREF(self->python_call, natively ? nullptr : Py_NewRef(python_call));
+    Py_RETURN_NONE;
+}
+
 PyObject* get_entries(PyObject* object, void*) {
     std::vector<PyObject*> entries;
     for (const Variant& each : *program_of(object)->variants) {
@@ -118,6 +139,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->on_miss);
     Py_VISIT(self->otherwise);
+    Py_VISIT(self->python_call);
     Py_VISIT(self->signature.on_reject);
     for (size_t i = 0; self->variants != nullptr && i < self->variants->size(); ++i) {
         const Variant& each = (*self->variants)[i];
@@ -138,6 +160,8 @@ int clear(PyObject* object) {
     PyObject* none = Py_None;
     Py_XSETREF(self->on_miss, Py_NewRef(none));
     Py_CLEAR(self->otherwise);
+    self->vectorcall = vectorcall_program;
+    Py_CLEAR(self->python_call);
     Py_XSETREF(self->signature.on_reject, Py_NewRef(none));
     if (self->watch != nullptr) self->watch->clear();
     if (self->variants != nullptr) drop_variants(self);
@@ -172,6 +196,7 @@ PyMethodDef methods[] = {
     {"watch", watch, METH_VARARGS,
      "watch(triples, on_change): call `on_change()` before a call if a name of (namespace, name, "
      "object), or a cell of (cell, None, object), holds another object."},
+    {"route", route, METH_O, "route(python_call): hand every call to a callable; None: call natively."},
     fast_subclasses(),
     {nullptr, nullptr, 0, nullptr},
 };

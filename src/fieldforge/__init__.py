@@ -58,11 +58,11 @@ from .workflows.graph.graph import Workflow
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
-    from .workflows.batches.background import wait_for_compilation
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
     from .workflows.batches.precompile import precompile
+    from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
 
 __version__ = "0.1.0"
@@ -133,7 +133,7 @@ _LATE: _Final = {
     "locking": ".workflows.batches.lock_file",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
-    "wait_for_compilation": ".workflows.batches.background",
+    "wait_for_compilation": ".workflows.builds.background",
 }
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...runtime.embedded.arguments import MISFIT, as_number, describe
-from ...runtime.calls.refusals import wrong_table
+from ...runtime.calls.refusals import parts_below, wrong_table
+from ...runtime.embedded.arguments import (
+    MISFIT,
+    as_number,
+    describe,
+    wrong_structure,
+    wrong_types,
+)
 from ...runtime.fields.alignment import overlaps_itself
-from ...runtime.fields.bare_array import advice
+from ...runtime.language.binding import bind_arguments
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType
 from ...runtime.process.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
@@ -16,17 +22,16 @@ from ..ir.dataflow import Dataflow, Leaf, Table
 
 
 def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Flatten positional arguments and check them against the leaves of the program."""
-    expected = len(program.parameters)
-    if len(arguments) != expected:
-        raise ArgumentError(
-            f"Function takes {expected} positional arguments, but {len(arguments)} were given."
-        )
-    given = {leaf.name: _inside(leaf, arguments) for leaf in program.leaves}
+    """Take positional arguments apart and check them against the leaves of the program."""
+    names = program.parameters
+    ordered = tuple(bind_arguments(program.name, names, arguments, {}).values())
+    given = {leaf.name: _inside(program, leaf, ordered) for leaf in program.leaves}
     found = {leaf.name: _fitting(leaf, given[leaf.name]) for leaf in program.leaves}
     wrong = [leaf for leaf in program.leaves if found[leaf.name] is MISFIT]
     if wrong:
-        raise _wrong_types(program.name, wrong, given)
+        raise wrong_types(
+            program.name, [(leaf.name, _type_of(leaf), given[leaf.name]) for leaf in wrong]
+        )
     written = {store.target: None for each in program.statements for store in each.stores}
     for name in written:
         if not found[name].ndarray.flags.writeable:
@@ -62,16 +67,15 @@ def _table(table: Table, provider: Mapping[str, Any]) -> Any:
     return given
 
 
-def _inside(leaf: Leaf, arguments: Sequence[Any]) -> Any:
+def _inside(program: Dataflow, leaf: Leaf, arguments: Sequence[Any]) -> Any:
     """Follow the path of a leaf through tuples and named collections."""
     value = arguments[leaf.path[0]]
-    for index in leaf.path[1:]:
-        parts = elements(value) or ()
-        if index >= len(parts):
-            raise ArgumentError(
-                f"Expected a tuple or collection with the leaf '{leaf.name}', "
-                f"got '{describe(value)}'."
-            )
+    for depth, index in enumerate(leaf.path[1:], 1):
+        above, parts = leaf.path[:depth], elements(value)
+        count = parts_below(above, [each.path for each in program.leaves])
+        if parts is None or len(parts) != count:
+            name = program.parameters[above[0]]
+            raise wrong_structure(program.name, name, above[1:], count, value)
         value = parts[index]
     return value
 
@@ -84,14 +88,6 @@ def _fitting(leaf: Leaf, value: Any) -> Any:
     return value if dims == leaf.dims and value.ndarray.dtype == leaf.dtype else MISFIT
 
 
-def _wrong_types(name: str, wrong: Sequence[Leaf], given: Mapping[str, Any]) -> ArgumentError:
-    lines, hints = [f"Invalid argument types in call to '{name}'."], []
-    for leaf in wrong:
-        dtype, value = ScalarType(leaf.dtype), given[leaf.name]
-        expected = dtype if leaf.kind == "scalar" else FieldType(leaf.dims, dtype)
-        lines.append(
-            f"Expected argument '{leaf.name}' to be of type '{expected}', got '{describe(value)}'."
-        )
-        hint = advice(leaf.name, expected, value)
-        hints += [hint] if hint else []
-    return ArgumentError("\n".join(lines), hints=hints)
+def _type_of(leaf: Leaf) -> FieldType | ScalarType:
+    dtype = ScalarType(leaf.dtype)
+    return dtype if leaf.kind == "scalar" else FieldType(leaf.dims, dtype)

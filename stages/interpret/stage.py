@@ -18,15 +18,23 @@ class Entry:
     lowered: Lowered
 
     def __call__(self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None) -> None:
-        """Check types and ranges like a compiled program, then run."""
+        """Check types and ranges as a compiled program does, then run."""
+        from .evaluation import interpret
+
+        interpret(self.lowered, self.check(*arguments, offset_provider=offset_provider))
+
+    def check(
+        self, *arguments: Any, offset_provider: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """Check types and ranges, and return the arguments as leaves by name; runs nothing."""
         from .arguments import arguments_of, tables_of
-        from .evaluation import check_ranges, interpret
+        from .evaluation import check_ranges
 
         program = self.lowered.program
         leaves = arguments_of(program, arguments) | tables_of(program, offset_provider or {})
         for statement in program.statements:
             check_ranges(program, statement, leaves)
-        interpret(self.lowered, leaves)
+        return leaves
 
     @property
     def text(self) -> str:

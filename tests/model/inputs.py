@@ -13,7 +13,7 @@ import fieldforge as ff
 from fieldforge.runtime.language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
-from fieldforge.workflows.engine.building import parsed
+from fieldforge.workflows.builds.building import parsed
 
 LEVELS: Final = 12
 MARGIN: Final = 8  # how far below and above its levels a program may read

@@ -1,1 +1,1 @@
-"""Many builds at once: orders, precompilation, lock files, MPI jobs, audits."""
+"""Batches of builds: precompilation, lock files, MPI jobs, audits."""

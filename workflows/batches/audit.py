@@ -1,6 +1,6 @@
-"""Lower programs again under other hash seeds, import orders and paths; show what differs first.
+"""Audit determinism: lower programs under several hash seeds, import orders and paths.
 
-A stage that gives other bytes in another process makes every rank and every start build anew.
+A stage whose output differs between processes makes every rank and every start build again.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from ...cache.functions import PACKAGE  # by its own name this module may be '__main__'
+from ...cache.functions import PACKAGE  # the name of this module may be '__main__'
 from ...cache.memory import Memory
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import environment_with
-from ..commands.addresses import find
-from ..engine.building import entry_flow, inputs_of
+from ..builds.building import entry_flow, inputs_of
 from ..engine.engine import Engine
 from ..engine.session import using
+from .addresses import find
 
 Texts: TypeAlias = list[tuple[str, str, str]]  # stage and port, digest, text
 
@@ -59,9 +59,8 @@ def audit(
 ) -> tuple[Divergence, ...]:
     """Lower programs, named as 'module:program' or 'file.py:program', in several processes.
 
-    Each has its own hash seed, order of imports, working directory, folder for temporary files, and
-    path to the file of a program. With `libraries`, these are
-    compiled and compared too.
+    Each process has its own hash seed, import order, working directory, temporary folder, and path
+    to the program's file. With `libraries`, the audit also compiles and compares the libraries.
     """
     with tempfile.TemporaryDirectory(prefix="fieldforge-audit-") as folder:
         found = [_run(addresses, backend, seed, libraries, Path(folder)) for seed in range(runs)]
@@ -87,7 +86,9 @@ def _first(address: str, old: Texts, new: Texts) -> Divergence | None:
                 n=2,
             )
             shown = list(rows)[:_MOST_LINES]
-            return Divergence(address, stage, "\n".join(shown) or "Only what is not shown differs.")
+            return Divergence(
+                address, stage, "\n".join(shown) or "The texts are equal; only the bytes differ."
+            )
     return None
 
 
@@ -114,7 +115,7 @@ def _run(
 
 
 def _moved(address: str, folder: Path) -> str:
-    """Reach the file of an address by another path."""
+    """Return the address by another path to the same file."""
     where, _, name = address.rpartition(":")
     if not where.endswith(".py"):
         return address
@@ -149,7 +150,7 @@ def _texts(program: Any, backend: str, libraries: bool, engine: Engine) -> Texts
         results = engine.run(flow, inputs, until=until, deep=False, load=False)
         for result in (results[name] for name in until):
             for port, handle in result.outputs.items():
-                if port != "spans":  # they say where the source stands, and enter no key
+                if port != "spans":  # spans are source positions and enter no key
                     found.append((result.name, handle.digest or "", str(handle.get().text)))
     return found
 

@@ -1,4 +1,4 @@
-"""Build programs once among the ranks of an MPI job; all get the results, or the errors."""
+"""Build each program once in an MPI job; all ranks get the results, or the errors."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ import attrs
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.parse.free_names import callees_of
+from ..builds.order import Order
+from ..builds.pool import BuildPool, named
+from ..builds.progress import Progress, shown
 from ..engine.request import pack, portable, unpack
-from .orders import Order, orders_of
-from .precompile import Precompilation, named
-from .progress import Progress, shown
+from .orders import orders_of
 
 FIRST_PAUSE: Final = 0.0005  # seconds
 LONGEST_PAUSE: Final = 0.02
 
 
 class RankError(FieldforgeError, RuntimeError):
-    """Another rank could not take part."""
+    """Another rank failed before the collective build."""
 
 
 @attrs.frozen
 class Want:
-    """What a rank says of one of its orders: the key of the build, and how large it may be."""
+    """One build that a rank wants: its key, and an estimate of its size."""
 
     key: str
     program: str
@@ -38,7 +39,7 @@ class Want:
 
 @attrs.frozen
 class Failure:
-    """What failed on a rank; all ranks are told. Without a program, the rank itself is lost."""
+    """A failure on one rank, sent to all; without a program, the rank itself has failed."""
 
     key: str
     program: str
@@ -46,10 +47,10 @@ class Failure:
 
 
 def deal(wants: Sequence[Sequence[Want]]) -> dict[str, int]:
-    """Say which rank sees to which key, given the wants of all ranks in order.
+    """Assign each key to a rank, given the wants of all ranks in order.
 
-    Who has a result hands it on; what nobody has goes, the longest first, to the rank with the
-    least to do among those that want it. Every rank comes to the same answer.
+    A rank that has the result sends it. Missing builds go, the longest first, to the rank with the
+    least work among those that want them. Every rank computes the same assignment.
 
     >>> a, b, c = (Want(key, key, size, False) for key, size in (("a", 5), ("b", 3), ("c", 1)))
     >>> deal([[a, b, c], [a, b, c]])
@@ -75,10 +76,10 @@ def deal(wants: Sequence[Sequence[Want]]) -> dict[str, int]:
 
 @attrs.define(eq=False)
 class Collective:
-    """Programs that the ranks of a communicator want; leaving the `with` block builds them.
+    """The programs that the ranks of a communicator need; leaving the `with` block builds them.
 
-    Every rank enters and leaves it, whatever it adds: equal builds are recognised by their keys. An
-    error inside the block is told to the other ranks.
+    Every rank enters and leaves the block, whatever it adds; equal builds have equal keys. An error
+    inside the block is sent to the other ranks.
     """
 
     comm: Any
@@ -88,16 +89,16 @@ class Collective:
     _keyed: list[tuple[str | None, Order]] = attrs.field(factory=list, init=False, repr=False)
 
     def add(self, program: Any, offset_provider: Any = None, **static: Any) -> None:
-        """Want a program, with the arguments of its `compile`."""
+        """Add a program, with the arguments of its `compile`."""
         for order in orders_of(program, offset_provider, **static):
             self.add_order(order)
 
     def add_order(self, order: Order) -> None:
-        """Want one variant of a program."""
+        """Add one variant of a program."""
         self._orders.append(order)
 
     def wait(self) -> None:
-        """Build what nobody has, share it, and raise on every rank what failed on any."""
+        """Build what is missing, share the results, and raise the failures of all ranks on each."""
         failures = self._meet([])
         if failures:
             errors = [
@@ -123,7 +124,7 @@ class Collective:
             self._meet([Failure("", "", RankError(f"Rank {rank} has failed before: {error!r}"))])
 
     def _meet(self, failures: list[Failure]) -> list[Failure]:
-        """Go through all steps, each of which every rank takes; return the failures of all."""
+        """Run all collective steps and return the failures of all ranks."""
         wanted = self._look_up(failures)
         wants = self._gather([want for want, _ in wanted.values()])
         told = self._tell(failures)
@@ -139,7 +140,7 @@ class Collective:
         return told + self._tell(_load(here))
 
     def _look_up(self, failures: list[Failure]) -> dict[str, tuple[Want, Order]]:
-        """Look everything up; rank 0 does so first, and leaves what it learns of the compiler."""
+        """Look up all builds; rank 0 goes first and caches what it learns about the compiler."""
         rank = self.comm.Get_rank()
         if rank != 0:
             self._gather(None)
@@ -148,7 +149,7 @@ class Collective:
         for order in self._orders:
             try:
                 found = order.look()
-                # What has no key but in this process is nobody else's: '_load' builds it.
+                # a build without a key for other processes is built here, in '_load'
                 self._keyed.append((found.key if found else None, order))
                 if found is not None:
                     want = Want(found.key, order.name, _size(order), bool(found.results))
@@ -160,7 +161,7 @@ class Collective:
         return wanted
 
     def _tell(self, failures: list[Failure]) -> list[Failure]:
-        """Tell all ranks what failed here, and return what failed anywhere, once each."""
+        """Send the failures of this rank to all ranks; return all failures, each once."""
         told = self._gather([portable(failure) for failure in failures])
         once: dict[tuple[str, str, str], Failure] = {}
         for failure in (failure for each in told for failure in each):
@@ -171,7 +172,7 @@ class Collective:
         hosts = self._gather(os.uname().nodename)
         share = max(current().jobs // hosts.count(os.uname().nodename), 1)
         with shown(self.progress if self.comm.Get_rank() == 0 else None, len(mine)) as progress:
-            builds = Precompilation(self.jobs or share, progress, expected=len(mine))
+            builds = BuildPool(self.jobs or share, progress, expected=len(mine))
             for _, order in mine:
                 builds.add_order(order)
             errors = builds.settle()
@@ -182,7 +183,7 @@ class Collective:
         ]
 
     def _share(self, dealt: Mapping[str, int], wanted: Mapping[str, tuple[Want, Order]]) -> None:
-        """Send what some rank does not find in its own store; a shared store needs none of it."""
+        """Send the results that some rank lacks in its store; a shared store lacks none."""
         stores = {key: order.engine.store for key, (_, order) in wanted.items()}
         lacking = [key for key in dealt if key in stores and stores[key].find(key) is None]
         missed = {key for each in self._gather(lacking) for key in each}
@@ -195,7 +196,7 @@ class Collective:
                 unpack(store, content)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Exchange values; who waits for slower ranks sleeps, as spinning takes their processor."""
+        """Exchange values; a waiting rank sleeps, because spinning would slow the other ranks."""
         begin = getattr(self.comm, "Ibarrier", None)
         request = begin() if begin is not None else None
         pause = FIRST_PAUSE
@@ -215,8 +216,8 @@ def collective(
 ) -> Collective:
     """Build programs once in an MPI job; every rank calls this.
 
-    Misses are dealt over the ranks, the longest first, results reach the others through the store
-    if they share one, else by broadcast, and an error on any rank is raised on all of them.
+    The ranks share the missing builds, the longest first. Results reach the other ranks through a
+    shared store, or else by broadcast. An error on one rank is raised on all.
 
         collective(MPI.COMM_WORLD, [diffusion, advection])
         with collective(MPI.COMM_WORLD) as builds:
@@ -225,7 +226,7 @@ def collective(
     Args:
         comm: a communicator of mpi4py, or anything with its lower-case methods.
         programs: as for `precompile`; each rank may have its own.
-        jobs: builds at once on this rank; by default the ranks of a host divide its processors.
+        jobs: builds at once on this rank; by default the ranks of a host share its processors.
         progress: as for `precompile`, on rank 0 only.
 
     """
@@ -240,7 +241,7 @@ def collective(
 
 
 def _load(orders: Sequence[tuple[str | None, Order]]) -> list[Failure]:
-    """Take everything from the store; what got lost on the way is built."""
+    """Load all entries from the store; build those that are missing."""
     failures = []
     for key, order in orders:
         try:
@@ -251,10 +252,10 @@ def _load(orders: Sequence[tuple[str | None, Order]]) -> list[Failure]:
 
 
 def _size(order: Order) -> int:
-    """Guess how long a build takes: by the text of all that the program calls."""
+    """Estimate the duration of a build from the length of the source of all callees."""
     reached = {id(order.definition): order.definition}
     waiting = [order.definition]
-    for each in waiting:  # grows while it is walked
+    for each in waiting:  # grows during the loop
         for callee in callees_of(each):
             if id(callee) not in reached:
                 reached[id(callee)] = callee

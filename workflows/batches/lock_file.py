@@ -1,4 +1,4 @@
-"""A file with every variant that a model builds, for any machine to build, check and compare."""
+"""Lock files: every variant that a model builds, for other machines to build, check, compare."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..backends.recipes import registry
-from ..commands.addresses import address_of, find
+from ..builds.order import Order
 from ..engine.session import engine
-from ..entries.dry_run import Asked, recording
 from ..entries.entry_point import EntryPoint
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage
 from ..graph.graph import Workflow
-from .orders import Order
+from ..variants.dry_run import Asked, recording
+from .addresses import address_of, find
 
 FORMAT: Final = 1
 
 
 class LockFileError(FieldforgeError, ValueError):
-    """A lock file cannot be read, or names what is not there."""
+    """A lock file cannot be read, or names a program that does not exist."""
 
 
 @attrs.frozen
 class Locked:
     """One variant: the program's address, backend and workflow as text, and the key it had.
 
-    `grid_type` is the kind of grid that the program was told, by its decorator or
-    `with_grid_type`; None leaves it to be deduced.
+    `grid_type` is the kind of grid given to the decorator or `with_grid_type`; None means that it
+    is deduced.
     """
 
     program: str
@@ -51,14 +51,14 @@ class Locked:
 
     @property
     def label(self) -> tuple[str, str, str, str]:
-        """What it is, apart from how it is built."""
+        """The identity of the row, apart from how it is built."""
         return self.program, self.backend, self.variant.text, self.grid_type or ""
 
     def order(self, folder: str = ".") -> Order:
-        """Find the program and return what it takes to build this variant."""
+        """Find the program and return the order for this variant."""
         entry = find(self.program, folder)
         if not isinstance(entry, EntryPoint):
-            raise LockFileError(f"'{self.program}' is no program or operator.")
+            raise LockFileError(f"'{self.program}' is not a program or operator.")
         known = {name: find(address, folder) for name, address in self.passes.items()}
         flow = Workflow.parse(self.workflow, {**registry(), **known})
         made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
@@ -71,14 +71,14 @@ class Locked:
 
 @contextmanager
 def locking(path: str | os.PathLike[str], *, dry: bool = True) -> Iterator[None]:
-    """Write a lock file of every build that is asked for inside the block.
+    """Write a lock file of every build that the block asks for.
 
         with locking("programs.lock"):
             model.set_up()          # 'compile' builds nothing in here
 
     Args:
-        path: the file; what it said before is replaced.
-        dry: build only what is called.
+        path: the file, which is replaced.
+        dry: whether `compile` builds nothing inside the block; calls still build.
 
     """
     with recording(dry=dry) as recorder:
@@ -87,7 +87,7 @@ def locking(path: str | os.PathLike[str], *, dry: bool = True) -> Iterator[None]
 
 
 def write(path: str | os.PathLike[str], rows: list[Locked]) -> None:
-    """Write rows sorted and each once, so that two files can be compared line by line."""
+    """Write rows sorted and without duplicates, so that files can be compared line by line."""
     once = {(row.label, row.workflow): row for row in rows}
     body = {"format": FORMAT, "programs": [_as_json(once[key]) for key in sorted(once)]}
     beside = Path(f"{os.fspath(path)}.{os.getpid()}.part")

@@ -1,4 +1,4 @@
-"""Find out before the first time step what would have to be built in it."""
+"""`check`: list the builds that are missing, before the first time step needs them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import attrs
 
 from ...cache.explain import Difference
+from ..builds.order import Order
 from ..engine.deep import STAGE
 from ..engine.policy import NotStoredError
 from ..engine.reasons import Reason, reason
-from .orders import Order, orders
+from .orders import orders
 
 
 @attrs.frozen
 class Missing:
-    """A variant of a program that is not in the store, the first stage to run, and why."""
+    """A variant that is not in the store, the first stage that would run, and why."""
 
     program: str
     variant: str
@@ -25,7 +26,7 @@ class Missing:
 
     @property
     def changed(self) -> tuple[Difference, ...]:
-        """The parts of the key that differ from the nearest build."""
+        """The components of the key that differ from the nearest build."""
         return self.why.changed
 
     def __str__(self) -> str:
@@ -36,7 +37,7 @@ class Missing:
 def check(programs: Iterable[Any]) -> tuple[Missing, ...]:
     r"""Return every variant of these programs that is not in the store, with the reason.
 
-    Nothing is compiled or loaded. Programs come as for `precompile`.
+    Nothing is compiled or loaded. `precompile` describes the form of `programs`.
 
         missing = check([diffusion, advection])
         if missing:
@@ -54,7 +55,7 @@ def _missing(order: Order) -> Missing | None:
 
 
 def why(order: Order, refused: NotStoredError) -> Reason:
-    """Compare an order with the nearest whole build, which has all parts, or else by its stage."""
+    """Compare an order with the nearest deep record, else with the nearest record of its stage."""
     whole = changes(order)
     if whole is not None and whole.record is not None:
         return whole
@@ -62,7 +63,7 @@ def why(order: Order, refused: NotStoredError) -> Reason:
 
 
 def changes(order: Order) -> Reason | None:
-    """Compare an order with the nearest whole build, running nothing; None if it is stored."""
+    """Compare an order with the nearest deep record; None if the build is stored. Runs nothing."""
     look = order.look()
     if look is None or look.results:
         return None

@@ -10,15 +10,16 @@ from typing import Any
 
 import click
 
+from ..batches.addresses import find
 from ..batches.lock_file import Locked, read
 from ..batches.missing_builds import why
-from ..batches.orders import Order, orders_of
-from ..batches.precompile import Precompilation
-from ..batches.progress import shown
+from ..batches.orders import orders_of
+from ..builds.order import Order
+from ..builds.pool import BuildPool
+from ..builds.progress import shown
 from ..engine.policy import policy
 from ..entries.entry_point import EntryPoint
-from .addresses import find
-from .cli import told
+from .arguments import report_errors
 
 LOCK = ".lock"
 what_argument = click.argument(
@@ -28,12 +29,14 @@ what_argument = click.argument(
 
 @click.command(epilog="Example: fieldforge build programs.lock --jobs 8 --trace build.json")
 @what_argument
-@click.option("--jobs", type=click.IntRange(1), help="Builds at once, compilers included.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Number of concurrent builds, compilers included."
+)
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write a Chrome trace to this file.")
-@click.option("--mpi", is_flag=True, help="Deal the builds over the ranks of an MPI job.")
+@click.option("--mpi", is_flag=True, help="Share the builds among the ranks of an MPI job.")
 @click.option("--dask", metavar="ADDRESS", help="Build on the workers of this dask scheduler.")
-@click.option("--load", is_flag=True, help="Load what was built, to see that it can be.")
-@told
+@click.option("--load", is_flag=True, help="Also load each result, to test that it loads.")
+@report_errors
 def build(
     what: tuple[str, ...],
     jobs: int | None,
@@ -44,7 +47,8 @@ def build(
 ) -> None:
     """Build the programs of lock files, or programs by name, into the store.
 
-    Nothing is loaded or run, so the machine need not be the one that runs them.
+    Nothing is loaded or run, so you can build on another machine than the one that runs the
+    programs.
     """
     from ...runtime.process.settings import current
     from ..engine.trace_file import tracing
@@ -62,7 +66,7 @@ def build(
         progress = stack.enter_context(shown("auto", len(wanted)))
         with (
             _told_together(),
-            Precompilation(jobs or current().jobs, progress, executor, len(wanted)) as builds,
+            BuildPool(jobs or current().jobs, progress, executor, len(wanted)) as builds,
         ):
             for order in wanted:
                 builds.add_order(order)
@@ -70,9 +74,9 @@ def build(
 
 @click.command(epilog="Example: fieldforge check programs.lock")
 @what_argument
-@told
+@report_errors
 def check(what: tuple[str, ...]) -> None:
-    """List what is not in the store, and why; the exit code is 1 if anything is missing."""
+    """List the builds that are missing from the store, and why; exit with 1 if any is."""
     total, missing = 0, 0
     for order in _orders(what):
         total += 1
@@ -88,9 +92,9 @@ def check(what: tuple[str, ...]) -> None:
 @click.command(epilog="Example: fieldforge diff programs.lock new.lock")
 @click.argument("old", type=click.Path(exists=True, dir_okay=False))
 @click.argument("new", type=click.Path(exists=True, dir_okay=False), required=False)
-@told
+@report_errors
 def diff(old: str, new: str | None) -> None:
-    """Say what differs between two lock files, or between one and the programs as they are now."""
+    """Compare two lock files, or a lock file with the programs as they are now."""
     if new is not None:
         _compare(read(old), read(new))
         return
@@ -98,7 +102,7 @@ def diff(old: str, new: str | None) -> None:
     changed = [(row, order) for row, order in _located(old, rows) if _key(order) != row.key]
     for row, order in changed:
         refused = order.missing()
-        said = f"would be built anew. {why(order, refused)}" if refused else "has been built anew."
+        said = f"would be rebuilt. {why(order, refused)}" if refused else "has been rebuilt."
         click.echo(f"{row.program}: {said}")
     seconds = sum(row.seconds or 0.0 for row, _ in changed)
     known = f", about {seconds:.1f} s of work" if seconds else ""
@@ -107,13 +111,13 @@ def diff(old: str, new: str | None) -> None:
 
 @click.command(epilog="Example: fieldforge audit examples/terrain.py:smooth --runs 3")
 @click.argument("programs", nargs=-1, required=True, metavar="MODULE:PROGRAM...")
-@click.option("--runs", type=click.IntRange(2), default=2, help="How many processes to compare.")
-@click.option("--compile", "libraries", is_flag=True, help="Compare the compiled libraries too.")
-@told
+@click.option("--runs", type=click.IntRange(2), default=2, help="Number of processes to compare.")
+@click.option("--compile", "libraries", is_flag=True, help="Also compare the compiled libraries.")
+@report_errors
 def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     """Lower programs in several processes that have different hash seeds, imports and paths.
 
-    The first stage that differs is shown with its diff; then the exit code is 1.
+    Print the first stage that differs, with a diff, and exit with 1.
     """
     from ..batches.audit import audit as compare
 
@@ -139,7 +143,7 @@ def _orders(what: Sequence[str]) -> Iterator[Order]:
         else:
             program = find(each)
             if not isinstance(program, EntryPoint):
-                raise click.BadParameter(f"'{each}' is no program or operator.")
+                raise click.BadParameter(f"'{each}' is not a program or operator.")
             yield from orders_of(program if program.backend else program.with_backend("cpu"))
 
 
@@ -189,7 +193,7 @@ def _dask_executor(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _told_together() -> Iterator[None]:
-    """End a command with the words of all errors."""
+    """Turn an `ExceptionGroup` into one message with all errors."""
     try:
         yield
     except ExceptionGroup as group:

@@ -1,4 +1,4 @@
-"""The commands `fieldforge cache ...`: look at the store, check it, prune it, pack it."""
+"""The commands `fieldforge cache ...`: inspect, verify, prune and pack the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..engine.engine import Engine
 from ..engine.session import engine, using
-from .cli import _backend_of, _find, told
+from .arguments import backend_of, find_program, report_errors
 
 _SHORT = 12  # digits of a key in a table
 
@@ -42,20 +42,20 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
 
 @click.group()
 def cache() -> None:
-    """Look at the store of stage results, check it, prune it, pack it."""
+    """Inspect, verify, prune and pack the store of stage results."""
 
 
 @cache.command(epilog="Example: ls $(fieldforge cache path)")
-@told
+@report_errors
 def path() -> None:
-    """Print the folder of the store; FIELDFORGE_CACHE_DIR names another one."""
+    """Print the folder of the store, which FIELDFORGE_CACHE_DIR sets."""
     click.echo(str(engine().store.path))
 
 
 @cache.command(epilog="Example: fieldforge cache stats")
-@told
+@report_errors
 def stats() -> None:
-    """Count what lies in the store, and in the layers below it."""
+    """Count the results in the store and in the layers below it."""
     from rich.console import Console
     from rich.table import Table
 
@@ -69,11 +69,11 @@ def stats() -> None:
 
 
 @cache.command("ls", epilog="Example: fieldforge cache ls --program smooth --stage compile")
-@click.option("--program", help="Only results of this program.")
-@click.option("--stage", help="Only results of this stage.")
-@told
+@click.option("--program", help="List only results of this program.")
+@click.option("--stage", help="List only results of this stage.")
+@report_errors
 def list_records(program: str | None, stage: str | None) -> None:
-    """List results: key, stage, program, size, when they were made and how long that took."""
+    """List results: key, stage, program, size, creation time and duration."""
     from rich.console import Console
     from rich.table import Table
 
@@ -90,9 +90,9 @@ def list_records(program: str | None, stage: str | None) -> None:
 @cache.command(epilog="Example: fieldforge cache show 3fa9c2d1e0b7 --file log.txt")
 @click.argument("key")
 @click.option("--file", "name", help="Print this file of the result as text.")
-@told
+@report_errors
 def show(key: str, name: str | None) -> None:
-    """Print what a result was made of and what is in it; the first digits of its key will do."""
+    """Print the key components and files of a result; KEY may be its first digits."""
     record = _record(key)
     if name is not None:
         click.echo(_file(record, name).decode(errors="replace"), nl=False)
@@ -109,9 +109,9 @@ def show(key: str, name: str | None) -> None:
 
 
 @cache.command(epilog="Example: fieldforge cache verify")
-@told
+@report_errors
 def verify() -> None:
-    """Read everything, set aside what is damaged, and exit with 1 if there was any."""
+    """Verify all results, quarantine damaged ones, and exit with 1 if there were any."""
     from ...cache.checking import verify as check
 
     found = check(_own_disk())
@@ -120,22 +120,24 @@ def verify() -> None:
         click.echo(f"incomplete: {key} names a file that is missing or damaged")
     if not found.is_sound:
         raise click.ClickException(
-            f"{found.damaged} damaged, {len(found.incomplete)} incomplete; they are built again."
+            f"{found.damaged} damaged, {len(found.incomplete)} incomplete; builds replace them."
         )
-    click.echo("Everything is whole.")
+    click.echo("All results are intact.")
 
 
 @cache.command(epilog="Example: fieldforge cache gc --size 2G --dry-run")
 @click.option("--size", type=Size(), help="Bytes to keep, such as 500M [FIELDFORGE_CACHE_SIZE].")
-@click.option("--files", type=int, help="How many files to keep.")
-@click.option("--days", type=float, help="Drop what was not used for so many days.")
-@click.option("--all", "everything", is_flag=True, help="Drop what was used just now, too.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@told
+@click.option("--files", type=int, help="Number of files to keep.")
+@click.option("--days", type=float, help="Drop results that were not used for this many days.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also drop results that were used recently."
+)
+@click.option("--dry-run", is_flag=True, help="Report what would be dropped; drop nothing.")
+@report_errors
 def gc(
     size: int | None, files: int | None, days: float | None, everything: bool, dry_run: bool
 ) -> None:
-    """Drop what was used least recently, never what was used within four hours."""
+    """Drop the least recently used results, but none that was used within four hours."""
     import attrs
 
     from ...cache.eviction import DAY, Budget
@@ -161,23 +163,23 @@ def gc(
 @click.argument("programs", metavar="MODULE:PROGRAM...", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, help=f"The file to write, such as model{SUFFIX}.")
 @click.option("--backend", type=click.Choice(sorted(BACKENDS)), help="Build by this backend.")
-@told
+@report_errors
 def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
-    """Write all that programs need to start to one file; build what is missing.
+    """Pack all results that programs need to start into one file; build missing ones.
 
-    Where the file is named in FIELDFORGE_CACHE_LAYERS, or unpacked, they start without a
-    compiler. With FIELDFORGE_CACHE_KEY the pack is signed.
+    The programs then start without a compiler, once FIELDFORGE_CACHE_LAYERS names the file or it
+    is unpacked. FIELDFORGE_CACHE_KEY signs the pack.
     """
     from ...cache.pack import Recorder, write_pack
 
     recorder = Recorder(engine().store)
     pins: list[Pin] = []
     for name in programs:
-        entry = _find(name, backend, recorder)
+        entry = find_program(name, backend, recorder)
         with using(Engine(recorder)):
             entry.trace()
             entry.build()
-        pins += _pins(_backend_of(entry))
+        pins += _pins(backend_of(entry))
     head = {"programs": list(programs), "pins": [pin.row() for pin in dict.fromkeys(pins)]}
     records = [recorder.seen[key] for key in sorted(recorder.seen)]
     count = write_pack(output, recorder, records, head, read_secret(current().cache_key))
@@ -187,17 +189,17 @@ def pack(programs: tuple[str, ...], output: str, backend: str | None) -> None:
 
 @cache.command(epilog="Example: fieldforge cache unpack model.ffpack")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--trust", is_flag=True, help="Take what is not signed by FIELDFORGE_CACHE_KEY.")
-@told
+@click.option("--trust", is_flag=True, help="Accept a pack that FIELDFORGE_CACHE_KEY did not sign.")
+@report_errors
 def unpack(file: Path, trust: bool) -> None:
-    """Copy the results in a pack to the store; what is damaged or not signed is left out."""
+    """Copy the results of a pack to the store; skip damaged and unsigned ones."""
     from ...cache.pack import Pack
     from ...cache.pack import unpack as copy
 
     secret = read_secret(current().cache_key)
     if secret is None and not trust:
         raise StoreError(
-            f"Nobody vouches for '{file}', and what is in a pack is run as code.",
+            f"'{file}' is not verified by a key, and the contents of a pack run as code.",
             hints=("Give --trust if it is yours, or name its key in FIELDFORGE_CACHE_KEY.",),
         )
     owners = (file.stat().st_uid,) if trust else ()
@@ -205,7 +207,7 @@ def unpack(file: Path, trust: bool) -> None:
     disk = _own_disk()
     count = copy(found, disk)
     if not count:
-        raise StoreError(f"'{file}' holds no result that is whole and signed by the key.")
+        raise StoreError(f"'{file}' holds no result that is intact and signed by the key.")
     if disk.stats().failed_writes:
         raise StoreError(f"Not all results of '{file}' could be written to {disk.path}.")
     add_pins(disk.path, parse_pins(found.head().get("pins", ())))

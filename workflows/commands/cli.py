@@ -1,48 +1,36 @@
-"""The command `fieldforge`: look at programs, stages, graphs and the store."""
+"""The command `fieldforge`: inspect programs, stages, graphs and the store."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable
-from functools import wraps
-from types import ModuleType
-from typing import Any
 
 import click
 
-from ...cache.memory import Memory
-from ...cache.store import Store
-from ...runtime.process.errors import FieldforgeError
 from ..backends import pipelines
-from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS, find_backend
 from ..batches.missing_builds import changes
 from ..batches.orders import orders_of
-from ..engine.engine import Engine
-from ..engine.session import using
-from ..entries.entry_point import EntryPoint
 from ..graph.options import options_of
 from ..graph.text import show_value
-from .addresses import AddressError, load_module
+from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
 OTHERS = ("migrate", "run")  # each in a module of its own name
-DEMO = f"{PACKAGE}.examples.demo.command"  # by name: examples stand above all floors
+DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
 class Commands(click.Group):
-    """The commands; 'demo' is looked for only when somebody asks."""
+    """The group of all commands; imports each module of commands when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, 'demo' among them where it is there."""
+        """Return the names of the commands, with 'demo' if the examples are installed."""
         own = [*super().list_commands(ctx), *BUILDS, *OTHERS, "cache"]
         return sorted([*own, *(["demo"] if _has_demo() else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; those of the store, the demo and for batches are their own modules."""
+        """Return a command; those for the store, batches and the demo have modules of their own."""
         if cmd_name == "cache":
             from .cache import cache
 
@@ -66,35 +54,13 @@ def _has_demo() -> bool:
         return False
 
 
-def told(command: Callable[..., None]) -> Callable[..., None]:
-    """End a command on one of our errors with its words and exit code 1, without a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except FieldforgeError as error:
-            notes = getattr(error, "__notes__", ())
-            raise click.ClickException("\n".join([str(error), *notes])) from error
-
-    return run
-
-
-program_argument = click.argument("program", metavar="MODULE:PROGRAM")
-backend_option = click.option(
-    "--backend",
-    type=click.Choice(sorted(BACKENDS)),
-    help="Build by this backend instead of the program's own (for embedded ones: cpu).",
-)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(importlib.metadata.version(PACKAGE), prog_name=PACKAGE)
 def main() -> None:
     """Stencil programs in Python, compiled to the speed of memory.
 
-    A program is named as MODULE:PROGRAM, where MODULE is what you would import or the path of a
-    file: `model.diffusion:smooth` or `examples/terrain.py:smooth`.
+    Name a program as MODULE:PROGRAM, where MODULE is an importable name or the path of a file:
+    `model.diffusion:smooth` or `examples/terrain.py:smooth`.
     """
 
 
@@ -102,7 +68,9 @@ def main() -> None:
     epilog="Example: fieldforge show examples/terrain.py:smooth --stage lower",
 )
 @program_argument
-@click.option("--stage", help="Print what this stage gave; left out: a table of all stages.")
+@click.option(
+    "--stage", help="Print the output of this stage; the default is a table of all stages."
+)
 @click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
 @click.option(
     "--pass",
@@ -110,12 +78,12 @@ def main() -> None:
     help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
 )
 @backend_option
-@told
+@report_errors
 def show(
     program: str, stage: str | None, loops: bool, step: str | None, backend: str | None
 ) -> None:
-    """Print what a stage made of a program, from the store where it is there."""
-    found = _find(program, backend)
+    """Print the output of a stage for a program, from the store if it is there."""
+    found = find_program(program, backend)
     if stage is None and step is None:
         click.echo(str(found.trace()))
         return
@@ -126,28 +94,28 @@ def show(
 
 @main.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")
 @program_argument
-@click.option("--mermaid", is_flag=True, help="Print it in the mermaid language.")
+@click.option("--mermaid", is_flag=True, help="Print the graph in the mermaid language.")
 @click.option("--text", is_flag=True, help="Print the text that 'Workflow.parse' reads.")
 @backend_option
-@told
+@report_errors
 def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
-    """Draw the stages that a program goes through, and what flows between them."""
-    flow = _backend_of(_find(program, backend)).workflow
+    """Draw the stages of a program's workflow, and the artifacts between them."""
+    flow = backend_of(find_program(program, backend)).workflow
     click.echo(flow.mermaid() if mermaid else str(flow) if text else flow.draw())
 
 
 @main.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
 @program_argument
 @backend_option
-@told
+@report_errors
 def explain(program: str, backend: str | None) -> None:
-    """Say what has changed since the nearest build in the store, then build it stage by stage.
+    """Explain what changed since the nearest build in the store, then build stage by stage.
 
-    That build may be of another process or another machine.
+    That build may come from another process or another machine.
     """
-    found = _find(program, backend)
+    found = find_program(program, backend)
     told = [(order.name, changes(order)) for order in orders_of(found)]
-    trace = found.trace()  # after that the store has what is asked for
+    trace = found.trace()  # afterwards the store has what these look for
     for name, since in told:
         if since is not None and (since.record is not None or trace.is_new):
             click.echo(f"{name}: {since}")
@@ -173,11 +141,11 @@ def stages() -> None:
     "--mesh",
     metavar="FILE|LEVEL",
     required=True,
-    help="Tables of neighbours: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
+    help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
-@told
+@report_errors
 def doctor(mesh: str) -> None:
-    """Say how near neighbours lie in memory, and what a reverse Cuthill-McKee order would give."""
+    """Measure the memory locality of a mesh, now and in reverse Cuthill-McKee order."""
     from rich.console import Console
     from rich.table import Table
 
@@ -192,39 +160,3 @@ def doctor(mesh: str) -> None:
         )  # fmt: skip
     Console().print(table)
     click.echo(mesh_order.advice(found))
-
-
-def _find(program: str, backend: str | None, store: Store | None = None) -> EntryPoint:
-    """Import a program without touching the store, so that what follows can be told apart.
-
-    With another store, what decorators look up goes through that one.
-    """
-    where, colon, name = program.rpartition(":")
-    if not colon or not where or not name:
-        raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
-    with using(Engine(store or Memory())):
-        module = _load(where)
-    found = getattr(module, name, None)
-    if not isinstance(found, EntryPoint):
-        known = [
-            key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
-        ]
-        raise click.BadParameter(
-            f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
-        )
-    if backend is not None or found.backend is None:
-        return found.with_backend(backend or "cpu")
-    return found
-
-
-def _backend_of(entry: EntryPoint) -> Backend:
-    found = find_backend(entry.backend)
-    assert found is not None, "'_find' gives every program a backend"
-    return found
-
-
-def _load(where: str) -> ModuleType:
-    try:
-        return load_module(where)
-    except AddressError as error:
-        raise click.BadParameter(str(error)) from error

@@ -1,4 +1,4 @@
-"""How far neighbours lie apart in the order of a mesh, and how near another would bring them."""
+"""Measure the memory locality of a mesh numbering, and of a reverse Cuthill-McKee order."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Tables: TypeAlias = Mapping[str, NDArray[Any]]  # by name, (rows, neighbours); n
 Indices: TypeAlias = NDArray[np.int64]
 
 EXAMPLE = (
-    f"{__name__.partition('.')[0]}.examples.icosahedral"  # by name: it stands above all floors
+    f"{__name__.partition('.')[0]}.examples.icosahedral"  # no import statement may name examples
 )
-WORTH_IT = 2.0  # times nearer; orders closer than that were measured to win some programs each
+WORTH_IT = 2.0  # ratio of distances: below it, gains depend on the program
 
 
 @attrs.frozen(kw_only=True)
 class Nearness:
-    """Mean distance of the entries of a table from their row, in elements of the entries' kind."""
+    """Mean distance of a table's entries from their row, in elements of the entries' kind."""
 
     table: str
     rows: int
@@ -37,16 +37,16 @@ class Nearness:
 
 
 def read_mesh(where: str) -> dict[str, NDArray[Any]]:
-    """Return the tables in a .npz file, or those of the icosahedral mesh R<n>B<k>."""
+    """Return the tables of a .npz file, or of the icosahedral mesh R<n>B<k>."""
     if level := re.fullmatch(r"R(\d+)B(\d+)", where):
         root, bisections = (int(digits) for digits in level.groups())
         if importlib.util.find_spec(EXAMPLE) is None:
-            raise OptionError("This installation is without the examples, which make meshes.")
+            raise OptionError("This installation lacks the examples, which generate meshes.")
         made = importlib.import_module(EXAMPLE).icosahedral(root, bisections)
         return dict(made.tables)
     if not Path(where).is_file():
         raise InputDataError(
-            f"There is no file '{where}', and it is no level such as 'R2B4'.",
+            f"There is no file '{where}', and it is not a level such as 'R2B4'.",
         )
     try:
         with np.load(where) as file:
@@ -56,10 +56,10 @@ def read_mesh(where: str) -> dict[str, NDArray[Any]]:
 
 
 def nearness(tables: Tables) -> list[Nearness]:
-    """Measure all tables as they are and, where scipy is there, in reverse Cuthill-McKee order.
+    """Measure all tables as they are and, if scipy is installed, in reverse Cuthill-McKee order.
 
-    The rows of a table may be of another kind than its entries and more or less of them; a row's
-    own place is then the one as far along among the others.
+    The rows of a table may be of another kind than its entries, and differ in number; the position
+    of a row is then scaled to the number of entries.
 
     >>> ring = np.stack([np.arange(-1, 9) % 10, np.arange(1, 11) % 10], axis=1)
     >>> nearness({"V2V": ring})[0].now
@@ -85,7 +85,7 @@ def nearness(tables: Tables) -> list[Nearness]:
 
 
 def advice(found: list[Nearness]) -> str:
-    """Say in a sentence or two whether to renumber the mesh.
+    """Recommend in a sentence or two whether to renumber the mesh.
 
     >>> far = Nearness(table="E2V", rows=9, width=2, now=600.0, reordered=100.0)
     >>> print(advice([far]))
@@ -93,7 +93,7 @@ def advice(found: list[Nearness]) -> str:
     """
     words = "Distances are in elements. "
     if any(each.reordered is None for each in found):
-        return words + "Install 'scipy' to see what a reverse Cuthill-McKee order would give."
+        return words + "Install 'scipy' to measure a reverse Cuthill-McKee order."
     now, then = (sum(getattr(each, name) for each in found) for name in ("now", "reordered"))
     if then * WORTH_IT > now:
         return words + "A reverse Cuthill-McKee order would gain little: the order is good."
@@ -103,14 +103,14 @@ def advice(found: list[Nearness]) -> str:
 
 
 def has_scipy() -> bool:
-    """Say whether the package that knows Cuthill-McKee can be imported."""
+    """Tell whether scipy, which computes the order, is installed."""
     return importlib.util.find_spec("scipy") is not None
 
 
 def reverse_cuthill_mckee(
     tables: Tables, kinds: Mapping[str, tuple[str, str]], counts: Mapping[str, int]
 ) -> dict[str, Indices]:
-    """Return the new place of each element, by kind, from one order in which all tables link."""
+    """Return the new position of each element, by kind, from one order over all tables."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee as order_of
 
@@ -131,7 +131,7 @@ def reverse_cuthill_mckee(
 
 
 def _places(order: Indices, first: int, count: int) -> Indices:
-    """Return the places of those of one kind, as they come in the order of all."""
+    """Return the positions of the elements of one kind in the order of all."""
     own = order[(order >= first) & (order < first + count)] - first
     places = np.empty(count, np.int64)
     places[own] = np.arange(count)
@@ -147,11 +147,11 @@ def _distance(table: NDArray[Any], at: Indices, places: Indices | None, count: i
 
 
 def _kinds(name: str, tables: Tables) -> tuple[str, str]:
-    """Read a name: 'E2C2V' has a row for each E and entries in V; a last 'O': and itself."""
+    """Parse a name: 'E2C2V' has rows of E and entries in V; a final 'O' adds the row itself."""
     parts = name.split("2")
     if len(parts) == 1 or not all(parts):
         raise InputDataError(
-            f"Table '{name}' does not say whose neighbours it holds, expected a name such as 'C2E'."
+            f"Table '{name}' has a name that does not tell its kinds, expected one such as 'C2E'."
         )
     row, entry = parts[0], parts[-1]
     known = {other.partition("2")[0] for other in tables}
@@ -159,7 +159,7 @@ def _kinds(name: str, tables: Tables) -> tuple[str, str]:
 
 
 def _counts(tables: Tables, kinds: Mapping[str, tuple[str, str]]) -> dict[str, int]:
-    """How many elements of each kind there are: as many as rows, else up to the largest entry."""
+    """Count the elements of each kind: the number of rows, else the largest entry plus 1."""
     counts: dict[str, int] = {}
     for name, table in tables.items():
         if table.ndim != 2 or table.dtype.kind not in "iu":

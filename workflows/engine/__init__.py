@@ -1,1 +1,1 @@
-"""Run workflows: keys, jobs, events, executors, and what a build may do."""
+"""Run workflows: keys, jobs, events, executors and policies."""

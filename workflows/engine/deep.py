@@ -1,7 +1,7 @@
-"""One record for a whole build: what the last stages need, found without running the others.
+"""The deep record of a build: the inputs of its last stages, found without running the others.
 
-It is a shortcut, never a second truth: its key is made of the options, code and environment of
-every stage above, and of all that is known about the inputs before parsing them.
+It is a shortcut for the records of the stages. Its key has the options, code and environment of
+every stage above, and all that is known of the inputs before they are parsed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STAGE = "deep"
 
 @attrs.frozen(eq=False)
 class Shortcut:
-    """The key of a build, what was found there, and the stages that are left to run."""
+    """The key of a deep record, the results found there, and the stages that still have to run."""
 
     key: str
     components: Mapping[str, str]
@@ -38,7 +38,7 @@ def find_shortcut(
     program: str,
     memo: str | None = None,
 ) -> Shortcut | None:
-    """Look a build up; None for a workflow whose last stages are stored one by one anyway."""
+    """Look up a deep record; None for a workflow whose last stages are stored one by one."""
     frontier = _frontier(flow)
     if not frontier:
         return None
@@ -56,7 +56,7 @@ def find_shortcut(
 def keep_shortcut(
     store: Store, shortcut: Shortcut, results: Mapping[str, Result], program: str
 ) -> None:
-    """Store what the last stages were given."""
+    """Store the inputs of the last stages."""
     outputs = {
         f"{name}.{port}": results[name].outputs[port].get().files()
         for name, port in shortcut.frontier
@@ -73,9 +73,9 @@ def keep_shortcut(
 
 
 def _frontier(flow: Workflow) -> tuple[tuple[str, str], ...]:
-    """Return the ports that stages without cache take from stages with one.
+    """Return the ports that uncached stages read from cached stages.
 
-    Empty unless all ends of the workflow are without cache, and nothing with cache follows them.
+    Empty unless all last stages are uncached and no cached stage follows an uncached one.
     """
     never = {step.name for step in flow.plan if step.stage.cache == "never"}
     sources = {edge.source for edge in flow.edges}

@@ -1,4 +1,4 @@
-"""Write the text of chosen stages to files, for whoever set FIELDFORGE_DUMP."""
+"""Write the text of the stages that FIELDFORGE_DUMP selects to files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .handle import Result
 
 @attrs.frozen
 class Dump:
-    """Which stages to write, and the folder: `<folder>/<program>/<stage>.txt`.
+    """The stages to write, and the folder: `<folder>/<program>/<stage>.txt`.
 
     A second output of a stage goes to `<stage>.<port>.txt`.
     """
@@ -23,7 +23,7 @@ class Dump:
     stages: frozenset[str]
 
     def write(self, result: Result) -> Iterator[Dumped]:
-        """Write the outputs of a result if its stage is chosen, and say where."""
+        """Write the outputs of a result if its stage is selected, and report the files."""
         if result.name not in self.stages:
             return
         folder = self.folder / result.program

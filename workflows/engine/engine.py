@@ -1,4 +1,4 @@
-"""`Engine`: runs a workflow; looks every result up by the content of what it is made of."""
+"""`Engine`: run workflows; every result is cached under the content of its inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .job import Desk, Job
 from .policy import Policy, current_policy
 from .prerequisites import in_order
 
-if TYPE_CHECKING:  # most engines have no executor, and futures bring `logging` along
+if TYPE_CHECKING:  # most engines have no executor, and futures import `logging`
     from concurrent.futures import Executor
 
 
@@ -37,9 +37,9 @@ def _as_tuple(observers: Iterable[Observer]) -> tuple[Observer, ...]:
 class Engine:
     """Runs workflows over one store; threads may share it.
 
-    A result is looked up among the live ones of this process, then in the store; only then
-    does its stage run. `executor` takes the independent stages of one run; without one they
-    run in turn, in the caller.
+    The engine looks for a result in this process, then in the store, and runs the stage on a
+    miss. `executor` runs independent stages concurrently; without one they run in turn, in the
+    caller.
     """
 
     store: Store = attrs.field(factory=Memory)
@@ -74,15 +74,14 @@ class Engine:
 
         Args:
             workflow: the stages.
-            inputs: what the workflow needs from outside.
+            inputs: the inputs of the workflow.
             until: the last stages to run.
-            program: for whom; goes into records, events and errors.
-            deep: pass over stages whose end results the store has under one common record; they
-                are missing from what is returned.
-            trust: believe what this engine knows of prerequisites that are the same objects.
-            load: run the stages too whose results are never stored.
-            policy: what may run; that of the innermost `policy` block if not given.
-            afresh: stages that run even if their results are known, which are replaced.
+            program: the name in records, events and errors.
+            deep: skip the stages that the deep record covers; their results are not returned.
+            trust: reuse the results of prerequisites that are the same objects.
+            load: also run the stages whose results are never stored.
+            policy: what may run; the default is the policy of the innermost block.
+            afresh: stages that run even if their results are known, and replace these.
 
         """
         flow = workflow.upto(*until) if until else workflow
@@ -122,14 +121,14 @@ class Engine:
         until: Sequence[str] = (),
         program: str = "workflow",
     ) -> Shortcut | None:
-        """Look a whole build up without running anything; None where there is no deep record."""
+        """Look up the deep record of a build without running it; None if the workflow has none."""
         flow = workflow.upto(*until) if until else workflow
         _require(flow, inputs)
         outside = {need: given(inputs[need]) for need in flow.inputs}
         return find_shortcut(self.store, flow, outside, program, self._desk.memo)
 
     def tell(self, event: Event) -> None:
-        """Hand an event to all observers."""
+        """Send an event to all observers."""
         for observer in self.observers:
             observer(event)
 
@@ -172,7 +171,7 @@ class Engine:
     def _earlier(
         self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool
     ) -> tuple[Result, ...]:
-        """Run the same stage for everything that it needs first, each once and in order."""
+        """Run the same stage for its prerequisites first, each once and in order."""
         done: dict[int, Result] = {}
 
         def is_known(inputs: Mapping[str, Handle]) -> bool:
@@ -188,7 +187,7 @@ class Engine:
         return ()
 
     def _remember(self, stage: Stage, feeds: Mapping[str, Handle], result: Result) -> None:
-        """Keep the result beside its one input; nobody sees it when the input is gone."""
+        """Cache the result with its one input; both are freed together."""
         if len(feeds) == 1 and hasattr(type(value := _only(feeds)), "__weakref__"):
             self._known[value] = stage, result
 

@@ -1,4 +1,4 @@
-"""What happens while a workflow runs, as values, and the observers that are told."""
+"""Events of a workflow run, as values, and observers that receive them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _here() -> tuple[int, int]:
 
 @attrs.frozen(kw_only=True)
 class Moment:
-    """When an event was told, in seconds since 1970, and by which process and thread.
+    """The time of an event, in seconds since 1970, and its process and thread.
 
-    It comes along when events of a worker process are handed on; equality does not ask for it.
+    Events of worker processes keep theirs; equality ignores it.
     """
 
     at: float = attrs.field(factory=time.time, eq=False, repr=False)
@@ -32,7 +32,7 @@ class Moment:
 
 @attrs.frozen
 class Started(Moment):
-    """A stage begins to run."""
+    """A stage started."""
 
     program: str
     stage: str
@@ -41,7 +41,7 @@ class Started(Moment):
 
 @attrs.frozen
 class Hit(Moment):
-    """The result of a stage was found, and where."""
+    """The result of a stage was found; `outcome` says where."""
 
     program: str
     stage: str
@@ -52,7 +52,7 @@ class Hit(Moment):
 
 @attrs.frozen
 class Finished(Moment):
-    """A stage has run."""
+    """A stage finished."""
 
     program: str
     stage: str
@@ -62,7 +62,7 @@ class Finished(Moment):
 
 @attrs.frozen
 class Failed(Moment):
-    """A stage has raised an error."""
+    """A stage raised an error."""
 
     program: str
     stage: str
@@ -73,7 +73,7 @@ class Failed(Moment):
 
 @attrs.frozen
 class Warned(Moment):
-    """Something that is no error but costs time or misses the cache."""
+    """A warning: something costs time or misses the cache."""
 
     program: str
     stage: str
@@ -104,7 +104,7 @@ LEVELS = {Failed: "error", Warned: "warning", Dumped: "info"}
 
 
 def log_event(event: Event) -> None:
-    """Write an event to the log: failures as errors, stages at debug level."""
+    """Log an event: failures as errors, stages at debug level."""
     level, logger = LEVELS.get(type(event), "debug"), get_logger()
     if logger.listens(level):
         facts = attrs.asdict(event, recurse=False, filter=lambda field, _: bool(field.eq))
@@ -113,7 +113,7 @@ def log_event(event: Event) -> None:
 
 @attrs.define
 class Collector:
-    """Keep every event; threads may share one.
+    """Collects every event; thread safe.
 
     >>> seen = Collector()
     >>> seen(Started("p", "lower", "3fa9"))
@@ -124,11 +124,11 @@ class Collector:
     events: list[Event] = attrs.field(factory=list)
 
     def __call__(self, event: Event) -> None:
-        """Take in an event."""
+        """Collect an event."""
         self.events.append(event)
 
     def ran(self, stage: str | None = None) -> tuple[str, ...]:
-        """Return the stages that ran, in order, or the runs of one."""
+        """Return the names of the stages that ran, in order, or the runs of one."""
         return tuple(
             event.stage
             for event in self.events

@@ -1,4 +1,4 @@
-"""Where builds run: here, in threads, in processes of our own; any executor of Python fits."""
+"""Executors for builds: serial, threads, worker processes; any executor of Python works."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PACKAGE: Final = __name__.partition(".")[0]
-_PATIENCE: Final = 5.0  # seconds for a worker to clean up after itself
+_PATIENCE: Final = 5.0  # seconds a worker may take to clean up
 
 
 class Serial(Executor):
-    """Run each task at once, in the thread that submits it.
+    """Runs each task immediately, in the submitting thread.
 
     >>> Serial().submit(pow, 2, 5).result()
     32
     """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run the task and return a future that is done."""
+        """Run the task and return a finished future."""
         future: Future[T] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # an executor hands every error to whoever asks for the result
+        except Exception as error:  # the future raises every error where its result is read
             future.set_exception(error)
         return future
 
 
 def pool(jobs: int) -> Executor:
-    """Return `Serial()` for one job, else that many threads; use it in a `with` statement."""
+    """Return `Serial()` for one job, else a thread pool; use it in a `with` statement."""
     return Serial() if jobs <= 1 else ThreadPoolExecutor(jobs, thread_name_prefix="fieldforge")
 
 
 class WorkerLostError(FieldforgeError, RuntimeError):
-    """A worker process ended before it had answered, twice: killed, or out of memory."""
+    """A worker process died twice on one task: killed, or out of memory."""
 
 
 class Workers(Executor):
-    """Run tasks in processes of our own that never import the script that is run.
+    """A pool of worker processes that never import the running script.
 
-    Each is started when there is work for it, and one that dies is replaced and its task tried once
-    more. Functions and arguments travel as pickles.
+    A worker starts when there is work for it. The pool replaces one that dies and retries its task
+    once. Functions and arguments are pickled.
 
     >>> with Workers(1) as workers:
     ...     workers.submit(pow, 2, 5).result()
@@ -65,13 +65,13 @@ class Workers(Executor):
         self._is_over = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run an importable function in a worker."""
+        """Run an importable function in a worker process."""
         if kwargs:
             raise TypeError("Tasks of 'Workers' take positional arguments.")
         return self._threads.submit(self._call, fn, args)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the workers go; with `cancel_futures` also those that are busy."""
+        """End idle workers; with `cancel_futures` busy ones too."""
         self._is_over = self._is_over or cancel_futures
         if cancel_futures:
             self.stop()
@@ -80,7 +80,7 @@ class Workers(Executor):
             self.stop()
 
     def stop(self) -> None:
-        """End all workers, whatever they do; they end their compilers first."""
+        """End all workers; each ends its compiler first."""
         started, self._started[:] = list(self._started), []
         for worker in started:
             worker.ask_to_leave()
@@ -100,7 +100,7 @@ class Workers(Executor):
             if self._is_over:
                 break
         raise WorkerLostError(
-            "A worker process ended before it had answered.",
+            "A worker process died before it answered.",
             hints=["The machine may have run out of memory; build fewer programs at a time."],
         )
 
@@ -123,7 +123,7 @@ class Worker:
         )  # fmt: skip
 
     def ask(self, content: bytes) -> bytes | None:
-        """Send a message and wait for the answer; None if the process is gone."""
+        """Send a message and wait for the answer; None if the process has died."""
         assert self.process.stdin is not None, "it was asked for"
         assert self.process.stdout is not None, "it was asked for"
         try:
@@ -133,12 +133,12 @@ class Worker:
             return None
 
     def ask_to_leave(self) -> None:
-        """Tell the process to end its compiler and itself."""
+        """Ask the process to end its compiler and itself."""
         with suppress(OSError):
             self.process.terminate()
 
     def wait(self) -> None:
-        """Wait until it has gone, and see to it when that takes too long."""
+        """Wait until the process ends; kill it when that takes too long."""
         try:
             self.process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""A result of a stage that is decoded only when somebody looks at it."""
+"""Results of stages, decoded at first use."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .events import Outcome
 
 
 class Handle:
-    """An artifact by its digest; `get` loads it at first use.
+    """An artifact and its digest; `get` loads it at first use.
 
-    Two threads may load at once: artifacts are values, so either will do.
+    Two threads may load it at once; artifacts are values, so either result is right.
     """
 
     __slots__ = ("_load", "_value", "digest")
@@ -26,15 +26,10 @@ class Handle:
 
     @classmethod
     def of(cls, value: Any, digest: str | None = None) -> Handle:
-        """Hold a value that is there already."""
+        """Hold a value that is already loaded."""
         made = cls.__new__(cls)
         made.digest, made._load, made._value = digest, None, value
         return made
-
-    @property
-    def is_decoded(self) -> bool:
-        """Tell whether the artifact is there already."""
-        return self._load is None
 
     def get(self) -> Any:
         """Return the artifact."""
@@ -46,16 +41,16 @@ class Handle:
 
 
 def given(value: Any) -> Handle:
-    """Hold an input from outside; artifacts have a digest, other values have not."""
+    """Hold an input of the workflow; only artifacts have a digest."""
     files = getattr(value, "files", None)
     return Handle.of(value, artifact_digest(files()) if callable(files) else None)
 
 
-@attrs.frozen(eq=False, slots=False)  # is made in a third of the time
+@attrs.frozen(eq=False, slots=False)  # faster to construct
 class Result:
-    """What one stage gave, under which key, and how it was come by.
+    """The outputs of one stage, their key, and whether they were cached.
 
-    `seconds` is how long that took here, `build_seconds` how long the stage ran, maybe elsewhere.
+    `seconds` is the time spent here; `build_seconds` is how long the stage ran, maybe elsewhere.
     """
 
     name: str

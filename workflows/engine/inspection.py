@@ -1,4 +1,4 @@
-"""`Trace`: every stage of one build by name, what it gave, and why it ran or did not."""
+"""`Trace`: the stages of one build by name, their outputs, and why each ran or did not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Listings(dict[str, str]):
 
 @attrs.frozen(eq=False, slots=False)
 class Step:
-    """One stage of a build: `seconds` to come by its result, `build_seconds` to make it once."""
+    """One stage of a build: `seconds` to obtain its result, `build_seconds` to compute it."""
 
     name: str
     outcome: Outcome
@@ -67,17 +67,17 @@ class Step:
 
     @property
     def artifact(self) -> Any:
-        """The first output, which is the one that people mean."""
+        """The first output."""
         return next(iter(self.artifacts.values()))
 
     @property
     def text(self) -> str:
-        """The first output as a person reads it."""
+        """The first output as text."""
         return str(getattr(self.artifact, "text", self.artifact))
 
     @property
     def loops(self) -> str:
-        """The loop IR, where the stage wrote one."""
+        """The loop IR, if the stage wrote one."""
         if not hasattr(self.artifact, "loops"):
             raise WorkflowError(
                 f"Stage '{self.name}' writes no loops.", hints=["Look at stage 'codegen'."]
@@ -99,7 +99,7 @@ class Step:
         return self._result.components
 
     def why(self) -> tuple[Difference, ...] | None:
-        """Return what differs from the nearest earlier result; None when there is none."""
+        """Return the difference to the nearest earlier result; None if there is none."""
         record = _nearest_other(self._store, self._result)
         if record is None or is_stranger(dict(record.components), self.components):
             return None
@@ -112,7 +112,7 @@ class Step:
         return self.outcome == "ran" and reads_text and self.why() is None
 
     def explain(self, is_new: bool = False) -> str:
-        """Say in a few lines why the stage ran, or where its result was found.
+        """Explain in a few lines why the stage ran, or where its result was found.
 
         `is_new` says that what the store has under the name is another program.
         """
@@ -133,12 +133,12 @@ class Step:
 class Trace(Mapping[str, Step]):
     """The stages of one build in the order in which they run.
 
-    `trace["lower"].text` is what stage 'lower' gave; `str(trace)` is a table.
+    `trace["lower"].text` is the output of stage 'lower'; `str(trace)` is a table.
     """
 
     program: str
     _steps: Mapping[str, Step]
-    note: str = ""  # where the build took longer than its budget: how long, and where
+    note: str = ""  # if the build exceeded its budget: by how much, and in which stage
 
     def __getitem__(self, name: str) -> Step:
         if name not in self._steps:
@@ -174,7 +174,7 @@ class Trace(Mapping[str, Step]):
         return any(step.is_first for step in self.values())
 
     def explain(self) -> str:
-        """Say of each stage why it ran or where its result was found."""
+        """Explain for each stage why it ran or where its result was found."""
         return "\n".join(step.explain(self.is_new) for step in self.values())
 
 
@@ -186,7 +186,7 @@ def make_trace(
     note: str = "",
     inputs: Mapping[str, Any] = MappingProxyType({}),
 ) -> Trace:
-    """Order results as they depend on each other; `inputs` are those of the workflow."""
+    """Sort results by dependency; `inputs` are those of the workflow."""
     steps = {
         step.name: _as_step(results[step.name], store, step, _inputs(step, results, inputs))
         for step in plan
@@ -224,7 +224,7 @@ def _duration(seconds: float) -> str:
 
 
 def _nearest_other(store: Store, result: Result) -> Record | None:
-    """Return the stored result of this stage and program that shares most parts, not itself."""
+    """Return the most similar other stored result of this stage and program."""
     best, found = (-1, -1), None
     for record in store.records(result.stage, result.program):
         if record.key == result.key:

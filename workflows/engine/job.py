@@ -1,4 +1,4 @@
-"""One run of one stage on known inputs, which may turn out to have been done already."""
+"""`Job`: obtain the result of one stage for given inputs, cached or computed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Earlier: TypeAlias = Callable[[], tuple[Result, ...]]
 
 @attrs.frozen(eq=False)
 class Desk:
-    """What every job works with: the store, the live results, who is told, our sources' digests."""
+    """What all jobs share: store, live results, observers, digests of our sources."""
 
     store: Store
     live: SingleFlight[Result]
     tell: Observer
     memo: str | None = None
-    watched: bool = True  # whether anybody is told: events cost more than a stage that does little
+    watched: bool = True  # whether there are observers: events cost more than a small stage
 
 
-@attrs.frozen(eq=False, slots=False)  # is made in a third of the time
+@attrs.frozen(eq=False, slots=False)  # faster to construct
 class Job:
-    """A stage, its inputs, and the program that it is done for."""
+    """A stage, its inputs, and the name of the program."""
 
     desk: Desk
     name: str
@@ -47,7 +47,7 @@ class Job:
     afresh: bool = False  # run the stage even if its result is known
 
     def result(self, earlier: Earlier) -> Result:
-        """Return the result: a live one, the stored one, or the one that is made now."""
+        """Return the result: from this process, from the store, or computed now."""
         if self.stage.cache == "never":
             return self._make({}, "", earlier)[0]
         components = own_components(self.stage, self.desk.memo)
@@ -85,12 +85,12 @@ class Job:
             self._keep(made, files)
             return made
 
-        if self.afresh or self.desk.store.path is None:  # no other process could be making it
+        if self.afresh or self.desk.store.path is None:  # no other process could compute it
             return make()
         return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
 
     def _allow(self, components: Mapping[str, str]) -> None:
-        """Refuse to run a stage where everything must be stored; reading a definition is free."""
+        """Refuse to run a stage under `must_hit`; parsing a definition is always allowed."""
         is_kept = self.stage.cache != "never"
         if (
             self.policy == "must_hit"
@@ -117,14 +117,14 @@ class Job:
         return attrs.evolve(found, build_seconds=record.seconds)
 
     def _lazy(self, record: Record, port: str, earlier: Earlier) -> Handle:
-        """Decode on demand; what turns out to be damaged by then is made again."""
+        """Decode on demand; a damaged output is computed again."""
         output = record.output(port)
 
         def load() -> Any:
             stored = self.desk.store.read(record, port)
             if stored is not None:
                 return self.stage.provides[port].from_files(stored)
-            message = f"The stored output '{port}' is missing or damaged and is made again."
+            message = f"The stored output '{port}' is missing or damaged; its stage runs again."
             self.desk.tell(Warned(self.program, self.name, message))
             made, files = self._make(dict(record.components), record.key, earlier)
             self._keep(made, files)
@@ -145,7 +145,7 @@ class Job:
     def _make(
         self, components: Mapping[str, str], key: str, earlier: Earlier
     ) -> tuple[Result, Mapping[str, Files]]:
-        """Run the stage; the files of its outputs are made once, for digest and store."""
+        """Run the stage; encode its outputs once, for the digest and for the store."""
         self._allow(components)
         inputs = {need: handle.get() for need, handle in self.feeds.items()}
         if type(self.stage).prerequisites is not Stage.prerequisites:
@@ -171,7 +171,7 @@ class Job:
         try:
             outputs = self.stage.run(**inputs)
             self._check(outputs)
-        except BaseException as error:  # told and raised again, whatever it is
+        except BaseException as error:  # reported and raised again
             note = f"While building '{self.program}', stage '{self.name}'."
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)

@@ -1,4 +1,4 @@
-"""What the key of a stage's result is made of, as labelled parts that `explain` can compare."""
+"""The key of a stage's result, as labelled components that `explain` compares."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .handle import Handle
 
 NAMELESS: Final = "nameless:"
 _PLAIN: Final = (bool, int, float, str, type(None))
-# By identity: options such as 1 and True are equal, and are not the same.
+# By identity: options such as 1 and True are equal but differ.
 _settled: dict[int, tuple[ref[Stage], str | None, dict[str, str]]] = {}
-_nameless: list[Any] = []  # keeps what has no digest alive, so that its number stays its own
+_nameless: list[Any] = []  # keeps objects without digest alive, so that their numbers stay unique
 
 
 def own_components(stage: Stage, memo: str | None = None) -> dict[str, str]:
-    """Return the parts of the key that do not depend on the inputs.
+    """Return the components of the key that do not depend on the inputs.
 
-    `memo` is a file that remembers digests of our own sources between processes.
+    `memo` is a file that caches digests of our own sources between processes.
     """
     known = _settled.get(id(stage))
     if known is None or known[0]() is not stage or known[1] != memo:
@@ -43,7 +43,7 @@ def own_components(stage: Stage, memo: str | None = None) -> dict[str, str]:
 
 
 def _settled_parts(stage: Stage, memo: str | None) -> dict[str, str]:
-    """Return what cannot change as long as the stage is there: its code and its options."""
+    """Return the components that are constant for a stage object: its code and its options."""
     parts = {"stage": stage.name, "version": stage.version, "code": _code(stage, memo)}
     kind: Any = type(stage)
     for field in attrs.fields(kind) if attrs.has(kind) else ():
@@ -53,7 +53,7 @@ def _settled_parts(stage: Stage, memo: str | None) -> dict[str, str]:
 
 
 def input_components(stage: Stage, inputs: Mapping[str, Handle]) -> dict[str, str]:
-    """Return the parts of the key that the inputs make: digests, or what the stage says of them."""
+    """Return the components of the inputs: their digests, or what the stage declares."""
     parts = {f"input.{need}": handle.digest for need, handle in inputs.items() if handle.digest}
     values = {need: handle.get() for need, handle in inputs.items() if not handle.digest}
     if values:
@@ -70,12 +70,12 @@ def input_components(stage: Stage, inputs: Mapping[str, Handle]) -> dict[str, st
 
 
 def is_nameless(components: Mapping[str, str]) -> bool:
-    """Tell whether a part is known in this process only, so that nothing may go to disk."""
+    """Tell whether a component is valid in this process only, so nothing may go to disk."""
     return bool(nameless_labels(components))
 
 
 def nameless_labels(components: Mapping[str, str]) -> list[str]:
-    """Return the labels of the parts that are known in this process only."""
+    """Return the labels of the components that are valid in this process only."""
     return [label for label, part in components.items() if part.startswith(NAMELESS)]
 
 
@@ -89,7 +89,7 @@ def _code(stage: Stage, memo: str | None) -> str:
 
 
 def _spelling(value: Any) -> str:
-    """Write an option so that a person can read the difference, or as a digest."""
+    """Write an option as readable text, or as a digest."""
     if type(value) in _PLAIN or _is_plain_tuple(value):
         return show_value(value)
     if attrs.has(type(value)) and is_ours(type(value).__module__):
@@ -109,7 +109,7 @@ def _digest(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """Tell things without a digest apart, in this process."""
+    """Identify objects without a digest, in this process."""
     for number, known in enumerate(_nameless):
         if known is value:
             return f"{NAMELESS}{number}"

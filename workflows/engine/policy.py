@@ -1,4 +1,4 @@
-"""What builds may do: look things up only, build what is missing, or build without loading."""
+"""Policies: look up only, build on a miss, or build without loading."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...runtime.process.errors import FieldforgeError, OptionError
 
 Policy: TypeAlias = Literal["must_hit", "may_build", "build_only"]
 
-_chosen: list[tuple[Policy, object]] = []  # the object tells blocks with equal policies apart
+_chosen: list[tuple[Policy, object]] = []  # the object distinguishes blocks with equal policies
 
 
 class NotStoredError(FieldforgeError, RuntimeError):
-    """A stage would have to run, where everything must be in the store."""
+    """A stage would have to run although the policy is `must_hit`."""
 
     def __init__(self, program: str, stage: str, kind: str, components: Mapping[str, str]) -> None:
         super().__init__(
@@ -29,16 +29,16 @@ class NotStoredError(FieldforgeError, RuntimeError):
 
 
 class NotLoadedError(FieldforgeError, RuntimeError):
-    """A program is called where programs are only built."""
+    """A program is called although the policy is `build_only`."""
 
 
 @contextmanager
 def policy(chosen: Policy) -> Iterator[None]:
-    """Say what builds may do inside the block, in all threads.
+    """Set what builds may do inside the block, in all threads.
 
-    `must_hit`: what is not in the store is a `NotStoredError`, so that nothing compiles inside a
-    time loop. `may_build`, the default: what is missing is built. `build_only`: results go to
-    the store and nothing is loaded or called, as for another machine.
+    `must_hit`: a cache miss raises `NotStoredError`, so nothing compiles inside a time loop.
+    `may_build`, the default: a cache miss builds. `build_only`: results go to the store, and
+    nothing is loaded or called, as when building for another machine.
 
     >>> with policy("must_hit"):
     ...     current_policy()

@@ -1,4 +1,4 @@
-"""The operators under a program, each once and before its users, without recursion."""
+"""The callees of a program, each once and before its callers, without recursion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .handle import Handle, given
 
 @attrs.frozen(eq=False)
 class Node:
-    """One set of inputs of the stage, and those that must have run before."""
+    """One set of inputs of the stage, and the sets that must run before it."""
 
     program: str
     feeds: Mapping[str, Handle]
@@ -27,10 +27,10 @@ def in_order(
     program: str,
     is_known: Callable[[Mapping[str, Handle]], bool] = lambda _: False,
 ) -> Iterator[Node]:
-    """Yield the inputs on which `stage` must run, those given last.
+    """Yield the inputs on which `stage` must run, the given ones last.
 
-    Inputs that are the same objects count as one; below those that are known nobody looks.
-    Who needs itself is refused.
+    Inputs that are the same objects count once, and known ones are not searched further. A set
+    that needs itself is an error.
     """
     root = Node(program, feeds)
     known = {_identity(root): root}

@@ -1,4 +1,4 @@
-"""Say what differs between a build that is wanted and the nearest one that the store has."""
+"""Explain a cache miss: the difference to the nearest stored build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIKE: Final = 0.5
 
 @attrs.frozen
 class Reason:
-    """Why a result is not there: nothing like it, or a record that differs in these parts."""
+    """Why a result is missing: no similar record, or one that differs in these components."""
 
     stage: str
     program: str
@@ -32,14 +32,14 @@ class Reason:
         if self.record is None:
             return f"'{self.program}' was never built into this store."
         if not self.changed:
-            return "Its record is there, but not all of its files."
+            return "Its record is in the store, but some of its files are missing."
         host = dict(self.record.meta).get("host", "an unknown host")
         head = f"The nearest build, made on {host}, differs in {len(self.changed)} of its parts:"
         return "\n".join([head, *(f"  {said(part)}" for part in self.changed)])
 
 
 def reason(store: Store, stage: str, program: str, components: Mapping[str, str]) -> Reason:
-    """Compare what is wanted with the nearest record of this stage and program."""
+    """Compare a key with the nearest record of this stage and program."""
     record = nearest(store, stage, program, components)
     if record is not None and is_stranger(dict(record.components), components):
         record = None
@@ -57,15 +57,15 @@ def is_stranger(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
         if label not in old or old[label] == new[label]:
             return False
         kept = [part for part in new if _ANNOTATION in part and old.get(part) == new[part]]
-        bodies = (text.partition(":\n")[2] or text for text in (old[label], new[label]))
-        alike = difflib.SequenceMatcher(None, *bodies, autojunk=False).ratio()
+        before, after = (text.partition(":\n")[2] or text for text in (old[label], new[label]))
+        alike = difflib.SequenceMatcher(None, before, after, autojunk=False).ratio()
         if kept or alike >= _ALIKE:
             return False
     return bool(sources)
 
 
 def said(part: Difference) -> str:
-    """Say in a line, or with a diff below it, what a part was and is.
+    """Describe the old and the new value of a component, in a line or with a diff.
 
     >>> said(Difference("option.fold", "True", "False"))
     "option 'fold' changed from True to False"
@@ -83,7 +83,7 @@ def said(part: Difference) -> str:
 
 
 def _roots(found: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """Leave out digests of what other parts say in full, where there are such parts."""
+    """Drop digests of components that others show in full."""
     plain = tuple(part for part in found if not _is_digest(part.old) or not _is_digest(part.new))
     return (*plain, *(part for part in found if part not in plain))
 

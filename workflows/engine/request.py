@@ -1,8 +1,8 @@
-"""A build as bytes: what is left of a workflow once its definition is read, for another process.
+"""A build as bytes, for another process: the stages after the definition is read.
 
-The caller reads definitions, as they are Python objects of its own. Everything behind that is made
-of artifacts and of stages that say what they are, so any process that can import the stages can run
-it: a worker of ours, one of an executor of `concurrent.futures`, another MPI rank.
+The caller reads definitions, which are Python objects of its process. The other stages read
+artifacts, so any process that can import the stages can run them: a worker process, an executor of
+`concurrent.futures`, another MPI rank.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from .keys import is_nameless, own_components
 
 T = TypeVar("T")
 
-# Pickle goes between processes of one user and job, and is never read from a store.
+# Pickles pass between processes of one user and job; they are never read from a store.
 
 
 class WorkerError(FieldforgeError, RuntimeError):
-    """Another process could not do a build, or its error could not travel."""
+    """A build failed in another process with an error that cannot be pickled."""
 
 
 class RequestError(WorkerError):
-    """A request cannot be read in another process, which lacks a module, for instance."""
+    """Another process cannot read a request, for instance because it lacks a module."""
 
 
 @attrs.frozen(eq=False)
 class Request:
-    """The stages to run and their inputs as files; without a folder the results come back."""
+    """The stages to run and their inputs; without a shared store the reply has the results."""
 
     flow: Workflow
     inputs: Mapping[str, tuple[type[Any], Mapping[str, bytes]]]
@@ -51,20 +51,20 @@ class Request:
     store: str | None
 
     def encode(self, *, results: bool = False) -> bytes:
-        """Write it for another process; `results` asks for them even if the store is shared."""
+        """Encode the request; `results` asks for the results even if the store is shared."""
         return _dumps((self, results or self.store is None))
 
 
 @attrs.frozen(eq=False)
 class Reply:
-    """What another process did: its events, and records with their files or an error."""
+    """The reply of another process: its events, and its records with files, or an error."""
 
     events: tuple[Event, ...] = ()
     results: tuple[bytes, ...] = ()
     error: BaseException | None = None
 
     def admit(self, engine: Engine) -> None:
-        """Raise the error, or take the results into a store; each is checked against its digest."""
+        """Raise the error, or store the results after checking their digests."""
         for event in self.events:
             engine.tell(event)
         if self.error is not None:
@@ -76,7 +76,7 @@ class Reply:
 def make_request(
     engine: Engine, flow: Workflow, inputs: Mapping[str, Any], program: str
 ) -> Request | None:
-    """Read the definition here and return the rest; None if the rest cannot leave this process."""
+    """Read the definition here and return the rest; None if another process cannot run it."""
     rest = _rest(flow, inputs)
     if rest is None:
         return None
@@ -97,10 +97,10 @@ def make_request(
 
 
 def fulfil(content: bytes) -> bytes:
-    """Do what a request says, and write the reply; whatever goes wrong is in the reply."""
+    """Run a request and encode the reply; errors go into the reply."""
     try:
         request, wants_results = pickle.loads(content)
-    except Exception as error:  # a module of the user that cannot be imported here, for instance
+    except Exception as error:  # for instance a user's module that cannot be imported here
         return _encoded(Reply(error=RequestError(f"The request cannot be read there: {error!r}.")))
     seen = Collector()
     try:
@@ -118,14 +118,14 @@ def fulfil(content: bytes) -> bytes:
 
 
 def read_reply(content: bytes) -> Reply:
-    """Read what `fulfil` wrote."""
+    """Decode the reply of `fulfil`."""
     reply = pickle.loads(content)
     assert isinstance(reply, Reply)
     return reply
 
 
 def pack(store: Store, key: str) -> bytes | None:
-    """Write a stored result with all its files; None if it is not there."""
+    """Encode a stored result with all its files; None if it is missing."""
     record = store.find(key)
     if record is None:
         return None
@@ -137,7 +137,7 @@ def pack(store: Store, key: str) -> bytes | None:
 
 
 def unpack(store: Store, content: bytes) -> None:
-    """Take in what `pack` wrote; the store checks it against its digests."""
+    """Store a result that `pack` encoded; the store checks its digests."""
     head, outputs = pickle.loads(content)
     record = parse_record(head)
     for port, files in outputs.items():
@@ -145,7 +145,7 @@ def unpack(store: Store, content: bytes) -> None:
 
 
 def portable(value: T) -> T:
-    """Return a value that holds an error so that it can be pickled: some errors only as text."""
+    """Return a copy that can be pickled: errors that cannot become their text."""
     try:
         pickle.loads(pickle.dumps(value))
     except Exception:
@@ -159,7 +159,7 @@ def portable(value: T) -> T:
 
 
 def _rest(flow: Workflow, inputs: Mapping[str, Any]) -> Workflow | None:
-    """Return the stored stages behind those that read values; None if one cannot travel."""
+    """Return the cached stages after those that read Python objects; None if one cannot be sent."""
     reading = [step.name for step in flow.plan if _reads_values(step, inputs)]
     front = ancestors(reading, flow.edges)
     rest = [step for step in flow.plan if step.stage.cache != "never" and step.name not in front]
@@ -173,12 +173,12 @@ def _rest(flow: Workflow, inputs: Mapping[str, Any]) -> Workflow | None:
             if feed.source not in names:
                 sources.setdefault(feed.need, set()).add((feed.source, feed.port))
     if any(len(each) > 1 for each in sources.values()):
-        return None  # two values under the name of one input
+        return None  # two values for one input name
     return Workflow([node for node in flow.nodes if node[0] in names], inner)
 
 
 def _reads_values(step: Step, inputs: Mapping[str, Any]) -> bool:
-    """Tell whether a stage takes something from outside that is no artifact."""
+    """Tell whether a stage reads an input of the workflow that is no artifact."""
     outside = [feed.need for feed in step.feeds if feed.source is None]
     return any(not hasattr(inputs[need], "files") for need in outside)
 
@@ -193,18 +193,18 @@ def _disk(path: str) -> Disk:
 
 
 def _encoded(reply: Reply) -> bytes:
-    """Write a reply; an error that cannot be pickled travels as its text."""
+    """Encode a reply; an error that cannot be pickled becomes its text."""
     events = tuple(map(portable, reply.events))
     error = None if reply.error is None else portable(reply.error)
     return pickle.dumps(Reply(events, reply.results, error), pickle.HIGHEST_PROTOCOL)
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses what lives in the script that is run: no other process may import that again."""
+    """A pickler that refuses objects of the running script, which workers must not import."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, FunctionType | type) and home(value) == "__main__":
-            raise pickle.PicklingError(f"'{value.__qualname__}' is part of the script that is run.")
+            raise pickle.PicklingError(f"'{value.__qualname__}' is part of the running script.")
         return NotImplemented
 
 

@@ -1,4 +1,4 @@
-"""Run the steps of a plan on an executor, each as soon as what feeds it is there."""
+"""Run the steps of a plan on an executor, each as soon as its inputs are ready."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..graph.plan import Step
 
 
 def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor) -> None:
-    """Do `work` on every step; the first error cancels what has not begun, and is raised.
+    """Run `work` on every step; the first error cancels waiting steps and is raised.
 
-    What runs already is waited for, so that nothing is left behind when this returns.
+    Running steps finish first, so that none is left behind.
     """
     place = {step.name: index for index, step in enumerate(plan)}
     waiting, consumers = _dependencies(plan)
@@ -23,7 +23,7 @@ def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor
             future = executor.submit(work, step)
             running[future] = step
             if future.done() and future.exception() is not None:
-                break  # a serial executor has failed already; the others need not begin
+                break  # a serial executor has failed already; skip the others
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         ready = []
         for future in sorted(done, key=lambda future: place[running[future].name]):
@@ -44,7 +44,7 @@ def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor
 
 
 def _dependencies(plan: Sequence[Step]) -> tuple[dict[str, int], dict[str, list[Step]]]:
-    """Count the sources of each step, and list who waits for it; sources outside are there."""
+    """Count the open sources of each step, and list its users; workflow inputs are ready."""
     consumers: dict[str, list[Step]] = {step.name: [] for step in plan}
     waiting = {}
     for step in plan:

@@ -1,4 +1,4 @@
-"""The engine that decorated functions use: one for the process, or the one of a `with` block."""
+"""The engine that decorated functions use: that of the process, or of a `with` block."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def engine() -> Engine:
 
 @contextmanager
 def using(chosen: Engine) -> Iterator[Engine]:
-    """Let every build inside the block go through `chosen`, in all threads."""
+    """Use the engine `chosen` for every build inside the block, in all threads."""
     _chosen.append(chosen)
     try:
         yield chosen

@@ -1,4 +1,4 @@
-"""Write what ran when, and where, as a trace that Perfetto and the Chrome browser can show."""
+"""Write a Chrome trace of builds, which Perfetto and the Chrome browser show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MICRO: Final = 1e6
 
 
 def trace_events(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return a list in Chrome's format: stages as bars by process and thread, warnings as marks.
+    """Return events in Chrome's format: stages as bars by process and thread, warnings as marks.
 
     >>> done = Finished("p", "lower", "3fa9", 0.25, at=2.0, place=(7, 8))
     >>> [(bar["name"], bar["ts"], bar["dur"], bar["pid"]) for bar in trace_events([done])]
@@ -27,7 +27,7 @@ def trace_events(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def write_trace(path: str | os.PathLike[str], events: Iterable[Event]) -> None:
-    """Write a trace to a file, whole or not at all."""
+    """Write a trace to a file atomically."""
     rows = trace_events(events)
     named = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0,
@@ -42,7 +42,7 @@ def write_trace(path: str | os.PathLike[str], events: Iterable[Event]) -> None:
 
 @contextmanager
 def tracing(path: str | os.PathLike[str]) -> Iterator[Collector]:
-    """Trace all builds inside the block, those of worker processes too.
+    """Trace all builds inside the block, including those of worker processes.
 
     with tracing("trace.json"):
         precompile([diffusion, advection])

@@ -1,8 +1,8 @@
-"""A process that fulfils requests, started by `Workers` as `python -m` of this module.
+"""The worker process: `Workers` starts it as `python -m` of this module.
 
 It reads pickled functions with their arguments from one pipe and answers on another. It never
-imports the script that its parent runs. When the parent is gone, or asks for it with SIGTERM, it
-ends its compiler, removes its temporary files and leaves.
+imports the script of its parent. When the parent dies or sends SIGTERM, it ends its compiler,
+removes its temporary files and exits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def send(stream: BinaryIO, content: bytes) -> None:
 
 
 def receive(stream: BinaryIO) -> bytes | None:
-    """Read one message; None when the other side has gone."""
+    """Read one message; None when the other side has closed the pipe."""
     head = stream.read(LENGTH)
     if len(head) < LENGTH:
         return None
@@ -35,11 +35,13 @@ def receive(stream: BinaryIO) -> bytes | None:
 
 
 def main() -> None:
-    """Answer until the parent is gone."""
+    """Answer requests until the parent closes the pipe."""
     signal.signal(signal.SIGTERM, _leave)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who then asks us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C goes to the parent, which then sends SIGTERM
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not print into the answers
+    os.dup2(2, 1)  # prints must not mix with the answers
     messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(messages,), daemon=True).start()
     while (content := messages.get()) is not None:
@@ -54,7 +56,7 @@ def _listen(messages: queue.SimpleQueue[bytes | None]) -> None:
     while (content := receive(stream)) is not None:
         messages.put(content)
     messages.put(None)
-    os.kill(os.getpid(), signal.SIGTERM)  # it may be waiting for a compiler
+    os.kill(os.getpid(), signal.SIGTERM)  # the thread may be waiting for a compiler
 
 
 def _answer(content: bytes) -> bytes:
@@ -66,7 +68,7 @@ def _answer(content: bytes) -> bytes:
         found = (False, error)
     try:
         return pickle.dumps(found)
-    except Exception:  # an error with something inside that cannot travel
+    except Exception:  # an error that cannot be pickled
         return pickle.dumps((False, RuntimeError(repr(found[1]))))
 
 

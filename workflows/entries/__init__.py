@@ -1,1 +1,1 @@
-"""What users call: decorated programs and operators, and their compiled variants."""
+"""Decorated programs and operators: their calls and their compiled variants."""

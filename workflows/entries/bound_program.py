@@ -1,4 +1,4 @@
-"""`BoundProgram`: a program some or all of whose arguments are fixed, called with what is left."""
+"""`BoundProgram`: a program with fixed arguments, called with the remaining ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .pickling import bound_again
 
 
 class BoundProgram(_core.BoundCall):
-    """A program with arguments fixed; made by `program.bind`.
+    """A program with fixed arguments; `program.bind` makes it.
 
-    What is left is given at the call, in order or by name. With nothing left the arguments are
-    checked at the first call only, and `call()` costs what the compiled code costs and little more.
+    The call gives the remaining arguments, by position or by keyword. If none remain, only the
+    first call checks the arguments, and `call()` costs little more than the compiled code.
     """
 
     __name__: str
@@ -31,7 +31,7 @@ class BoundProgram(_core.BoundCall):
         values: Mapping[str, Any],
         offset_provider: Mapping[str, Any] | None,
     ) -> Self:
-        """Bind `values`; `native` is what the core may call instead of `call`."""
+        """Bind `values`; the core may call `native` instead of `call`."""
         self = super().__new__(
             cls,
             program.__name__,
@@ -55,7 +55,7 @@ class BoundProgram(_core.BoundCall):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What is left to give."""
+        """The signature of the remaining parameters."""
         left = [self._whole.parameters[name] for name in self.parameters]
         return self._whole.replace(parameters=left)
 

@@ -1,24 +1,26 @@
-"""Calls of one function under a backend: the native program for them, or a Python function."""
+"""Calls of one function under a backend: through the native core, or to a Python function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import attrs
 
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
-from ...runtime.language.domain import Domain
-from ...runtime.language.domain import domain as make_domain
-from ...runtime.language.structure import elements, leaves_of
-from ...runtime.process.errors import ArgumentError, DomainError, nearest
+from ...runtime.language.binding import bind_arguments
+from ...runtime.language.output_domains import domain_at, written_domain
+from ...runtime.language.structure import leaves_of
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..engine.building import ENTRY, OUT
-from .program_pool import pool_of
-from .static_arguments import static_rows
-from .variant_table import Provider, Variants
-from .variants import leaf_name
+from ..builds.building import ENTRY, OUT
+from ..variants.builds import Variants
+from ..variants.call_shape import CallShape, Provider
+from ..variants.naming import leaf_name
+from ..variants.static_arguments import static_rows
+from .compilation_options import CompilationOptions
 
 
 def is_native(backend: Backend | None) -> bool:
@@ -29,29 +31,39 @@ def is_native(backend: Backend | None) -> bool:
     return any(issubclass(stage.provides[ENTRY], _core.Entry) for stage in stages)
 
 
-class Calls:
-    """Calls that go through Python, to a native program or to what else a backend gives.
+@attrs.frozen(eq=False)
+class NativeEntries:
+    """Hands each new entry to the native program that calls it, with its static values.
 
-    `first` is the native program, where there is one already. `guard` lets any other native
-    program watch the names that the function sees.
+    `guard` makes the program watch the names that the function sees; None if it does already.
     """
 
-    def __init__(
-        self,
-        name: str,
-        variants: Variants,
-        first: _core.Program | None,
-        guard: Callable[[_core.Program], None],
-    ) -> None:
-        self._name = name
-        self._guard = guard if first is None else None
-        self.variants = variants
-        self.native = first
-        if first is None and is_native(variants.backend):
-            self.native = _core.Program(name, variants.parameters, variants.on_miss, reject)
-        variants.add = self._add
-        if self.native is not None:
-            variants.drop = self.native.forget
+    program: _core.Program
+    shape: CallShape
+    guard: Callable[[_core.Program], None] | None
+
+    def add(self, variant: Variant, entry: Any) -> None:
+        """Add an entry for the static values of its variant."""
+        shape = self.shape
+        rows = static_rows(shape.types, shape.static, variant.static)
+        self.program.add(
+            entry, [(shape.parameters.index(name), value, same) for name, value, same in rows]
+        )
+        if self.guard is not None:
+            self.guard(self.program)
+
+    def forget(self) -> None:
+        """Drop all entries."""
+        self.program.forget()
+
+
+@attrs.frozen(eq=False)
+class Calls:
+    """Calls from Python: to the native program, or to the Python functions of the backend."""
+
+    name: str
+    variants: Variants
+    native: _core.Program | None
 
     def __call__(
         self,
@@ -60,7 +72,7 @@ class Calls:
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """Call the variant for these arguments, built if need be."""
+        """Call the variant for these arguments; build it if it is missing."""
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.native is not None:
@@ -70,17 +82,6 @@ class Calls:
         else:
             self._python(args, kwargs, offset_provider, enable_jit)
 
-    def _add(self, variant: Variant, entry: Any) -> None:
-        """Hand a new entry to the native program, with the values that it is for."""
-        if self.native is not None:
-            known = self.variants
-            rows = static_rows(known.types, known.static, variant.static)
-            self.native.add(
-                entry, [(known.parameters.index(name), value, same) for name, value, same in rows]
-            )
-            if self._guard is not None:
-                self._guard(self.native)
-
     def _python(
         self,
         args: tuple[Any, ...],
@@ -88,9 +89,10 @@ class Calls:
         provider: Provider,
         enable_jit: bool | None,
     ) -> None:
+        """Call a backend that gives Python functions."""
         variants = self.variants
-        named = dict(zip(variants.parameters, _ordered(variants, args, kwargs), strict=True))
-        ordered = tuple(variants.with_fields(named).values())
+        named = bind_arguments(self.name, variants.shape.parameters, args, kwargs)
+        ordered = tuple(variants.shape.with_fields(named).values())
         variant = variants.variant(ordered, {}, provider)
         variants.allow(variant, enable_jit)
         run: Callable[..., Any] = variants.entry(variant, provider)
@@ -106,15 +108,15 @@ class Calls:
         provider: Provider,
         enable_jit: bool | None,
     ) -> None:
-        """Call with everybody watching who asked for it."""
+        """Call with hooks and metrics around the compiled code."""
         variants = self.variants
-        ordered = _ordered(variants, args, kwargs)
-        variant = variants.variant(ordered, {}, provider)
+        named = bind_arguments(self.name, variants.shape.parameters, args, kwargs)
+        variant = variants.variant(tuple(named.values()), {}, provider)
         variants.allow(variant, enable_jit)
         entry = variants.entry(variant, provider)
-        root = self._name, variants.backend.name if variants.backend else ""
+        root = self.name, variants.backend.name if variants.backend else ""
         around = observation.compiled_call(
-            entry, args, kwargs, provider, root, variant, programs=pool_of(variants)
+            entry, args, kwargs, provider, root, variant, programs=variants.pool
         )
         with around:
             if self.native is not None:
@@ -123,67 +125,41 @@ class Calls:
                 self._python(args, kwargs, provider, enable_jit)
 
 
-def _ordered(
-    variants: Variants, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[Any, ...]:
-    names = variants.parameters
-    if len(args) > len(names):
-        raise ArgumentError(
-            f"Function takes {len(names)} positional arguments, but {len(args)} were given."
+def make_calls(
+    name: str,
+    shape: CallShape,
+    backend: Backend | None,
+    options: CompilationOptions,
+    guard: Callable[[_core.Program], None],
+    native: _core.Program | None = None,
+) -> Calls:
+    """Return the calls of one set of parameters under a backend.
+
+    `native` is the program that makes them, if there is one already; it watches names on its own.
+    """
+    own_guard = guard if native is None else None
+    if native is None and is_native(backend):
+        native = _core.Program(
+            name,
+            shape.parameters,
+            lambda *given: variants.on_miss(*given),  # noqa: PLW0108  (made below)
+            reject,
         )
-    given = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name in given:
-            raise ArgumentError(f"Argument '{name}' is given by position and by keyword.")
-        if name not in names:
-            close = nearest(name, names)
-            raise ArgumentError(
-                f"Got an unexpected keyword argument '{name}'.",
-                hints=[f"Did you mean '{close}'?"] if close else [],
-            )
-        given[name] = value
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise ArgumentError(f"Missing argument '{missing[0]}'.")
-    return tuple(given[name] for name in names)
+    sink = None if native is None else NativeEntries(native, shape, own_guard)
+    variants = Variants(shape, backend, options.enable_jit, options.build_budget, sink)
+    return Calls(name, variants, native)
 
 
 def domain_scalars(out: Any, domain: Any) -> dict[str, int]:
-    """Return the bounds of `domain=` under the names of their scalars."""
+    """Return the bounds of `domain=` by the names of the scalars that pass them to the program."""
     found = {}
     for path, leaf in leaves_of(out):
-        name, box = leaf_name(OUT, path), make_domain(_domain_at(domain, path))
         dims = tuple(getattr(leaf, "dims", ()))
-        if set(box.dims) != set(dims):
-            raise DomainError(
-                f"Dimensions in out field and field domain are not equivalent: '{name}' has "
-                f"'{_names(dims)}', the domain '{_names(box.dims)}'."
-            )
+        shown = OUT + "".join(f"[{index}]" for index in path)
+        box = written_domain(shown, dims, domain_at(domain, path))
+        name = leaf_name(OUT, path)
         for dim in dims:
             bounds = box[dim].unit_range
             found[f"domain.{name}.{dim.value}.start"] = bounds.start
             found[f"domain.{name}.{dim.value}.stop"] = bounds.stop
     return found
-
-
-def _domain_at(domain: Any, path: tuple[int, ...]) -> Any:
-    """Follow a path into a tuple of domains; a single one is that of every leaf."""
-    for index in path:
-        parts = None if isinstance(domain, Domain | Mapping) else elements(domain)
-        if parts is None or not all(_is_domain(part) for part in parts):
-            return domain
-        if index >= len(parts):
-            raise DomainError(f"Expected a domain for each element of 'out', got {len(parts)}.")
-        domain = parts[index]
-    return domain
-
-
-def _is_domain(value: Any) -> bool:
-    parts = elements(value)
-    return isinstance(value, Domain | Mapping) or (
-        parts is not None and bool(parts) and all(_is_domain(part) for part in parts)
-    )
-
-
-def _names(dims: Iterator[Any] | tuple[Any, ...]) -> str:
-    return ", ".join(dim.value for dim in dims)

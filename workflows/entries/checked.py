@@ -1,8 +1,8 @@
-"""Checked calls: run the program with its checks compiled in; where they fail nothing is written.
+"""Checked calls: run the program with checks compiled in; a failed call writes nothing.
 
-What the outputs hold is kept before the call, and put back if it fails. Then the call is made once
-more, embedded, where every operation is remembered: that finds the operator, the line and the
-operands. So checks cost little as long as they pass.
+A checked call saves the outputs and restores them if it fails. It then runs once more embedded,
+with every operation recorded, to find the operator, the line and the operands. Checks therefore
+cost little while they pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import CheckError, CompilerNotFoundError
 from ...stages.ir import syntax
 from ..backends.backend import Backend
-from ..engine.building import OUT, parsed
+from ..builds.building import OUT, parsed
 from .calls import is_native
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -33,14 +33,14 @@ OPTION: Final = "codegen.checked"
 
 
 def with_checks(backend: Backend | None) -> Backend | None:
-    """Return the backend that compiles checks in, None if it has none."""
+    """Return the backend with checks compiled in, None if it has none."""
     if backend is None or not is_native(backend) or OPTION not in backend.options:
         return None
     return backend.with_options(checked=True)
 
 
 def written_by(definition: Definition) -> tuple[Written, ...]:
-    """Return what a call writes: the output of an operator, the leaves that a program names."""
+    """Return the leaves that a call writes: the output of an operator, the outputs of a program."""
     root = parsed(definition).root
     if not isinstance(root, syntax.Program):
         return ((OUT, ()),)
@@ -50,21 +50,21 @@ def written_by(definition: Definition) -> tuple[Written, ...]:
 
 @attrs.frozen(eq=False)
 class Kept:
-    """A field that is written, and what it held before the call."""
+    """A written field and its values before the call."""
 
     field: Field
     before: Array
 
     def put_back(self) -> None:
-        """Let it hold that again."""
+        """Restore the values."""
         self.field.ndarray[...] = self.before
 
 
 @attrs.frozen(eq=False)
 class Checks:
-    """What makes checked calls: `compiled` with checks if there is such a thing, and `embedded`.
+    """Makes checked calls: `compiled` has checks compiled in, or is None; `embedded` explains.
 
-    Memory that outputs were kept in is `spare` for the next call.
+    `spare` is memory for saved outputs, reused by the next call.
     """
 
     compiled: Callable[..., Any] | None
@@ -85,11 +85,11 @@ class Checks:
                 except NotFiniteError as error:
                     refused = _refused(error, given, kept)
                 except CompilerNotFoundError:
-                    pass  # embedded execution needs none
+                    pass  # embedded execution needs no compiler
                 for each in kept:
                     each.put_back()
             self._run_embedded(args, kwargs, given)
-            if refused is not None:  # compiled and embedded numbers may differ by a rounding
+            if refused is not None:  # compiled and embedded results may differ by rounding
                 raise refused
 
     def _run_embedded(
@@ -106,7 +106,7 @@ class Checks:
 
     @contextmanager
     def _kept(self, given: Mapping[str, Any]) -> Iterator[list[Kept]]:
-        """Keep what the outputs hold, and put it back if the block fails."""
+        """Save the outputs, and restore them if the block fails."""
         kept = [Kept(field, self._copy(field.ndarray)) for field in self._outputs(given)]
         try:
             yield kept
@@ -119,7 +119,7 @@ class Checks:
                 self.spare[_layout(each.before)].append(each.before)
 
     def _outputs(self, given: Mapping[str, Any]) -> list[Field]:
-        """Return the fields that a call writes, each once; the call refuses what is none."""
+        """Return the fields that a call writes, each once; the call itself refuses other values."""
         found = {}
         for name, start in self.written:
             for path, leaf in leaves_of(given.get(name)):
@@ -128,9 +128,9 @@ class Checks:
         return list(found.values())
 
     def _copy(self, array: Array) -> Array:
-        """Copy to spare memory if there is some of this shape and order."""
+        """Copy to spare memory of this shape and order, or to new memory."""
         model = np.empty_like(array, order="K")
-        with suppress(IndexError):  # all is in use, maybe by other threads
+        with suppress(IndexError):  # all of it is in use, maybe by other threads
             model = self.spare.setdefault(_layout(model), []).pop()
         np.copyto(model, array)
         return model
@@ -147,7 +147,7 @@ def _is_writable(leaf: Any) -> bool:
 
 
 def _refused(error: NotFiniteError, given: Mapping[str, Any], kept: Iterable[Kept]) -> CheckError:
-    """Return what compiled code knows: the output, and the first index where it has changed."""
+    """Return the error that compiled code can give: the output, and the first changed index."""
     name, *steps = error.output.split(".")
     field = dict(leaves_of(given.get(name))).get(tuple(map(int, steps)))
     before = next((each.before for each in kept if each.field is field), None)

@@ -1,4 +1,4 @@
-"""What a person can choose about the variants of a function, and about its grid."""
+"""The compilation options of a function, and its grid type."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...runtime.process.errors import OptionError
 
 @attrs.frozen
 class CompilationOptions:
-    """How variants come about; `enable_jit=None` takes the setting of the process.
+    """Options of compilation; `enable_jit=None` uses the setting of the process.
 
     Attributes:
-        enable_jit: whether a call compiles what it misses.
+        enable_jit: whether a call compiles a missing variant.
         static_params: parameters whose values are compiled in.
-        static_domains: whether the domains of all fields are compiled in; then every other
-            domain is another variant. `compile(domains=...)` does it for some domains only.
-        connectivities: neighbour tables that `compile` takes when it is given none.
-        build_budget: seconds that a build may take before a warning names what took them; None
-            takes the setting of the process.
+        static_domains: whether the domains of all fields are compiled in; each other domain is
+            then another variant. `compile(domains=...)` compiles in some domains only.
+        connectivities: neighbour tables that `compile` uses by default.
+        build_budget: seconds that a build may take before it warns; None uses the setting of the
+            process.
 
     """
 
@@ -33,7 +33,7 @@ class CompilationOptions:
 
 
 def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
-    """Return the options with some of them changed; an unknown one is an error."""
+    """Return the options with some changed; an unknown option is an error."""
     known = [field.name for field in attrs.fields(CompilationOptions)]
     for name in changes:
         if name not in known:
@@ -45,7 +45,7 @@ def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> 
 
 
 def grid_name(grid_type: Any) -> str | None:
-    """Return the kind of grid as a word, whatever it was given as."""
+    """Return the grid type as a word, given as a word or an enum member."""
     if grid_type is None:
         return None
     name = str(getattr(grid_type, "value", grid_type)).lower()

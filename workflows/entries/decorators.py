@@ -10,21 +10,21 @@ from ...runtime.language.definition import Kind, ScanOptions
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..backends.ready_made import find_backend
-from ..engine.building import check, summary
+from ..builds.building import check, summary
+from ..variants.static_arguments import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
-from .entry_point import Made, check_grid
+from .decorated import Made, check_grid
 from .field_operator import FieldOperator
-from .program import Program, make_program
+from .program import Program
 from .rebinding import watch
 from .scan_operator import ScanOperator
-from .static_arguments import check_names
 
 DEFAULT_BACKEND: Backend | str | None = None
-"""What functions get that are decorated without `backend=`; None leaves it to the settings."""
+"""The backend of functions decorated without `backend=`; None uses the settings."""
 
 
 class _Unset:
-    """Stands for an argument that was not given, where None means something."""
+    """Marks an argument that was not given, where None has a meaning."""
 
     def __repr__(self) -> str:
         return "the default backend"
@@ -40,12 +40,12 @@ def field_operator(
     grid_type: Any = None,
     **options: Any,
 ) -> Any:
-    """Make an operator on fields of a function, checked at once.
+    """Turn a function into an operator on fields, and check it.
 
     Args:
-        function: left out where the decorator is written with arguments.
-        backend: what compiles it; None runs embedded.
-        grid_type: 'cartesian' or 'unstructured' instead of what is deduced.
+        function: absent if the decorator has arguments.
+        backend: compiles the function; None runs embedded.
+        grid_type: 'cartesian' or 'unstructured'; deduced by default.
         options: compilation options, see `CompilationOptions`.
 
     """
@@ -63,13 +63,13 @@ def program(
     grid_type: Any = None,
     **options: Any,
 ) -> Any:
-    """Make a program, a sequence of operator calls, of a function, checked at once.
+    """Turn a function into a program, a sequence of operator calls, and check it.
 
     The arguments are those of `field_operator`.
     """
 
     def decorate(function: Callable[..., Any]) -> Program:
-        return make_program(_made(function, "program", backend, grid_type, options))
+        return Program(_made(function, "program", backend, grid_type, options))
 
     return decorate if function is None else decorate(function)
 
@@ -84,17 +84,17 @@ def scan_operator(
     grid_type: Any = None,
     **options: Any,
 ) -> Any:
-    """Make a scan of a function on the scalars of one point, checked at once.
+    """Turn a function on the scalars of one point into a vertical scan, and check it.
 
-    The first parameter is the state: what the function returns at one level is the result there,
-    and the state at the next.
+    The first parameter is the state: the value that the function returns at one level is the result
+    there and the state at the next.
 
     Args:
-        function: left out where the decorator is written with arguments.
-        axis: the vertical dimension to walk along.
-        forward: whether indices grow on the way.
+        function: absent if the decorator has arguments.
+        axis: the vertical dimension to scan along.
+        forward: whether the scan goes towards larger indices.
         init: the first state, of exactly the type of the first parameter.
-        backend: what compiles direct calls; None runs embedded.
+        backend: compiles direct calls; None runs embedded.
         grid_type: as for `field_operator`.
         options: compilation options, see `CompilationOptions`.
 

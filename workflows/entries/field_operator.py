@@ -10,21 +10,24 @@ from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language.types import FieldType, leaves
 from ...runtime.process.errors import MissingArgumentError
-from ..engine.building import OUT
-from .alike import Groups, alike_on
-from .calls import Calls, domain_scalars, is_native
-from .entry_point import Made, parameter_names
+from ..builds.building import OUT
+from ..variants.alike import Groups, alike_on
+from ..variants.builds import Variants
+from ..variants.naming import leaf_name
+from .calls import Calls, domain_scalars, is_native, make_calls
+from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
-from .variants import leaf_name
 
 
 class FieldOperator(NativeEntry):
-    """An operator on fields; as a call from Python it is a program of one statement.
+    """An operator on fields; a call from Python is a program of one statement.
 
-    An instance of this very class is called through the native core where its output is written
-    whole; where a call takes more than that it is a `PythonFieldOperator`.
+    The native core makes calls that write the whole of `out`; other calls go through Python.
     """
+
+    _needs_last_by_name = True
+    _on_part: dict[Groups | None, Calls]
 
     def __new__(cls, made: Made) -> Self:
         """Make the operator."""
@@ -32,13 +35,11 @@ class FieldOperator(NativeEntry):
         self._on_part = {}
         return self
 
-    _on_part: dict[Groups | None, Calls]
-
     @classmethod
     def _of(cls, made: Made) -> Any:
         return FieldOperator(made)
 
-    def _otherwise(
+    def _call_in_python(
         self,
         *args: Any,
         out: Any = None,
@@ -50,7 +51,7 @@ class FieldOperator(NativeEntry):
         """Write the result to `out`, whole or on `domain`; inside embedded operators return it."""
         if out is None:
             if context.active():
-                from ...runtime.embedded import embedded  # what is compiled never needs it
+                from ...runtime.embedded import embedded  # compiled programs never import it
 
                 return embedded.call_operator(self.__definition__, args, kwargs)
             raise MissingArgumentError(
@@ -84,14 +85,20 @@ class FieldOperator(NativeEntry):
         if self.backend is None or context.active():
             self._embedded(args, kwargs, out, domain, provider)
             return
-        more: dict[str, Any] = {"offset_provider": provider, "enable_jit": enable_jit, **kwargs}
+        calls, more = self._calls_for(out, domain)
+        calls(*args, offset_provider=provider, enable_jit=enable_jit, **kwargs, **more)
+
+    def _calls_for(self, out: Any, domain: Any) -> tuple[Calls, dict[str, Any]]:
+        """Return the calls that write `out` on `domain`, and the arguments that say so."""
         if domain is None:
-            self._calls(*args, out=out, **more)
-        else:
-            out = with_fields(self._sets[0].summary.signature.result, out)
-            bounds = domain_scalars(out, domain)
-            calls = self._calls_on_part(alike_on(OUT, out, bounds))
-            calls(*args, out=out, **(more | bounds))
+            return self._calls, {OUT: out}
+        out = with_fields(self._variants.shape.summary.signature.result, out)
+        bounds = domain_scalars(out, domain)
+        return self._calls_on_part(alike_on(OUT, out, bounds)), {OUT: out, **bounds}
+
+    def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
+        """Return the operator whose types are those of the arguments: itself."""
+        return self
 
     def _embedded(
         self,
@@ -102,29 +109,41 @@ class FieldOperator(NativeEntry):
         provider: Mapping[str, Any] | None,
     ) -> None:
         from ...runtime.embedded import embedded
+        from .embedded_ranges import Call, explained_ranges
 
         definition = self.__definition__
-        with observation.embedded_call(self, args, kwargs, provider):
+
+        def call() -> Call:
+            calls, more = self._typed(args, kwargs)._calls_for(out, domain)
+            return calls.variants.shape, args, {**kwargs, **more}
+
+        with (
+            observation.embedded_call(self, args, kwargs, provider),
+            explained_ranges(self.__name__, call, provider),
+        ):
             embedded.run_operator(
                 definition, args, kwargs, out=out, domain=domain, offset_provider=provider
             )
 
     def _calls_on_part(self, alike: Groups | None) -> Calls:
-        """Return the calls with `domain=` whose outputs are alike in this way."""
+        """Return the calls with `domain=` whose bounds group the outputs in this way."""
         found = self._on_part.get(alike)
         if found is None:
-            whole = self._sets[0]
-            variants = self._new_variants((*whole.parameters, *self._bounds()), alike=alike)
-            variants.static = whole.static
-            made_now = Calls(self.__name__, variants, None, self._guard)
-            found = self._on_part.setdefault(alike, made_now)
-            if found is made_now:
-                self._sets = (*self._sets, variants)
+            whole = self._variants.shape
+            parameters = (*whole.parameters, *self._bounds())
+            shape = self._shape(parameters, static=whole.static, alike=alike)
+            made = make_calls(self.__name__, shape, self.backend, self._made.options, self._guard)
+            found = self._on_part.setdefault(alike, made)
         return found
 
+    @property
+    def _variant_sets(self) -> tuple[Variants, ...]:
+        on_part = tuple(self._on_part.values())
+        return tuple(calls.variants for calls in (self._calls, *on_part))
+
     def _bounds(self) -> list[str]:
-        """Name the scalars that hold the ends of a domain, in the order that `lower` gives them."""
-        result = self._sets[0].summary.signature.result
+        """Return the names of the scalars with the bounds of a domain, in the order of `lower`."""
+        result = self._variants.shape.summary.signature.result
         assert result is not None  # an operator has one
         return [
             f"domain.{leaf_name(OUT, path)}.{dim.value}.{end}"
@@ -136,13 +155,4 @@ class FieldOperator(NativeEntry):
 
     def _forget(self) -> None:
         super()._forget()
-        self._on_part, self._sets = {}, self._sets[:1]
-
-
-class PythonFieldOperator(FieldOperator):
-    """An operator that is called through Python: embedded, or watched."""
-
-    __call__ = FieldOperator._otherwise
-
-
-FieldOperator._natively, FieldOperator._by_python = FieldOperator, PythonFieldOperator
+        self._on_part = {}

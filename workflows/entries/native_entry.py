@@ -1,4 +1,4 @@
-"""`NativeEntry`: a decorated function that the core calls while that is all there is to do."""
+"""`NativeEntry`: a decorated function whose calls go to the native core where they can."""
 
 from __future__ import annotations
 
@@ -10,62 +10,67 @@ from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
 from ...runtime.process import settings
-from .calls import Calls, is_native
-from .entry_point import EntryPoint, Made
+from ..variants.builds import Variants
+from ..variants.call_shape import CallShape
+from .calls import Calls, is_native, make_calls
+from .decorated import Made
+from .entry_point import EntryPoint
 from .pickling import reduced
-from .variant_table import Variants
 
 
 class NativeEntry(EntryPoint, _core.Program):
-    """A function that is called through the native core, which asks for a variant if none fits.
+    """A function that the native core calls; the core asks for a variant if none fits.
 
-    Where a call takes more than that, the instance is one of a class with a `__call__` of its own,
-    and it can become one and cease to be: when calls are watched.
+    Calls that need a Python step go through `_call_in_python`: embedded execution, Python
+    functions, bound arguments, hooks, metrics and checks. `_choose_call_path` routes the calls
+    when one of these begins or ends.
     """
 
     _calls: Calls
     _is_plain: bool
-    _natively: ClassVar[type[NativeEntry]]
-    _by_python: ClassVar[type[NativeEntry]]
-    _otherwise: ClassVar[Any] = None  # calls without some of the parameters
+    _is_callable_natively: ClassVar[bool] = True
+    _needs_last_by_name: ClassVar[bool] = False  # other calls go to `_call_in_python`
 
     @classmethod
     def _entry(cls, made: Made, parameters: tuple[str, ...]) -> Self:
         """Make an instance that takes these parameters."""
-        held: list[Self] = []  # the core wants its callbacks before there is an object
-        otherwise: Callable[..., Any] | None = cls._otherwise
+        held: list[Self] = []  # the core takes its callbacks before the object exists
+        otherwise: Callable[..., Any] | None = None
+        if cls._needs_last_by_name:
+            otherwise = lambda *args, **kwargs: held[0]._call_in_python(*args, **kwargs)  # noqa: E731, PLW0108
         self = _core.Program.__new__(
             cls,
             made.definition.name,
             parameters,
-            lambda *given: held[0]._missed(*given),  # noqa: PLW0108  (not there yet)
+            lambda *given: held[0]._missed(*given),  # noqa: PLW0108  (does not exist yet)
             reject,
-            otherwise and (lambda *args, **kwargs: otherwise(held[0], *args, **kwargs)),
+            otherwise,
         )
         held.append(self)
         self._wear(made)
-        variants = self._new_variants(parameters)
-        self._sets = (variants,)
-        self._is_plain = not made.bound and is_native(made.backend)
-        # the core calls an instance with all arguments, but bound ones are not given again
-        self._calls = Calls(self.__name__, variants, self if self._is_plain else None, self._guard)
-        self._settle()
+        self._is_plain = cls._is_callable_natively and not made.bound and is_native(made.backend)
+        # with bound arguments, another native program takes all arguments
+        self._calls = make_calls(
+            self.__name__, self._shape(parameters), made.backend, made.options, self._guard,
+            self if self._is_plain else None,
+        )  # fmt: skip
+        self._choose_call_path()
         if self._is_plain:
             _plain.add(self)
         return self
 
-    def _new_variants(self, parameters: tuple[str, ...], **more: Any) -> Variants:
+    def _shape(self, parameters: tuple[str, ...], **more: Any) -> CallShape:
         options = self._made.options
-        return Variants(
-            self._current,
-            self._made.backend,
-            options.enable_jit,
-            parameters,
-            static=options.static_params or (),
-            static_domains=options.static_domains,
-            build_budget=options.build_budget,
-            **more,
-        )
+        more.setdefault("static", options.static_params or ())
+        return CallShape(self._current, parameters, static_domains=options.static_domains, **more)
+
+    @property
+    def _variants(self) -> Variants:
+        return self._calls.variants
+
+    def _call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        """Make a call that needs a Python step."""
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduced(self)
@@ -76,39 +81,36 @@ class NativeEntry(EntryPoint, _core.Program):
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
-    @classmethod
-    def _made_by(cls) -> type[EntryPoint]:
-        return cls._natively
-
     def _missed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Add the variant that a native call needs."""
         self._renew()
-        self._sets[0].on_miss(args, kwargs)
-        self.watch(self._watched().triples(), self._renew)
+        self._variants.on_miss(args, kwargs)
+        self._guard(self)
 
-    def _settle(self) -> None:
-        """Be called natively if that is all there is to do."""
+    def _choose_call_path(self) -> None:
+        """Call natively if no call needs a Python step, else in Python."""
         fast = self._is_plain and not observation.active() and not self._is_checked
-        self.__class__ = self._natively if fast else self._by_python
+        self.route(None if fast else self._call_in_python)
 
 
 _plain: WeakSet[NativeEntry] = WeakSet()
 
 
-def _settle_all(_: bool) -> None:
+def _choose_all_call_paths(_: bool = True) -> None:
     for each in tuple(_plain):
-        each._settle()
+        each._choose_call_path()
 
 
-def _prepared_as_well(_: bool = True) -> None:
-    """Let bound and recorded calls go the ordinary way while programs do more than run."""
+def _choose_prepared_path(_: bool = True) -> None:
+    """Send bound and recorded calls through Python while hooks, metrics or checks are active."""
     _core.set_observed(observation.active() or bool(settings.current().check))
 
 
 def _settings_changed() -> None:
-    _settle_all(True)
-    _prepared_as_well()
+    _choose_all_call_paths()
+    _choose_prepared_path()
 
 
-observation.subscribe(_settle_all)
-observation.subscribe(_prepared_as_well)
+observation.subscribe(_choose_all_call_paths)
+observation.subscribe(_choose_prepared_path)
 settings.on_change(_settings_changed)

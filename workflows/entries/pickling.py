@@ -22,7 +22,8 @@ from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
 from .compilation_options import CompilationOptions
-from .entry_point import EntryPoint, Made
+from .decorated import Made
+from .entry_point import EntryPoint
 from .rebinding import watch
 
 _SCRIPTS: Final = ("__main__", "__mp_main__")
@@ -60,7 +61,7 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
         module=entry.__module__,
         name=entry.__qualname__,
         digest=_digest(definition),
-        made_by=entry._made_by(),
+        made_by=type(entry),
         kind=definition.kind,
         backend=made.backend,
         options=made.options,

@@ -1,30 +1,28 @@
-"""`Program`: a decorated program; compiled ones are called without any Python in between."""
+"""`Program`: a decorated program; calls of compiled programs run no Python."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Self
 
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
+from ...runtime.language.binding import bind_arguments
 from ...runtime.process.errors import ArgumentError, nearest
+from ..variants.static_arguments import check_names
 from .bound_program import BoundProgram
 from .calls import is_native
-from .entry_point import Made, parameter_names
+from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
-from .static_arguments import check_names
 
 
 class Program(NativeEntry):
-    """A sequence of operator calls that runs by a backend.
-
-    An instance of this very class is called through the native core; where a call takes more than
-    that it is a `PythonProgram`.
-    """
+    """A sequence of operator calls that a backend compiles."""
 
     def __new__(cls, made: Made) -> Self:
         """Make the program."""
@@ -38,14 +36,14 @@ class Program(NativeEntry):
         return self
 
     _free: frozenset[str]
-    _fixed: _core.BoundCall | None = None  # where arguments are bound: what calls natively
+    _fixed: _core.BoundCall | None = None  # calls natively where arguments are bound
 
     @classmethod
     def _of(cls, made: Made) -> Any:
         return Program(made)
 
     def with_bound_args(self, **bound: Any) -> Any:
-        """Fix arguments by name; they can no longer be given at a call."""
+        """Fix arguments by name; calls can no longer give them."""
         names = parameter_names(self.definition)
         for name in bound:
             if name not in names:
@@ -53,15 +51,15 @@ class Program(NativeEntry):
         return self._changed(bound=(*self._made.bound, *sorted(bound.items())))
 
     def with_static_params(self, *names: str | None) -> Any:
-        """Choose the parameters whose values are compiled in; None, or no name, for none."""
+        """Select the parameters whose values are compiled in; None, or no name, for none."""
         chosen = tuple(name for name in names if name is not None)
-        check_names(self._sets[0].types, chosen, self.__name__)
+        check_names(self._variants.shape.types, chosen, self.__name__)
         return self.with_compilation_options(static_params=chosen or None)
 
     def bind(
         self, *, offset_provider: Mapping[str, Any] | None = None, **values: Any
     ) -> BoundProgram:
-        """Fix arguments and neighbour tables; return a program that takes what is left.
+        """Fix arguments and neighbour tables; return a program that takes the other arguments.
 
         >>> import fieldforge as ff
         >>> I = ff.Dimension("I")
@@ -84,21 +82,24 @@ class Program(NativeEntry):
         fixed = dict(self._made.bound)
         free = [name for name in parameter_names(self.definition) if name not in fixed]
         for name in values:
-            self._check_free(name, free, fixed)
+            self._check_free(name, free)
         signature = inspect.signature(self.definition)
         kept = [signature.parameters[name] for name in free]
         native = self._calls.native
         call: Callable[..., Any] = self
         if fixed and native is not None:
-            kept = list(signature.parameters.values())  # the core knows of no bound arguments
+            kept = list(signature.parameters.values())  # the core takes all arguments
             values = fixed | values
             call = partial(_but, self, frozenset(fixed))
         signature = signature.replace(parameters=kept)
         return BoundProgram(self, call, native, signature, values, offset_provider)
 
-    def _check_free(self, name: str, free: list[str], fixed: Mapping[str, Any]) -> None:
-        if name in fixed:
+    def _check_not_bound(self, name: str) -> None:
+        if name in dict(self._made.bound):
             raise ArgumentError(f"Parameter '{name}' already set as a bound argument.")
+
+    def _check_free(self, name: str, free: list[str]) -> None:
+        self._check_not_bound(name)
         if name not in free:
             close = nearest(name, free)
             raise ArgumentError(
@@ -106,18 +107,14 @@ class Program(NativeEntry):
                 hint=f"Did you mean '{close}'?" if close else None,
             )
 
-
-class PythonProgram(Program):
-    """A program that is called through Python: embedded, watched, or with bound arguments."""
-
-    def __call__(
+    def _call_in_python(
         self,
         *args: Any,
         offset_provider: Mapping[str, Any] | None = None,
         enable_jit: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """Run the program."""
+        """Call the program embedded, with bound arguments, or with hooks, metrics or checks."""
         if self._fixed is not None and enable_jit is None and self._is_free(args, kwargs):
             self._fixed(*args, offset_provider=offset_provider, **kwargs)
             return
@@ -133,14 +130,16 @@ class PythonProgram(Program):
         if observation.active():
             self._observed(args, kwargs, offset_provider, enable_jit)
         elif self.backend is None:
-            from ...runtime.embedded import embedded  # what is compiled never needs it
+            from ...runtime.embedded import embedded  # compiled programs never import it
 
-            embedded.run_program(self.__definition__, args, kwargs, offset_provider=offset_provider)
+            definition = self.__definition__
+            with self._explained(args, kwargs, offset_provider):
+                embedded.run_program(definition, args, kwargs, offset_provider=offset_provider)
         else:
             self._calls(*args, offset_provider=offset_provider, enable_jit=enable_jit, **kwargs)
 
     def _is_free(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Tell whether there is nothing to do but to add the bound arguments."""
+        """Tell whether the native core can make the call once the bound arguments are added."""
         fits = len(args) <= len(self._free) and kwargs.keys() <= self._free
         return fits and not observation.active() and not self._is_checked
 
@@ -157,32 +156,36 @@ class PythonProgram(Program):
                 return
             from ...runtime.embedded import embedded
 
-            with observation.embedded_call(self, args, kwargs, provider):
+            with (
+                observation.embedded_call(self, args, kwargs, provider),
+                self._explained(args, kwargs, provider),
+            ):
                 embedded.run_program(self.__definition__, args, kwargs, offset_provider=provider)
+
+    def _explained(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        provider: Mapping[str, Any] | None,
+    ) -> AbstractContextManager[None]:
+        """Return a context in which an embedded call names the field that is too small."""
+        from .embedded_ranges import explained_ranges
+
+        return explained_ranges(
+            self.__name__, lambda: (self._variants.shape, args, kwargs), provider
+        )
 
     def _with_bound(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         bound = dict(self._made.bound)
-        twice = [name for name in kwargs if name in bound]
-        if twice:
-            raise ArgumentError(f"Parameter '{twice[0]}' already set as a bound argument.")
-        free = [name for name in parameter_names(self.definition) if name not in bound]
-        if len(args) > len(free):
-            raise ArgumentError(
-                f"Function takes {len(free)} positional arguments, but {len(args)} were given."
-            )
-        return (), {**bound, **dict(zip(free, args, strict=False)), **kwargs}
+        names = parameter_names(self.definition)
+        free = [name for name in names if name not in bound]
+        for name in kwargs:
+            self._check_not_bound(name)
+        return (), bound | bind_arguments(self.__name__, free, args, kwargs)
 
 
 def _but(call: Callable[..., Any], names: frozenset[str], **arguments: Any) -> None:
-    """Call with all arguments but some."""
+    """Call with all arguments except `names`."""
     call(**{name: value for name, value in arguments.items() if name not in names})
-
-
-Program._natively, Program._by_python = Program, PythonProgram
-
-
-def make_program(made: Made) -> Program:
-    """Return a program that runs as its backend wants."""
-    return Program(made)

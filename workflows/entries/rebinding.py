@@ -1,12 +1,11 @@
-"""Notice that a name which a function sees was bound anew since the function was read.
+"""Detect that a name which a function sees was rebound after the function was read.
 
-A definition is read when it is decorated. Whenever one of its variants is built, and whenever it is
-called, the objects behind all names that it and its callees see are compared with those that were
-read, by identity: global names, attributes of modules that the code mentions, nonlocal names, and
-what annotations written as strings mention. Through Python that takes some 30 ns a name. A native
-program looks at the versions of the namespaces first, some nanoseconds for each module, and at
-names only if something in it was bound. If a name has changed, everything is read again and the
-variants so far are dropped.
+The decorator reads a definition. Every build and every call compare the objects behind all names
+that the function and its callees see with those that were read, by identity: global names,
+attributes of modules that the code mentions, nonlocal names, and names in string annotations. In
+Python this takes some 30 ns per name. A native program first compares the versions of the
+namespaces, some nanoseconds per module, and looks at names only if a version has changed. If a name
+was rebound, the function is read again and its variants are dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 @attrs.frozen(eq=False)
 class Watch:
-    """Names in the dictionaries of modules, and nonlocal cells, with what they held."""
+    """Names in module dictionaries and nonlocal cells, with the objects that they held."""
 
     namespaces: tuple[dict[str, Any], ...]
     names: tuple[str, ...]
@@ -35,20 +34,20 @@ class Watch:
     cells: tuple[tuple[Any, Any], ...]
 
     def changed(self) -> bool:
-        """Tell whether one of them holds another object now."""
+        """Tell whether a name or cell holds another object now."""
         now = map(dict.get, self.namespaces, self.names)
         if not all(map(operator.is_, now, self.values)):
             return True
         return bool(self.cells) and any(_content(cell) is not value for cell, value in self.cells)
 
     def triples(self) -> list[tuple[object, str | None, object]]:
-        """Return every place with its name, None for a cell, and what it held."""
+        """Return rows of namespace, name, object; or of cell, None, object."""
         names = zip(self.namespaces, self.names, self.values, strict=True)
         return [*names, *((cell, None, value) for cell, value in self.cells)]
 
 
 def watch(definition: Definition) -> Watch:
-    """Return what a definition sees now, when it is read."""
+    """Return a watch on the names that a definition sees, as they are now."""
     function = definition.function
     assert isinstance(function, FunctionType)
     places = tuple(_places(definition, function))
@@ -61,7 +60,7 @@ def watch(definition: Definition) -> Watch:
 
 
 def together(watches: Iterable[Watch]) -> Watch:
-    """Return one that watches everything that these do, each name once."""
+    """Return the union of several watches, each name once."""
     rows: dict[tuple[int, str, int], tuple[dict[str, Any], str, Any]] = {}
     cells: dict[tuple[int, int], tuple[Any, Any]] = {}
     for each in watches:
@@ -78,18 +77,18 @@ def together(watches: Iterable[Watch]) -> Watch:
 
 
 def read_again(definition: Definition) -> Definition:
-    """Return the definition with every name and annotation as it stands now."""
+    """Return the definition with all names and annotations as they are now."""
     return recapture(attrs.evolve(definition, closure=()))
 
 
 def _places(definition: Definition, function: FunctionType) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the global names of a function, and those that it may read from modules."""
+    """Yield the global names of a function, and the names that it may read from modules."""
     words = sorted(_words(definition, function))
     waiting = [function.__globals__]
     modules = [value for _, value in definition.closure if isinstance(value, ModuleType)]
     waiting += [vars(module) for module in modules]
     looked_into = set(map(id, waiting))
-    for namespace in waiting:  # grows while it is walked
+    for namespace in waiting:  # grows during the loop
         for word in words:
             value = namespace.get(word)
             if namespace is function.__globals__ or word in namespace:
@@ -101,10 +100,10 @@ def _places(definition: Definition, function: FunctionType) -> Iterator[tuple[di
 
 def _words(definition: Definition, function: FunctionType) -> set[str]:
     codes = [function.__code__]
-    for code in codes:  # grows while it is walked
+    for code in codes:  # grows during the loop
         codes += [const for const in code.co_consts if isinstance(const, CodeType)]
     found = {name for code in codes for name in code.co_names}
-    found.update(name for name, _ in definition.closure)  # of annotations in the body, too
+    found.update(name for name, _ in definition.closure)  # includes annotations in the body
     for annotation in function.__annotations__.values():
         if isinstance(annotation, str):
             found.update(_WORD.findall(annotation))
@@ -114,5 +113,5 @@ def _words(definition: Definition, function: FunctionType) -> set[str]:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # the only way to learn that the name is not bound yet
+    except ValueError:  # raised if the name is not bound yet; there is no test for it
         return None

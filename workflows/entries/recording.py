@@ -1,8 +1,8 @@
-"""Record the calls of a model step once, make them again in one crossing from Python.
+"""Record the calls of a model step, and replay them in one call of the native core.
 
-What is recorded are calls of programs and operators by this thread: which variant, which fields,
-which numbers. Fields that a step is given anew have names, the slots. Whatever else Python does in
-between is not recorded. A step that cannot be replayed makes its calls one by one and says why.
+A recording has the calls of programs and operators by this thread: variant, fields and numbers.
+Slots are named fields that a replay may exchange. Other Python code is not recorded. A step that
+cannot be replayed natively makes its calls one by one and warns.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ...runtime.process.errors import ArgumentError
 
 @contextmanager
 def record(**slots: Any) -> Iterator[Step]:
-    """Record the calls in the block, which are made as usual; the result makes them again.
+    """Record the calls in the block while they run; calling the result replays them.
 
-    The keywords name fields that may be others in a replay, such as time levels that are swapped.
+    The keywords name fields that a replay may exchange, such as swapped time levels.
 
     >>> import fieldforge as ff
     >>> I = ff.Dimension("I")
@@ -49,16 +49,17 @@ def record(**slots: Any) -> Iterator[Step]:
 
 
 class Step(_core.Recorder):
-    """Recorded calls. Call it with fields for its slots by name; others are as recorded.
+    """Recorded calls; call it with a field for each slot, by name.
 
-    Numbers and neighbour tables are those of the recording. Two threads may replay a step at once.
+    Other fields, numbers and neighbour tables are those of the recording. Two threads may replay a
+    step at once.
     """
 
     _told: bool = False
 
     def __new__(cls, slots: Mapping[str, Any]) -> Self:
-        """Begin with no calls."""
-        held: list[Step] = []  # the core wants its callback before there is an object
+        """Make a step without calls."""
+        held: list[Step] = []  # the core takes its callback before the object exists
         try:
             self = super().__new__(
                 cls,
@@ -66,12 +67,14 @@ class Step(_core.Recorder):
                 lambda *given: held[0]._ordinarily(*given),  # noqa: PLW0108  (not there yet)
             )
         except TypeError as error:
-            raise ArgumentError(f"{error}", hint="Numbers are recorded with the call.") from None
+            raise ArgumentError(
+                f"{error}", hint="The recording keeps numbers with each call."
+            ) from None
         held.append(self)
         return self
 
     def check(self) -> None:
-        """Refuse slots that no call uses, and calls that see the memory of one in another way."""
+        """Refuse unused slots, and calls that take another view of a slot's memory."""
         uses, views = self.survey()
         if views:
             number, name = views[0]
@@ -105,7 +108,7 @@ class Step(_core.Recorder):
             yield from (name for name, field in self.slots.items() if id(field) in given)
 
     def _ordinarily(self, fields: Mapping[str, Any], why: str | None) -> None:
-        """Make the calls one by one."""
+        """Make the calls one by one, with the fields given for the slots."""
         if why is not None and not self._told:
             self._told = True
             reason = why.partition("\n")[0].rstrip(".")
@@ -119,7 +122,7 @@ class Step(_core.Recorder):
         for call, args, kwargs, provider in self.calls:
             if (
                 kwargs is None
-            ):  # a native program: all its arguments, the output of an operator last
+            ):  # a native program: all arguments in order, the output of an operator last
                 named = zip(call.parameters, map(exchanged, args), strict=True)
                 call(**dict(named), offset_provider=provider)
             else:
@@ -127,7 +130,7 @@ class Step(_core.Recorder):
 
 
 def note(call: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Take down a call that runs in Python, if this thread is recording."""
+    """Record a call that runs in Python, if this thread is recording."""
     sequence = _core.recording()
     if sequence is not None:
         sequence.note(call, args, dict(kwargs))
@@ -135,7 +138,7 @@ def note(call: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Take nothing down in the block: its calls belong to one that was noted."""
+    """Pause the recording in the block: its calls are part of a recorded call."""
     sequence = _core.recording()
     if sequence is None:
         yield

@@ -1,4 +1,4 @@
-"""`ScanOperator`: a decorated scan, called like an operator: from others, programs and Python."""
+"""`ScanOperator`: a decorated scan; operators, programs and Python call it like an operator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...runtime.language.definition import Definition
 from ...runtime.language.structure import elements
 from ...runtime.language.types import CollectionType, TupleType, Type, type_of_value
 from ...runtime.process.source import SourceText
-from .entry_point import Made
-from .field_operator import FieldOperator, PythonFieldOperator
+from .decorated import Made
+from .field_operator import FieldOperator
 from .rebinding import watch
 
 if TYPE_CHECKING:
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 SCAN: Final = "__fieldforge_scan__"
 
 
-class ScanOperator(PythonFieldOperator):
-    """A walk along the vertical axis.
+class ScanOperator(FieldOperator):
+    """A scan along the vertical axis.
 
-    A call from Python does not say which dimensions the arguments have, so it makes an operator
-    for those that it is given: one that does nothing but call the scan.
+    The definition does not fix the dimensions of the arguments. A direct call compiles a wrapper
+    operator for the types that it is given.
     """
 
+    _is_callable_natively = False
     _direct: dict[tuple[Type, ...], FieldOperator]
 
     def __new__(cls, made: Made) -> Self:
@@ -60,12 +61,12 @@ class ScanOperator(PythonFieldOperator):
             UserWarning,
             stacklevel=3,
         )
-        operator = self._operator(args, kwargs)
+        operator = self._typed(args, kwargs)
         operator._run(args, kwargs, out, domain, provider, enable_jit)
 
-    def _operator(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
-        """Return the operator that calls the scan with arguments of these types."""
-        _, *parameters = self._sets[0].summary.signature.parameters
+    def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
+        """Return the wrapper operator for arguments of these types."""
+        _, *parameters = self._variants.shape.summary.signature.parameters
         names = [name for name, _ in parameters]
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         types = tuple(_type_of(given.get(name), type_) for name, type_ in parameters)
@@ -89,11 +90,11 @@ class ScanOperator(PythonFieldOperator):
     ) -> Trace:
         """Show every stage of a build for a call with these arguments."""
         self._current()
-        return self._operator(args, kwargs).trace(until=until, offset_provider=offset_provider)
+        return self._typed(args, kwargs).trace(until=until, offset_provider=offset_provider)
 
     @property
     def variants(self) -> str:
-        """The variants that were built, as a table for each set of argument types."""
+        """The variants that were built, one table for each set of argument types."""
         return "\n".join([repr(self), *(each.variants for each in self._direct.values())])
 
     def _check_compilable(self) -> None:
@@ -108,11 +109,8 @@ class ScanOperator(PythonFieldOperator):
         self._direct.clear()
 
 
-ScanOperator._natively = ScanOperator._by_python = ScanOperator
-
-
 def _type_of(value: Any, parameter: Type) -> Type:
-    """Return the type with which a value is passed: fields keep theirs, numbers follow."""
+    """Return the type of an argument: its own for a field, that of the parameter for a number."""
     if getattr(type(value), "__fieldforge_field__", False):
         return type_of_value(value)
     parts = elements(value)
@@ -125,7 +123,7 @@ def _type_of(value: Any, parameter: Type) -> Type:
 
 
 def _wrapper(scan: ScanOperator, names: list[str], types: tuple[Type, ...]) -> Definition:
-    """Return the operator that passes its arguments on to the scan, as if a user had written it."""
+    """Return the definition of an operator that passes its arguments on to the scan."""
     own = scan.__definition__
     given = ", ".join(f"{name}: ..." for name in names)  # the types stand in `annotations`
     text = f"def {own.name}({given}):\n    return {SCAN}({', '.join(names)})\n"

@@ -1,4 +1,4 @@
-"""How much memory the temporaries of a call take, from the formula of its argument plan."""
+"""Compute the memory for the temporaries of a call, by the formula of its argument plan."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..engine.building import trace
-from .variants import leaf_name
+from ..builds.building import trace
+from ..variants.naming import leaf_name
 
 BIND: Final = "bind"
 
@@ -28,7 +28,7 @@ def workspace_size(
     given: Mapping[str, Any],
     provider: Mapping[str, Any] | None,
 ) -> int:
-    """Return the bytes for arguments, domains in their place, or extents by dimension."""
+    """Return the bytes for given arguments, domains of arguments, or extents by dimension."""
     if BIND not in dict(backend.workflow.nodes):
         return 0
     plan: Plan = trace(definition, backend, variant, BIND)[BIND].artifact.plan
@@ -37,7 +37,7 @@ def workspace_size(
 
 
 class _Sizes:
-    """The values of the integers of a plan, as far as what was given says them."""
+    """Evaluates the integers of a plan from the given sizes."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class _Sizes:
         self._provider = provider
 
     def value(self, code: Code) -> int:
-        """Run a postfix program."""
+        """Evaluate a postfix program."""
         stack: list[int] = []
         for word in code:
             if word.op in _BINARY:
@@ -108,7 +108,7 @@ class _Sizes:
 
 
 def _leaves(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given for parameters, by the names of leaves."""
+    """Return the given arguments by the names of their leaves."""
     return {
         leaf_name(name, path): leaf
         for name, value in given.items()

@@ -1,1 +1,1 @@
-"""Workflows as values: stages on the nodes of a graph, its text, pictures and plans."""
+"""Workflows as values: a graph of stages, its text form, drawings and execution plans."""

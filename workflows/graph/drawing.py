@@ -1,4 +1,4 @@
-"""Pictures of a graph of stages: lines of text, and mermaid."""
+"""Draw a graph of stages as lines of text or in the mermaid language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .plan import Step
 
 
 def draw(plan: Sequence[Step]) -> str:
-    """Return one stage a line: what flows in, its name, what flows out.
+    """Return one line per stage: its inputs, its name, its outputs.
 
     ```
     definition ------> parse   -> parsed, spans
@@ -31,7 +31,7 @@ def draw(plan: Sequence[Step]) -> str:
 
 
 def mermaid(plan: Sequence[Step]) -> str:
-    """Return a mermaid flow chart: stages as boxes, inputs as round boxes, ports on the arrows."""
+    """Return a mermaid flow chart: stages are boxes, inputs are round boxes, arrows carry ports."""
     number = {step.name: f"s{index}" for index, step in enumerate(plan)}
     outside = dict.fromkeys(
         feed.need for step in plan for feed in step.feeds if feed.source is None

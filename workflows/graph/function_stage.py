@@ -14,7 +14,7 @@ from ...stages.base import Artifact, Stage
 
 @attrs.frozen
 class Text:
-    """The simplest artifact: a text.
+    """An artifact that is one text.
 
     >>> Text.from_files(Text("3 maps").files()).text
     '3 maps'
@@ -23,12 +23,12 @@ class Text:
     text: str
 
     def files(self) -> Mapping[str, bytes]:
-        """One file."""
+        """Return the text as one file."""
         return {"text.txt": self.text.encode()}
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
-        """Read the file."""
+        """Return the text in the file."""
         return cls(files["text.txt"].decode())
 
 
@@ -40,11 +40,11 @@ class FunctionStage(Stage):
     accepts: ClassVar[Mapping[str, type[Artifact]]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself, so that it can be tried without a workflow."""
+        """Call the function itself, to try it without a workflow."""
         return type(self).function(*args, **kwargs)
 
     def with_options(self, **options: Any) -> Self:
-        """Return the stage with other options; one that it does not have is an error."""
+        """Return the stage with other options; an unknown option is an error."""
         known = [field.name for field in attrs.fields(type(self))]
         for name in options:
             if name not in known:
@@ -71,10 +71,10 @@ def stage(
     name: str | None = None,
     version: str = "1",
 ) -> Callable[[Callable[..., Any]], FunctionStage]:
-    """Make a stage of a function whose positional parameters are the ports that it needs.
+    """Make a stage of a function; its positional parameters are the ports that it needs.
 
     Keyword-only parameters are options and need defaults. The source text is part of the
-    key; a function without source is remembered in memory only.
+    key; results of a function without source are cached in memory only.
 
     >>> @stage(provides={"report": Text})
     ... def count_lines(lowered, *, title="lines"):
@@ -128,7 +128,7 @@ def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str,
 
 
 def as_stage(stage: Any) -> Stage:
-    """Return the stage itself, or the stage that runs a function as a pass of the dataflow IR."""
+    """Return a stage unchanged; wrap a function as a pass over the dataflow IR."""
     if isinstance(stage, Stage):
         return stage
     if callable(stage) and not isinstance(stage, type):

@@ -1,4 +1,4 @@
-"""`Workflow`: stages on the nodes of a DAG, joined port to port; a value, checked when made."""
+"""`Workflow`: an immutable DAG of stages, connected port to port and checked when it is made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
 
 @attrs.frozen
 class Workflow:
-    """Stages by name and the edges between their ports; change it by making another.
+    """Stages by name and the edges between their ports; methods return a changed copy.
 
     An input that no edge feeds is an input of the workflow, under the name of its port.
     """
@@ -41,31 +41,31 @@ class Workflow:
 
     @classmethod
     def chain(cls, *stages: Stage) -> Self:
-        """Connect stages in a row: each input with the nearest earlier port of its name."""
+        """Connect stages in order: each input to the nearest earlier output port of its name."""
         nodes = tuple((stage.name, stage) for stage in stages)
         return cls(nodes, chain_edges(nodes))
 
     @classmethod
     def merge(cls, **branches: Workflow) -> Self:
-        """Join workflows into one in which equal stages with equal inputs run once.
+        """Merge workflows; equal stages with equal inputs run once.
 
-        A stage that differs between the branches is named after its branch, as in 'cpu.codegen'.
+        A stage that differs between branches gets the branch as a prefix: 'cpu.codegen'.
         """
         return cls(*merged({name: (flow.plan, flow.edges) for name, flow in branches.items()}))
 
     @classmethod
     def parse(cls, text: str, registry: Mapping[str, Any]) -> Self:
-        """Read what `str(workflow)` gave; `registry` has the stages by name."""
+        """Parse the text of `str(workflow)`; `registry` maps names to stages."""
         return cls(*graph_text.parse(text, registry))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the stages, in the order in which they were given."""
+        """The names of the stages, in the order of definition."""
         return tuple(name for name, _ in self.nodes)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The inputs that must be given from outside, in the order of their first use."""
+        """The inputs of the workflow, in the order of their first use."""
         outside = (feed.need for step in self.plan for feed in step.feeds if feed.source is None)
         return tuple(dict.fromkeys(outside))
 
@@ -77,7 +77,7 @@ class Workflow:
         return dict(self.nodes)[name]
 
     def replace(self, **stages: Stage | Callable[..., Any]) -> Self:
-        """Put other stages in the places of those named; edges stay as they are."""
+        """Replace stages by name; edges stay."""
         for name in stages:
             self._require(name)
         nodes = tuple(
@@ -90,10 +90,10 @@ class Workflow:
     def insert_after(
         self, name: str, stage: Stage | Callable[..., Any], *, under: str | None = None
     ) -> Self:
-        """Add a stage behind another; whoever used the ports that it provides uses it now.
+        """Insert a stage after another; users of the ports that it provides now read from it.
 
-        A plain function is taken for a pass of the dataflow IR. `under` is the name of the new
-        node, by default that of the stage.
+        A plain function becomes a pass over the dataflow IR. `under` names the new node; the
+        default is the name of the stage.
         """
         self._require(name)
         added = as_stage(stage)
@@ -117,7 +117,7 @@ class Workflow:
         )
 
     def remove(self, name: str) -> Self:
-        """Take a stage out; who used a port that it passed on is fed by whoever fed it."""
+        """Remove a stage; users of a port that it passed on read from its source."""
         self._require(name)
         feeding = {edge.need: edge for edge in self.edges if edge.target == name}
         edges = []
@@ -137,7 +137,7 @@ class Workflow:
         )
 
     def upto(self, *names: str) -> Self:
-        """Keep the given stages and those that they depend on."""
+        """Keep the given stages and their dependencies."""
         for name in names:
             self._require(name)
         kept = ancestors(names, self.edges)
@@ -148,7 +148,7 @@ class Workflow:
         )
 
     def graph(self) -> Any:
-        """Return the `networkx.DiGraph` of it: stages on the nodes, ports on the edges."""
+        """Return a `networkx.DiGraph` with stages on the nodes and ports on the edges."""
         import networkx as nx
 
         made = nx.DiGraph()
@@ -160,11 +160,11 @@ class Workflow:
         return made
 
     def draw(self) -> str:
-        """Return a drawing in text: one stage a line, and what flows into it."""
+        """Return a text drawing: one line per stage, with its inputs."""
         return drawing.draw(self.plan)
 
     def mermaid(self) -> str:
-        """Return the graph in the mermaid language, which many editors and forges draw."""
+        """Return the graph in the mermaid language."""
         return drawing.mermaid(self.plan)
 
     def __str__(self) -> str:
@@ -176,7 +176,7 @@ class Workflow:
             raise WorkflowError(f"The workflow has no stage '{name}', expected one of {known}.")
 
     def _providers(self, name: str, above: frozenset[str]) -> dict[str, str]:
-        """Say which node at or above `name` provides each port, the nearest of several."""
+        """Return the nearest node at or above `name` that provides each port."""
         upward = [step for step in self.plan if step.name in above and step.name != name]
         found = {port: step.name for step in upward for port in step.stage.provides}
         return found | dict.fromkeys(self[name].provides, name)

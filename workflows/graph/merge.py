@@ -1,4 +1,4 @@
-"""Join several graphs into one, in which equal stages with equal inputs stand once."""
+"""Merge graphs; equal stages with equal inputs appear once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .plan import Edge, Nodes, Step
 def merged(
     branches: Mapping[str, tuple[Iterable[Step], Iterable[Edge]]],
 ) -> tuple[Nodes, frozenset[Edge]]:
-    """Return nodes and edges of the union; a name with two meanings gets its branch before it."""
+    """Return nodes and edges of the union; ambiguous names get their branch as a prefix."""
     index_of: dict[tuple[str, str | None], int] = {}
     meanings: dict[Any, int] = {}
     first: list[tuple[str, Step]] = []

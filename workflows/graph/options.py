@@ -1,4 +1,4 @@
-"""The options of stages: their names, and stages with other values of them."""
+"""Read and change the options of stages."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Nodes: TypeAlias = tuple[tuple[str, Stage], ...]
 
 @attrs.frozen(order=True)
 class Edge:
-    """Port `port` of node `source` is input `need` of node `target`."""
+    """Connects output `port` of node `source` to input `need` of node `target`."""
 
     source: str
     port: str
@@ -29,7 +29,7 @@ class Edge:
 
 @attrs.frozen
 class Feed:
-    """Where one input of a step comes from; without a source it is an input of the workflow."""
+    """The source of one input of a step; None for an input of the workflow."""
 
     need: str
     source: str | None
@@ -38,7 +38,7 @@ class Feed:
 
 @attrs.frozen
 class Step:
-    """One stage in the order of execution, and what feeds it."""
+    """One stage in execution order, and the sources of its inputs."""
 
     name: str
     stage: Stage
@@ -46,7 +46,7 @@ class Step:
 
 
 def order(nodes: Nodes, edges: Sequence[Edge]) -> tuple[Step, ...]:
-    """Return the steps, sources first, else in the order of `nodes`; a cycle is an error."""
+    """Return the steps in topological order, ties in the order of `nodes`; a cycle is an error."""
     feeding = {(edge.target, edge.need): edge for edge in edges}
     waiting = dict.fromkeys((name for name, _ in nodes), 0)
     consumers: dict[str, list[str]] = {name: [] for name in waiting}
@@ -81,7 +81,7 @@ def _feeds(name: str, stage: Stage, feeding: Mapping[tuple[str, str], Edge]) -> 
 
 
 def check(nodes: Nodes, edges: Sequence[Edge]) -> None:
-    """Refuse what cannot run: doubled names, unknown ports, two sources, wrong classes, islands."""
+    """Refuse duplicate names, unknown ports, two sources for one input, wrong types, islands."""
     stages: dict[str, Stage] = {}
     for name, stage in nodes:
         if name in stages:
@@ -132,16 +132,16 @@ def _check_edge(edge: Edge, stages: Mapping[str, Stage]) -> None:
 
 
 def accepted(stage: Stage, need: str) -> type[Artifact] | None:
-    """Return the class of artifact that a stage wants for an input, None if it does not say.
+    """Return the artifact class that a stage accepts for an input, None if undeclared.
 
-    A stage says so in `accepts`, or by providing a port of the same name.
+    `accepts` declares it, or an output port of the same name.
     """
     accepts: Mapping[str, type[Artifact]] = getattr(stage, "accepts", {})
     return accepts.get(need) or stage.provides.get(need)
 
 
 def chain_edges(nodes: Nodes) -> tuple[Edge, ...]:
-    """Connect every input with the nearest stage before it that provides a port of that name."""
+    """Connect every input to the nearest earlier stage that provides a port of that name."""
     providers: dict[str, str] = {}
     edges = []
     for name, stage in nodes:
@@ -153,7 +153,7 @@ def chain_edges(nodes: Nodes) -> tuple[Edge, ...]:
 
 
 def ancestors(names: Sequence[str], edges: Sequence[Edge]) -> frozenset[str]:
-    """Return the given nodes and all that they depend on."""
+    """Return the given nodes and all their dependencies."""
     sources: dict[str, list[str]] = {}
     for edge in edges:
         sources.setdefault(edge.target, []).append(edge.source)

@@ -1,8 +1,8 @@
-"""The text form of a workflow, which parses back: `parse -> lower(fold=True) -> codegen`.
+"""The text form of workflows, which `Workflow.parse` reads: `parse -> lower(fold=True) -> codegen`.
 
-A graph that is not a chain has one node a line: its name, its stage, and what
-feeds it, as in `cpu.codegen = codegen() <- lowered: lower.lowered`; an
-input that is not listed is an input of the workflow.
+A graph that is not a chain has one line per node: its name, its stage, and the sources of
+its inputs, as in `cpu.codegen = codegen() <- lowered: lower.lowered`. An unlisted input is an
+input of the workflow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPENING, CLOSING = "([{", ")]}"
 
 
 def show(nodes: Nodes, edges: Sequence[Edge], whole: bool = False) -> str:
-    """Return one line for a chain, else one line a node; `whole` with the defaults of options."""
+    """Return one line for a chain, else one line per node; `whole` includes default options."""
     is_named = all(name == stage.name for name, stage in nodes)
     if is_named and chain_edges(nodes) == tuple(edges):
         return " -> ".join(show_stage(stage, whole) for _, stage in nodes)
@@ -38,14 +38,14 @@ def show(nodes: Nodes, edges: Sequence[Edge], whole: bool = False) -> str:
 
 
 def show_stage(stage: Stage, whole: bool = False) -> str:
-    """Return a stage with the options that are not at their defaults, or with all."""
+    """Return the text of a stage with its non-default options, or with all."""
     if is_pass(stage):
         return stage.name
     return f"{stage.name}({_arguments(stage, whole)})".removesuffix("()")
 
 
 def is_pass(stage: Stage) -> bool:
-    """Tell whether a stage only runs a function that is one of its options."""
+    """Tell whether a stage is a pass: it runs the function in its option."""
     function = getattr(stage, "function", None)
     return "function" in options_of(stage) and stage.name == getattr(function, "__name__", None)
 
@@ -54,7 +54,7 @@ def _arguments(value: Any, whole: bool = False) -> str:
     shown = []
     for field in attrs.fields(type(value)):
         option = getattr(value, field.name)
-        # what is not compared says where things are on this machine, not what is done
+        # options outside the comparison are paths of this machine, not choices
         if field.init and field.eq and (whole or not _is_default(field, option)):
             shown.append(f"{field.alias}={show_value(option)}")
     return ", ".join(shown)
@@ -84,7 +84,7 @@ def show_value(value: Any) -> str:
 
 
 def parse(text: str, registry: Mapping[str, Any]) -> tuple[Nodes, tuple[Edge, ...]]:
-    """Read what `show` wrote; `registry` has stages, option classes and functions by name."""
+    """Parse the text of `show`; `registry` maps names to stages, option classes and functions."""
     rows = [row for row in _split(text, "\n") if row]
     if len(rows) == 1 and len(_split(rows[0], "=")) == 1:
         stages = [_value(part, registry) for part in _split(rows[0], "->")]
@@ -106,7 +106,7 @@ def parse(text: str, registry: Mapping[str, Any]) -> tuple[Nodes, tuple[Edge, ..
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """Split at a mark that stands outside brackets and quotes."""
+    """Split at a separator outside brackets and quotes."""
     parts, start, depth, quote, at = [], 0, 0, "", 0
     while at < len(text):
         letter = text[at]

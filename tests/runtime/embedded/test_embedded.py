@@ -486,7 +486,7 @@ def test_3_6_one_domain_is_that_of_every_element():
 
 def test_3_6_an_output_of_another_type_is_refused(u):
     for out in (zeros({I: 3}), zeros(u.domain, float32), (u, u), 3.0):
-        with pytest.raises(ArgumentError, match="Expected keyword argument 'out' of 'laplacian'"):
+        with pytest.raises(ArgumentError, match="Expected argument 'out' to be of type"):
             laplacian(u, out=out)
 
 
@@ -548,10 +548,10 @@ def test_3_4_a_scalar_passes_for_a_field_without_dimensions():
 @pytest.mark.parametrize(
     ("args", "kwargs", "says"),
     [
-        ((), {}, "Missing argument 'a'"),
-        ((1, 2, 3), {}, "takes 2 positional arguments, but 3 were given"),
+        ((), {}, "missing 2 required positional arguments: 'a' and 'b'"),
+        ((1, 2, 3), {}, "takes 2 positional arguments but 3 were given"),
         ((1,), {"c": 2}, "unexpected keyword argument 'c'"),
-        ((1,), {"a": 2}, "by position and by keyword"),
+        ((1,), {"a": 2}, "multiple values for argument 'a'"),
         ((1.0, 2), {}, "Expected argument 'a' to be of type 'int32', got 'float64'"),
         ((1, np.int64(2)), {}, "Expected argument 'b' to be of type 'int32', got 'int64'"),
         ((2**40, 2), {}, "Expected argument 'a' to be of type 'int32', got 'int64'"),

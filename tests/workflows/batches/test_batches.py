@@ -20,9 +20,9 @@ import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
 from fieldforge.runtime.process.errors import CompilationError
-from fieldforge.workflows.batches import precompile as module
 from fieldforge.workflows.batches.orders import orders_of
 from fieldforge.workflows.batches.precompile import precompile
+from fieldforge.workflows.builds import pool as module
 from fieldforge.workflows.engine.events import Finished
 
 pytestmark = pytest.mark.needs_compiler
@@ -159,7 +159,7 @@ def test_any_executor_will_do(own_engine, seen, kind):
 SCRIPT = """
 import os, sys
 import fieldforge as ff
-from fieldforge.workflows.batches import precompile as module
+from fieldforge.workflows.builds import pool as module
 from fieldforge.workflows.engine.events import Finished
 
 module.FEW = 0

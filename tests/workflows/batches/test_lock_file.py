@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.stages.codegen.pass_list import name_of
+from fieldforge.workflows.batches.addresses import AddressError, find, load_module
 from fieldforge.workflows.batches.lock_file import LockFileError, locking, read, write
-from fieldforge.workflows.commands.addresses import AddressError, find, load_module
 from fieldforge.workflows.commands.cli import main
 
 MODEL = """
@@ -246,7 +246,7 @@ def test_a_program_made_in_a_function_has_no_address(lock, own_engine):
     def inner(u: ff.float64) -> ff.float64:
         return u
 
-    with pytest.raises(AddressError, match="is made inside a function"), locking(lock):
+    with pytest.raises(AddressError, match="is defined inside a function"), locking(lock):
         inner.compile()
 
 

@@ -210,7 +210,7 @@ def test_worker_that_is_killed_is_replaced_and_its_task_done_again(tmp_path):
 def test_task_that_kills_every_worker_is_an_error_and_no_hang():
     with (
         Workers(1) as workers,
-        pytest.raises(WorkerLostError, match="ended before it had answered"),
+        pytest.raises(WorkerLostError, match="died before it answered"),
     ):
         workers.submit(os._exit, 3).result(timeout=60)
 

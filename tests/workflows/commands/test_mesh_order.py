@@ -107,7 +107,7 @@ def test_without_scipy_doctor_says_what_to_install(doctor, monkeypatch):
     [
         ({"C2E": np.zeros((2, 3))}, "Expected integers in rows and columns in table 'C2E'"),
         ({"C2E": np.zeros(3, int)}, "got int64 of shape (3,)"),
-        ({"edges": np.zeros((2, 3), int)}, "'edges' does not say whose neighbours"),
+        ({"edges": np.zeros((2, 3), int)}, "'edges' has a name that does not tell its kinds"),
         (
             {"C2E": np.full((2, 3), 4), "E2C": np.zeros((4, 2), int)},
             "element 4 of 'E', which has 4",

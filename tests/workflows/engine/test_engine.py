@@ -300,7 +300,7 @@ def test_damaged_entry_is_made_again_and_reported(engine):
     assert results["measure"].outputs["lengths"].get() == Numbers(("3", "4"))
     assert seen.ran() == ("sort", "measure")
     warnings = [event.message for event in seen.events if isinstance(event, Warned)]
-    assert warnings == ["The stored output 'ordered' is missing or damaged and is made again."]
+    assert warnings == ["The stored output 'ordered' is missing or damaged; its stage runs again."]
 
 
 def test_files_that_are_overwritten_on_disk_are_rebuilt(engine):

@@ -85,7 +85,7 @@ def test_check_of_a_program_that_was_never_built_says_so(rise):
 def test_what_is_only_built_is_stored_and_not_loaded(rise, seen):
     with ff.policy("build_only"):
         ff.precompile([rise], progress=None)
-        with pytest.raises(NotLoadedError, match="'rise' is called where programs are only built"):
+        with pytest.raises(NotLoadedError, match="called while the policy 'build_only' is active"):
             call(rise)
 
     assert "decorate" not in seen.ran()

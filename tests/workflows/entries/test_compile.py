@@ -12,10 +12,10 @@ from fieldforge.runtime.language.connectivity import FieldOffset, GridType
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DSLTypeError, MissingOffsetError, OptionError
-from fieldforge.workflows.batches.background import wait_for_compilation
-from fieldforge.workflows.entries import variant_table
+from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries.decorators import field_operator, program, scan_operator
-from fieldforge.workflows.entries.variant_table import NotCompiledError, Variants
+from fieldforge.workflows.variants import builds as variant_builds
+from fieldforge.workflows.variants.builds import NotCompiledError, Variants
 
 I, K = Dimension("I"), Dimension("K", DimensionKind.VERTICAL)
 Cell, Edge = Dimension("Cell"), Dimension("Edge")
@@ -133,7 +133,7 @@ def test_failures_in_the_background_are_told_once(monkeypatch):
         raise OptionError("No disk.")
 
     wait_for_compilation()
-    monkeypatch.setattr(variant_table, "build", fail)
+    monkeypatch.setattr(variant_builds, "build", fail)
     multiply.with_backend("reference").compile(n=[1])
     times.with_backend("reference").compile(n=[1])
 
@@ -150,7 +150,7 @@ def test_a_call_waits_for_its_variant_and_a_failed_one_is_built_again(monkeypatc
 
     u, out = ones()
     with monkeypatch.context() as patch:
-        patch.setattr(variant_table, "build", fail)
+        patch.setattr(variant_builds, "build", fail)
         made = multiply.with_backend("reference").compile()
         with pytest.raises(OptionError, match="No disk"):
             made(u, 2, True, out)
@@ -296,7 +296,7 @@ def test_a_build_that_ends_while_a_call_asks_for_it_is_taken(monkeypatch):
     run(as_field([I], np.arange(3.0)), int32(2), True, out)
 
     assert out.asnumpy().tolist() == [0.0, 2.0, 4.0]
-    assert len(run._sets[0].table) == 1
+    assert len(run._variants.table.entries) == 1
 
 
 @pytest.mark.needs_compiler

@@ -22,10 +22,10 @@ from fieldforge.runtime.process.errors import (
     UndefinedSymbolError,
 )
 from fieldforge.workflows.backends.ready_made import cpu, reference
-from fieldforge.workflows.batches.background import wait_for_compilation
+from fieldforge.workflows.builds.background import wait_for_compilation
 from fieldforge.workflows.entries import decorators
 from fieldforge.workflows.entries.decorators import field_operator, program
-from fieldforge.workflows.entries.variant_table import NotCompiledError
+from fieldforge.workflows.variants.builds import NotCompiledError
 
 I, J = Dimension("I"), Dimension("J")
 K = Dimension("K", DimensionKind.VERTICAL)

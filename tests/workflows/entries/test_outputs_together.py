@@ -45,7 +45,7 @@ def test_equal_outputs_share_a_walk_whatever_the_size_of_the_mesh():
         program(u, first, second)
         np.testing.assert_array_equal(first.asnumpy()[:, 0], u.asnumpy()[:, 0] * 2 + 0.5)
 
-    assert len(program._sets[0].table) == 1
+    assert len(program._variants.table.entries) == 1
     loops = program.trace()["codegen"].loops
     assert loops.count("# walks %") == 1
 
@@ -64,7 +64,7 @@ def test_outputs_of_other_ranges_get_a_variant_of_their_own():
     for ours, theirs in zip(results[:half], results[half:], strict=True):
         np.testing.assert_array_equal(ours[0], theirs[0])
         np.testing.assert_array_equal(ours[1], theirs[1])
-    assert len(program._sets[0].table) == 2
+    assert len(program._variants.table.entries) == 2
 
 
 @pytest.mark.needs_compiler

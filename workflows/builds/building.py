@@ -1,0 +1,147 @@
+"""Check, build and trace one definition with the engine of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...runtime.language.definition import Definition
+from ...runtime.language.types import Type
+from ...runtime.process.errors import LibraryError, WorkflowError
+from ...stages.artifacts import Compiled, Parsed, Variant
+from ...stages.parse.stage import Check, Parse
+from ...stages.parse.summary import Summary
+from ..backends.backend import Backend
+from ..engine.engine import Engine
+from ..engine.events import Warned
+from ..engine.handle import Handle, Result
+from ..engine.policy import NotLoadedError, current_policy
+from ..engine.session import engine
+from ..graph.graph import Workflow
+from .build_budget import excess
+
+if TYPE_CHECKING:  # for traces only; a call from the store does not import it, see decision 0005
+    from ..engine.inspection import Trace
+
+ENTRY = "entry"
+OUT = "out"
+_CHECK = Workflow.chain(Check())
+_PARSE = Workflow.chain(Parse())
+_ENTRY_FLOW = "_entry_flow"
+
+
+def check(definition: Definition) -> Handle:
+    """Run the static checks of the language; errors point at the user's line."""
+    found = engine().run(_CHECK, {"definition": definition}, program=definition.name, deep=False)
+    return found["check"].outputs["summary"]
+
+
+def summary(definition: Definition) -> Summary:
+    """Return the signature of a definition and the neighbour tables that it reads."""
+    found: Summary = check(definition).get()
+    return found
+
+
+def parsed(definition: Definition) -> Parsed:
+    """Return the typed tree of a definition."""
+    found = engine().run(_PARSE, {"definition": definition}, program=definition.name, deep=False)
+    tree: Parsed = found["parse"].outputs["parsed"].get()
+    return tree
+
+
+def call_parameters(summary: Summary) -> tuple[tuple[str, Type], ...]:
+    """Return the parameters of a call with their types; the output of an operator comes last."""
+    signature = summary.signature
+    own = signature.parameters
+    return own if signature.result is None else (*own, (OUT, signature.result))
+
+
+def build(
+    definition: Definition,
+    backend: Backend,
+    variant: Variant,
+    used: Engine,
+    budget: float | None = None,
+) -> Any:
+    """Build the entry of a variant: a native entry, or a Python function.
+
+    A build that takes more than `budget` seconds sends a warning to the observers.
+    """
+    flow = entry_flow(backend)
+    if current_policy() == "build_only":
+        raise NotLoadedError(
+            f"'{definition.name}' is called while the policy 'build_only' is active.",
+            hints=["Call it outside of the block 'with policy(\"build_only\")'."],
+        )
+    results = _loaded(flow, inputs_of(definition, variant), definition.name, used)
+    late = excess(definition.name, results, budget)
+    if late is not None:
+        used.tell(Warned(definition.name, late.stage, late.message))
+    last = _entry_stage(flow, backend)
+    return results[last].outputs[ENTRY].get()
+
+
+def _loaded(
+    flow: Workflow, inputs: Mapping[str, Any], program: str, used: Engine
+) -> Mapping[str, Result]:
+    """Run the stages up to the entry; a library that does not load is compiled once more."""
+    try:
+        return used.run(flow, inputs, program=program)
+    except LibraryError as error:
+        compiles = [step.name for step in flow.plan if Compiled in step.stage.provides.values()]
+        if not compiles or current_policy() == "must_hit":
+            raise
+        message = f"A library is compiled again, because it does not load: {error.message}"
+        used.tell(Warned(program, compiles[-1], message))
+    return used.run(flow, inputs, program=program, afresh=compiles)
+
+
+def entry_flow(backend: Backend) -> Workflow:
+    """Return the stages that an entry of a backend depends on."""
+    found: Workflow | None = vars(backend).get(_ENTRY_FLOW)
+    if found is None:  # kept with the object: equal backends may differ in where their tools are
+        flow = backend.workflow
+        found = vars(backend)[_ENTRY_FLOW] = flow.upto(_entry_stage(flow, backend))
+    return found
+
+
+def trace(
+    definition: Definition,
+    backend: Backend,
+    variant: Variant,
+    until: str | None,
+    budget: float | None = None,
+) -> Trace:
+    """Run every stage, or load its result, and return a trace of all."""
+    from ..engine.inspection import make_trace
+
+    used = engine()
+    flow = backend.workflow.upto(until) if until else backend.workflow
+    inputs = inputs_of(definition, variant)
+    results: dict[str, Result] = dict(used.run(flow, inputs, program=definition.name, deep=False))
+    late = excess(definition.name, results, budget)
+    note = "" if late is None else late.message
+    return make_trace(definition.name, flow.plan, results, used.store, note, inputs)
+
+
+def describe_variant(variant: Variant) -> str:
+    """Name a variant by its static arguments if it has any, else by its layout."""
+    if variant.static:
+        return ", ".join(f"{name}={value}" for name, value in variant.static)
+    return variant.text.replace("\n", ", ")
+
+
+def inputs_of(definition: Definition, variant: Variant) -> Mapping[str, Any]:
+    """Return the inputs of a backend's workflow."""
+    return {"definition": definition, "variant": variant}
+
+
+def _entry_stage(flow: Workflow, backend: Backend) -> str:
+    ends = [step.name for step in flow.plan if ENTRY in step.stage.provides]
+    if len(ends) != 1:
+        raise WorkflowError(
+            f"The workflow of backend '{backend.name}' must have one stage that provides "
+            f"'{ENTRY}', got {len(ends)}.",
+            hints=["Take one branch of it with 'workflow.upto(...)'."],
+        )
+    return ends[0]

@@ -1,0 +1,87 @@
+"""`Order`: one variant of one program to build, with everything that the build reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from ...runtime.language.definition import Definition
+from ...stages.artifacts import Variant
+from ..backends.backend import Backend
+from ..engine.deep import Shortcut
+from ..engine.engine import Engine
+from ..engine.policy import NotStoredError, current_policy
+from ..engine.request import Reply, Request, make_request
+from ..graph.graph import Workflow
+from .building import describe_variant, entry_flow, inputs_of
+
+
+@attrs.frozen(eq=False)
+class Order:
+    """One variant of a definition, the backend that builds it and the engine that runs the build.
+
+    `finish` builds or loads the entry and hands it to the program, so that calls find it.
+    """
+
+    definition: Definition
+    backend: Backend
+    variant: Variant
+    engine: Engine
+    finish: Callable[[], Any] = attrs.field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+        return self.definition.name
+
+    @property
+    def about(self) -> str:
+        """A description of the variant for messages."""
+        return describe_variant(self.variant)
+
+    @property
+    def flow(self) -> Workflow:
+        """The stages that produce the entry."""
+        return entry_flow(self.backend)
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """The inputs of the workflow."""
+        return inputs_of(self.definition, self.variant)
+
+    def look(self) -> Shortcut | None:
+        """Look up the deep record of this build; None if the workflow has none."""
+        return self.engine.look(self.flow, self.inputs, program=self.name)
+
+    def is_stored(self) -> bool:
+        """Tell whether the store has a deep record of this build."""
+        found = self.look()
+        return found is not None and bool(found.results)
+
+    def missing(self) -> NotStoredError | None:
+        """Return the first stage that would have to run, None if all are stored; loads nothing."""
+        try:
+            self._prepare("must_hit")
+        except NotStoredError as error:
+            return error
+        return None
+
+    def request(self) -> Request | None:
+        """Return the work that another process can do; None if this process must do it."""
+        return make_request(self.engine, self.flow, self.inputs, self.name)
+
+    def build(self) -> Any:
+        """Build the variant here or load it from the store, and hand the entry to the program."""
+        if current_policy() == "build_only":
+            return self._prepare("may_build")
+        return self.finish()
+
+    def take(self, reply: Reply) -> Any:
+        """Store the results of another process, then load the entry."""
+        reply.admit(self.engine)
+        return self.build()
+
+    def _prepare(self, policy: Any) -> None:
+        self.engine.run(self.flow, self.inputs, program=self.name, load=False, policy=policy)

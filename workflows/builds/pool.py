@@ -1,0 +1,186 @@
+"""`BuildPool`: run several builds at a time, in threads, processes or an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import ExitStack
+from functools import partial
+from threading import BoundedSemaphore, Lock
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import attrs
+
+from ..engine.executors import WorkerLostError, Workers
+from ..engine.request import RequestError, fulfil, read_reply
+from .order import Order
+from .progress import Built, Observe, Progress, shown
+
+E = TypeVar("E", bound=BaseException)
+
+FEW: Final = 4  # builds per job; fewer finish in threads before a worker process has started
+MOST_WAITING: Final = 64  # threads that wait for an external executor
+
+
+@attrs.define(eq=False)
+class BuildPool:
+    """Builds in progress; leaving the `with` block waits for all of them.
+
+    `expected` is the number of builds, if known. The `with` block shows `progress`; a function
+    given as `progress` is also called without a block.
+    """
+
+    jobs: int = 1
+    progress: Progress = None
+    _executor: Executor | None = attrs.field(default=None, repr=False)
+    expected: int = 0
+    _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
+    _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
+    _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
+    _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
+    _is_over: bool = attrs.field(default=False, init=False, repr=False)
+    _observe: Observe | None = attrs.field(default=None, init=False, repr=False)
+    _shown: ExitStack = attrs.field(factory=ExitStack, init=False, repr=False)
+    _telling: Lock = attrs.field(factory=Lock, init=False, repr=False)
+    _done: int = attrs.field(default=0, init=False, repr=False)
+    _refusal: BaseException | None = attrs.field(default=None, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._budget = BoundedSemaphore(max(self.jobs, 1))
+        self._observe = self.progress if callable(self.progress) else None
+
+    def add_order(self, order: Order) -> Future[Any]:
+        """Start to build one variant; the future returns its entry."""
+        if self._threads is None:
+            count = max(self.jobs, 1) if self._executor is None else MOST_WAITING
+            self._threads = ThreadPoolExecutor(count, thread_name_prefix=self._thread_names)
+        remote = self._executor or self._own_workers()
+        stored: list[bool] = []  # filled by the build, read by the progress report
+        future = self._threads.submit(self._build, order, remote, stored)
+        self._futures.append((order.name, future))
+        future.add_done_callback(partial(self._tell, order.name, stored))
+        return future
+
+    def wait(self) -> None:
+        """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
+
+        An interrupt such as Ctrl-C stops the remaining builds, ends their compilers and removes
+        their temporary files.
+        """
+        found = zip(self._futures, self.settle(), strict=True)
+        errors = [named(error, name) for (name, _), error in found if error is not None]
+        if errors:
+            message = f"{len(errors)} of {len(self._futures)} programs were not built"
+            raise BaseExceptionGroup(message, errors)
+
+    def settle(self) -> list[BaseException | None]:
+        """Wait for all builds; return the error of each, or None, in order."""
+        futures = [future for _, future in self._futures]
+        try:
+            for _ in as_completed(futures):
+                self._raise_refusal()
+        except BaseException:
+            self.cancel()
+            raise
+        self.close()  # waits for the last progress report
+        self._raise_refusal()
+        return [future.exception() for future in futures]
+
+    def cancel(self) -> None:
+        """Drop waiting builds and stop running ones, compilers included."""
+        from ...stages.compile.running import stop_compilers
+
+        self._is_over = True
+        for _, future in self._futures:
+            future.cancel()
+        if self._workers is not None:
+            self._workers.shutdown(cancel_futures=True)
+        running = {future for _, future in self._futures}
+        while running:  # a thread may be about to start a compiler
+            stop_compilers(self._thread_names)
+            running = wait(running, timeout=0.05).not_done
+        self.close()
+
+    @property
+    def _thread_names(self) -> str:
+        return f"fieldforge-{id(self):x}"
+
+    def __enter__(self) -> Self:
+        self._observe = self._shown.enter_context(shown(self.progress, self.expected))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._shown:
+            if error is None:
+                self.wait()
+            else:
+                self.cancel()
+
+    def _tell(self, name: str, stored: Sequence[bool], future: Future[Any]) -> None:
+        """Report a finished build to the observer, one at a time, from the building thread.
+
+        An exception of the observer is raised where the caller waits.
+        """
+        if self._observe is None or future.cancelled():
+            return
+        with self._telling:
+            self._done += 1
+            total = max(self.expected, len(self._futures))
+            try:
+                self._observe(Built(name, self._done, total, future.exception(), any(stored)))
+            except BaseException as error:
+                self._refusal = self._refusal or error
+
+    def _raise_refusal(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
+
+    def _own_workers(self) -> Workers | None:
+        """Return worker processes for the Python passes, if the number of builds justifies them."""
+        if self.jobs <= 1 or max(self.expected, len(self._futures)) < FEW * self.jobs:
+            return None
+        if self._workers is None:
+            self._workers = Workers(self.jobs)
+        return self._workers
+
+    def _build(self, order: Order, remote: Executor | None, stored: list[bool]) -> Any:
+        """Build one variant, in another process if it can be sent there and is not stored yet."""
+        request = None
+        if self._observe is not None or remote is not None:
+            stored.append(order.is_stored())
+        if remote is not None and not any(stored):
+            request = order.request()
+        if remote is None or request is None:
+            with self._budget:
+                return order.build()
+        content = request.encode(results=remote is self._executor)
+        try:
+            reply = read_reply(remote.submit(fulfil, content).result())
+            return order.take(reply)
+        except (WorkerLostError, RequestError):
+            if self._is_over:
+                raise
+            with self._budget:
+                return order.build()
+
+    def close(self) -> None:
+        """Release threads and processes once they are done."""
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        if self._workers is not None:
+            self._workers.shutdown()
+        self._threads = self._workers = None
+
+
+def named(error: E, program: str) -> E:
+    """Add a note that names the program to an error."""
+    note = f"While compiling '{program}'."
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+    return error

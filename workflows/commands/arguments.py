@@ -1,0 +1,80 @@
+"""Arguments that several commands take, and how a command reports errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import click
+
+from ...cache.memory import Memory
+from ...cache.store import Store
+from ...runtime.process.errors import FieldforgeError
+from ..backends.backend import Backend
+from ..backends.ready_made import BACKENDS, find_backend
+from ..batches.addresses import AddressError, load_module
+from ..engine.engine import Engine
+from ..engine.session import using
+from ..entries.entry_point import EntryPoint
+
+
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a `FieldforgeError` into its message and exit code 1, without a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except FieldforgeError as error:
+            notes = getattr(error, "__notes__", ())
+            raise click.ClickException("\n".join([str(error), *notes])) from error
+
+    return run
+
+
+program_argument = click.argument("program", metavar="MODULE:PROGRAM")
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(sorted(BACKENDS)),
+    help="Use this backend instead of the program's own (default for embedded programs: cpu).",
+)
+
+
+def find_program(program: str, backend: str | None, store: Store | None = None) -> EntryPoint:
+    """Import a program by its address; programs without a backend get `backend` or 'cpu'.
+
+    Lookups of the decorators go to `store`, by default to memory: the user's store sees only
+    what the command does afterwards.
+    """
+    where, colon, name = program.rpartition(":")
+    if not colon or not where or not name:
+        raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
+    with using(Engine(store or Memory())):
+        module = _load(where)
+    found = getattr(module, name, None)
+    if not isinstance(found, EntryPoint):
+        known = [
+            key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
+        ]
+        raise click.BadParameter(
+            f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
+        )
+    if backend is not None or found.backend is None:
+        return found.with_backend(backend or "cpu")
+    return found
+
+
+def backend_of(entry: EntryPoint) -> Backend:
+    """Return the backend of a program that `find_program` returned."""
+    found = find_backend(entry.backend)
+    assert found is not None, "'find_program' gives every program a backend"
+    return found
+
+
+def _load(where: str) -> ModuleType:
+    try:
+        return load_module(where)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from error

@@ -1,0 +1,180 @@
+"""`Decorated`: a decorated function with its name and options, read again when names change."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Self
+
+import attrs
+
+from ...runtime import _core
+from ...runtime.language.definition import Definition
+from ...runtime.process.errors import ArgumentError, OptionError
+from ...stages.parse.free_names import objects_in_sight
+from ...stages.parse.key import forget
+from ..backends.backend import Backend
+from ..backends.ready_made import find_backend
+from ..builds.building import summary
+from .compilation_options import CompilationOptions, changed_options, grid_name
+from .rebinding import Watch, read_again, together, watch
+
+
+@attrs.frozen(eq=False)
+class Made:
+    """The immutable parts of a decorated object; `with_...` methods change a copy.
+
+    Attributes:
+        definition: the function, as it was read.
+        watch: the names that the function sees, with what they held.
+        backend: compiles it; None runs embedded.
+        options: compilation options.
+        bound: arguments that `with_bound_args` has fixed, by name.
+        has_checks: whether the backend compiles checks in; see `EntryPoint.checked`.
+
+    """
+
+    definition: Definition
+    watch: Watch
+    backend: Backend | None = None
+    options: CompilationOptions = attrs.field(factory=CompilationOptions)
+    bound: tuple[tuple[str, Any], ...] = ()
+    has_checks: bool = False
+
+
+class Decorated:
+    """A decorated function; methods named `with_...` return another one."""
+
+    __definition__: Definition
+    _made: Made
+    _watch: Watch | None = None
+
+    # --- the function and its options -----------------------------------------------------------
+
+    def _wear(self, made: Made) -> None:
+        """Take over the name and the docstring of the decorated function."""
+        self._made = made
+        self.__definition__ = made.definition
+        function = made.definition.function
+        self.__name__ = made.definition.name
+        self.__qualname__ = function.__qualname__
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    @classmethod
+    def _of(cls, made: Made) -> Self:
+        raise NotImplementedError
+
+    def _changed(self, **changes: Any) -> Self:
+        return self._of(attrs.evolve(self._made, **changes))
+
+    @property
+    def definition(self) -> Callable[..., Any]:
+        """The Python function that was decorated."""
+        return self.__definition__.function
+
+    @property
+    def backend(self) -> Backend | None:
+        """The backend that compiles it; None runs embedded."""
+        return self._made.backend
+
+    @property
+    def compilation_options(self) -> CompilationOptions:
+        """The options that say how variants are compiled."""
+        return self._made.options
+
+    @property
+    def __gt_allocator__(self) -> Any:
+        if self.backend is None:
+            raise ArgumentError(
+                f"'{self.__name__}' runs embedded and has no allocator.",
+                hints=["Name an allocator, or select a backend with 'with_backend'."],
+            )
+        return self.backend.allocator
+
+    def __gt_type__(self) -> Any:
+        """Return the typed signature."""
+        return summary(self._current()).signature
+
+    def with_backend(self, backend: Backend | str | None) -> Self:
+        """Select a backend, by name or as an object; None runs embedded."""
+        return self._changed(backend=find_backend(backend))
+
+    def with_grid_type(self, grid_type: Any) -> Self:
+        """Set the grid type, 'cartesian' or 'unstructured', which is otherwise deduced."""
+        definition = attrs.evolve(self._current(), grid_type=grid_name(grid_type))
+        check_grid(definition)
+        return self._changed(definition=definition)
+
+    def with_compilation_options(self, **options: Any) -> Self:
+        """Replace compilation options by name."""
+        return self._changed(options=changed_options(self._made.options, options))
+
+    def __repr__(self) -> str:
+        name = self.backend.name if self.backend else "embedded"
+        return f"<{self.__definition__.kind} {self.__qualname__} ({name})>"
+
+    # --- names that are bound anew ----------------------------------------------------------------
+
+    def _current(self) -> Definition:
+        """Return the definition, read again if a name that it sees was bound anew."""
+        self._renew()
+        return self.__definition__
+
+    def _renew(self) -> bool:
+        """Read the function again if a name that it sees was bound anew; tell whether it was."""
+        if not self._watched().changed():
+            return False
+        forget()
+        for each in _reached(self):
+            each._read_again()
+        self._watch = None
+        self._forget()
+        return True
+
+    def _read_again(self) -> None:
+        """Take the definition with its names as they are bound now."""
+        definition = read_again(self.__definition__)
+        self.__definition__ = definition
+        self._made = attrs.evolve(self._made, definition=definition, watch=watch(definition))
+
+    def _watched(self) -> Watch:
+        """Return all names that the function and its callees see."""
+        if self._watch is None:
+            self._watch = together(each._made.watch for each in _reached(self))
+        return self._watch
+
+    def _guard(self, program: _core.Program) -> None:
+        """Make a native program read the function again when a name is bound anew."""
+        program.watch(self._watched().triples(), self._renew)
+
+    def _forget(self) -> None:
+        """Drop what was built of the function: it has changed."""
+        raise NotImplementedError
+
+
+def _reached(entry: Decorated) -> list[Decorated]:
+    """Return a decorated object and its direct and indirect callees."""
+    found: dict[int, Decorated] = {id(entry): entry}
+    waiting = [entry]
+    for each in waiting:  # grows during the loop
+        for value in objects_in_sight(each.__definition__):
+            if isinstance(value, Decorated) and id(value) not in found:
+                found[id(value)] = value
+                waiting.append(value)
+    return waiting
+
+
+def check_grid(definition: Definition) -> None:
+    """Refuse a Cartesian grid for a function that reads neighbours from tables."""
+    if definition.grid_type == "cartesian" and summary(definition).unstructured:
+        raise OptionError(
+            f"'{definition.name}' reads neighbours from tables, so its grid type is "
+            "'unstructured', got 'cartesian'.",
+        )
+
+
+def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the parameters in order."""
+    return tuple(inspect.signature(function).parameters)

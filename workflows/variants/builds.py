@@ -1,0 +1,178 @@
+"""`Variants`: find, build or refuse the variants of one function under one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.process import hooks
+from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.settings import current
+from ...stages.artifacts import Variant
+from ..backends.backend import Backend
+from ..builds.building import build, describe_variant
+from ..engine.engine import Engine
+from ..engine.session import engine
+from .call_shape import CallShape, Provider
+from .dry_run import note_build
+from .program_pool import ProgramPool, pool_of
+from .table import EntrySink, VariantTable
+
+COMPILE: Final = "asked for by 'compile'"
+
+
+class NotCompiledError(FieldforgeError, RuntimeError):
+    """A call needs a variant that was not compiled, and may not compile it."""
+
+
+@attrs.define(eq=False)
+class Variants:
+    """The variants of one function under one backend.
+
+    Attributes:
+        shape: the parameters of the function.
+        backend: builds the variants; None for embedded functions.
+        enable_jit: whether calls may build; None takes the setting of the process.
+        build_budget: seconds a build may take before it warns; None takes the setting.
+        sink: the native program that holds the same entries, if the backend has one.
+
+    """
+
+    shape: CallShape
+    backend: Backend | None
+    enable_jit: bool | None = None
+    build_budget: float | None = None
+    sink: EntrySink | None = None
+    table: VariantTable = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.table = VariantTable(self.sink)
+
+    @property
+    def budget(self) -> float:
+        """The seconds that a build may take."""
+        own = self.build_budget
+        return current().build_budget if own is None else own
+
+    @property
+    def pool(self) -> ProgramPool:
+        """The variants that are built, as hooks and metrics see them."""
+        return pool_of(self.shape.source().name, self.backend, self.table)
+
+    def allow_jit(self, allowed: bool) -> None:
+        """Let calls build missing variants from now on, or refuse such calls."""
+        self.enable_jit = allowed
+
+    def variant(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], provider: Provider
+    ) -> Variant:
+        """Return the variant that a call needs.
+
+        Domains are compiled in if the option `static_domains` is set, or `compile` was given
+        exactly these.
+        """
+        shape, values = self.shape, self.shape.by_name(args, kwargs)
+        found = shape.variant(values, provider)
+        if shape.static_domains:
+            return shape.with_ranges(found, values)
+        if not any(each.ranges for each in self.table.variants):
+            return found
+        known = shape.with_ranges(found, values)
+        return known if known in self.table else found
+
+    def entry(
+        self,
+        variant: Variant,
+        provider: Provider = None,
+        reason: str = "",
+        used: Engine | None = None,
+    ) -> Any:
+        """Return the entry of a variant, built if it is missing; a call gives no reason."""
+        found = self.table.find(variant)
+        if found is not None:
+            return found
+        return self.build(variant, used or engine(), provider, reason)
+
+    def on_miss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Add the variant that a call needs; the native core then tries the call again.
+
+        Another thread may have built it since the core looked.
+        """
+        provider = kwargs.get("offset_provider")
+        variant = self.variant(args, kwargs, provider)
+        self.allow(variant, kwargs.get("enable_jit"))
+        return self.entry(variant, provider)
+
+    def begin(self, wanted: Iterable[tuple[Variant, Provider]]) -> None:
+        """Start builds in the background; `ValueError` if one is built or in progress."""
+        from ..builds import background
+        from ..builds.order import Order
+
+        assert self.backend is not None, "embedded functions are not built"
+        wanted, used, definition = list(wanted), engine(), self.shape.source()
+        for variant, _ in wanted:
+            if variant in self.table:
+                raise ValueError(
+                    f"'{definition.name}' is compiled already for "
+                    f"{describe_variant(variant) or 'any arguments'}."
+                )
+        for variant, provider in wanted:
+            if note_build(definition, self.backend, variant):
+                continue
+            task = _Task(self, variant, used, provider)
+            order = Order(definition, self.backend, variant, used, task)
+            self.table.begin(variant, background.begin(order))
+
+    def allow(self, variant: Variant, enable_jit: bool | None) -> None:
+        """Refuse a call that would build where that is off; the call's own choice comes first.
+
+        A call may build another layout of a variant that `compile` has built: layouts are our
+        choice, and a model that passes views of arrays need not know them.
+        """
+        choices = (enable_jit, self.enable_jit, current().enable_jit)
+        allowed = next(choice for choice in choices if choice is not None)
+        if not allowed and not self._has_but_for_layout(variant):
+            name = self.shape.source().name
+            raise NotCompiledError(
+                f"No program compiled for this set of static arguments of '{name}': "
+                f"{describe_variant(variant) or 'none'}.",
+                hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
+            )
+
+    def _has_but_for_layout(self, variant: Variant) -> bool:
+        known = self.table.variants
+        return variant in known or attrs.evolve(variant, unit=(), alike=()) in {
+            attrs.evolve(each, unit=(), alike=()) for each in known
+        }
+
+    def forget(self) -> None:
+        """Drop all entries and the signature: the function has changed."""
+        self.shape.forget()
+        self.table.forget()
+
+    def build(self, variant: Variant, used: Engine, provider: Provider, reason: str) -> Any:
+        """Build a variant, add its entry to the table and return it."""
+        assert self.backend is not None, "embedded functions are not built"
+        self.shape.source()  # may read the function again, which drops the entries
+        age, definition = self.table.age, self.shape.source()
+        note_build(definition, self.backend, variant)
+        if hooks.compile_variant_hook:
+            static = dict(variant.static)
+            hooks.compile_variant_hook(self.pool, variant, self.backend, static, provider or {})
+        made = build(definition, self.backend, variant, used, self.budget)
+        return self.table.add(variant, made, reason, age)
+
+
+@attrs.frozen(eq=False)
+class _Task:
+    """One build in the background."""
+
+    variants: Variants
+    variant: Variant
+    engine: Engine
+    provider: Provider
+
+    def __call__(self) -> Any:
+        return self.variants.build(self.variant, self.engine, self.provider, COMPILE)

@@ -1,0 +1,112 @@
+"""Describe the arguments of a call for a build: which axis of each field is contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...runtime.fields.layout import memory_order
+from ...runtime.language.structure import leaves_of
+from ...runtime.language.types import FieldType, Type, leaves
+from ...stages.artifacts import Variant
+
+
+def variant_of(
+    parameters: Sequence[str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    tables: tuple[tuple[str, int, bool], ...] = (),
+    static: tuple[tuple[str, str], ...] = (),
+) -> Variant:
+    """Return the variant for the arguments of a call; only fields have a layout."""
+    given = {**dict(zip(parameters, args, strict=False)), **kwargs}
+    found = (
+        (leaf_name(name, path), _contiguous(leaf))
+        for name in parameters
+        if name in given
+        for path, leaf in leaves_of(given[name])
+    )
+    domain = any(name.startswith("domain.") for name in parameters)
+    unit = tuple((name, dim) for name, dim in found if dim)
+    return Variant(unit=unit, static=static, domain=domain, tables=tables)
+
+
+def default_variant(
+    parameters: Iterable[tuple[str, Type]],
+    domain: bool = False,
+    tables: tuple[tuple[str, int, bool], ...] = (),
+    static: tuple[tuple[str, str], ...] = (),
+) -> Variant:
+    """Return the variant for fields that our constructors make."""
+    unit = tuple(_default_units(parameters))
+    return Variant(unit=unit, static=static, domain=domain, tables=tables)
+
+
+def leaf_name(parameter: str, path: tuple[int, ...]) -> str:
+    """Return the name of one leaf of a parameter, as `lower` gives it.
+
+    >>> leaf_name("pair", (0, 1))
+    'pair.0.1'
+    """
+    return ".".join([parameter, *map(str, path)])
+
+
+def why(variant: Variant, known: Sequence[Variant]) -> str:
+    """Explain why a call needed another variant: its differences to the nearest known one.
+
+    >>> why(Variant(static=(("n", "3"),)), [Variant(static=(("n", "2"),))])
+    'a call with another value of n than variant 0'
+    """
+    if not known:
+        return "the first call"
+    differences = [_differences(variant, other) for other in known]
+    nearest = min(range(len(known)), key=lambda place: len(differences[place]))
+    return f"a call with {', '.join(differences[nearest])} than variant {nearest}"
+
+
+def _differences(one: Variant, other: Variant) -> list[str]:
+    found = [f"another layout of {name}" for name in _changed(one.unit, other.unit)]
+    found += [f"another value of {name}" for name in _changed(one.static, other.static)]
+    tables = [
+        tuple((name, f"{width} {skip}") for name, width, skip in each.tables)
+        for each in (one, other)
+    ]
+    found += [f"other neighbours in {name}" for name in _changed(*tables)]
+    ranges = [
+        tuple((f"{name} along {dim}", f"{start} {stop}") for name, dim, start, stop in each.ranges)
+        for each in (one, other)
+    ]
+    found += [f"another range of {name}" for name in _changed(*ranges)]
+    if one.alike != other.alike:
+        found.append("outputs on other ranges")
+    return found or ["another kind of domain"]
+
+
+def _changed(one: tuple[tuple[str, str], ...], other: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """Yield the names whose values differ, or that only one side has."""
+    ours, theirs = dict(one), dict(other)
+    yield from (name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
+
+
+def _default_units(parameters: Iterable[tuple[str, Type]]) -> Iterator[tuple[str, str]]:
+    for name, type_ in parameters:
+        for path, leaf in leaves(type_):
+            if isinstance(leaf, FieldType) and leaf.dims:
+                yield leaf_name(name, path), leaf.dims[memory_order(leaf.dims)[0]].value
+
+
+def _contiguous(value: Any) -> str | None:
+    """Return the dimension along which a field is contiguous, None if there is none.
+
+    An axis with at most one element fits any layout; the layout of our constructors is then taken.
+    The native core must accept the layout returned here for the call, or it asks in vain.
+    """
+    dims, array = getattr(value, "dims", ()), getattr(value, "ndarray", None)
+    if not dims or array is None:
+        return None
+    steps = [stride == array.itemsize for stride in array.strides]
+    axes = [axis for axis, extent in enumerate(array.shape) if extent > 1 and steps[axis]]
+    usual = memory_order(dims)[0]
+    if array.shape[usual] <= 1 or (array.size == 0 and steps[usual]):
+        axes = axes or [usual]
+    return str(dims[axes[0]].value) if axes else None

@@ -1,0 +1,101 @@
+"""`VariantTable`: the entries that one function has, and its builds in progress."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from ...stages.artifacts import Variant
+from .naming import why
+
+if TYPE_CHECKING:  # a call from the store imports no thread pool, see decision 0005
+    from ..builds.background import Build
+
+
+class EntrySink(Protocol):
+    """Holds the same entries as a table, where calls find them."""
+
+    def add(self, variant: Variant, entry: Any) -> None:
+        """Take a new entry."""
+
+    def forget(self) -> None:
+        """Drop all entries."""
+
+
+@attrs.define(eq=False)
+class VariantTable:
+    """The entries by variant, the reason for each build, and the builds in progress.
+
+    Threads that find an entry in the table find it in `sink` too: both change under one lock.
+    """
+
+    sink: EntrySink | None = None
+    entries: dict[Variant, Any] = attrs.field(factory=dict, init=False)
+    reasons: dict[Variant, str] = attrs.field(factory=dict, init=False)
+    age: int = attrs.field(default=0, init=False)  # how often the entries were dropped
+    _in_progress: dict[Variant, Build] = attrs.field(factory=dict, init=False)
+    _lock: Any = attrs.field(factory=RLock, init=False)  # `forget` may be called inside itself
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants that are built or in progress."""
+        return (*self.entries, *self._in_progress)
+
+    def __contains__(self, variant: Variant) -> bool:
+        return variant in self.entries or variant in self._in_progress
+
+    def find(self, variant: Variant) -> Any:
+        """Return the entry, after waiting for a build in progress; None if there is neither.
+
+        A failed build raises its error once; the next call builds again.
+        """
+        with self._lock:
+            found = self.entries.get(variant)
+        if found is None and variant in self._in_progress:
+            under_way = self._in_progress[variant]
+            try:
+                return under_way.result()
+            finally:
+                self._in_progress.pop(variant, None)
+        return found
+
+    def begin(self, variant: Variant, build: Build) -> None:
+        """Remember a build that runs in the background."""
+        self._in_progress[variant] = build
+
+    def add(self, variant: Variant, entry: Any, reason: str, age: int) -> Any:
+        """Add an entry and return the one that the table has, which may be another thread's.
+
+        An entry whose build began at another `age` belongs to an old definition: it serves the
+        caller and is not added.
+        """
+        with self._lock:
+            if age != self.age:
+                return entry
+            self.reasons.setdefault(variant, reason or why(variant, tuple(self.entries)))
+            known = self.entries.setdefault(variant, entry)
+            if known is entry and self.sink is not None:
+                self.sink.add(variant, entry)
+        return known
+
+    def forget(self) -> None:
+        """Drop all entries: the function has changed."""
+        with self._lock:
+            self.age += 1
+            self.entries.clear()
+            self.reasons.clear()
+            self._in_progress.clear()
+            if self.sink is not None:
+                self.sink.forget()
+
+    @property
+    def text(self) -> str:
+        """The variants, one per line, with the reason for each build."""
+        with self._lock:
+            known = [(variant.text, self.reasons[variant]) for variant in self.entries]
+        rows = [
+            f"{text.replace(chr(10), '; ') or 'any layout'}  ({reason})" for text, reason in known
+        ]
+        return "\n".join(f"  {number}  {row}" for number, row in enumerate(rows)) or "  none yet"

@@ -1,0 +1,53 @@
+"""The properties of neighbour tables that a build depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from ...runtime.language.connectivity import is_table
+from ...runtime.language.dimension import Dimension
+from ...runtime.process.errors import ArgumentError, MissingOffsetError, nearest
+
+Table: TypeAlias = tuple[str, int, bool]
+
+
+def tables_of(
+    provider: Mapping[str, Any] | None, names: Iterable[tuple[str, bool]]
+) -> tuple[Table, ...]:
+    """Return name, width and whether entries may be missing, for each table that is read.
+
+    `names` has the tables, and whether each is required. Other entries of the provider and the
+    number of rows make no difference.
+    """
+    found = []
+    for name, needed in names:
+        given = None if provider is None else provider.get(name)
+        if given is None or isinstance(given, Dimension):
+            if needed:
+                raise _missing(name, provider)
+            continue
+        found.append(_table(name, given))
+    return tuple(found)
+
+
+def _table(name: str, given: Any) -> Table:
+    width = getattr(given, "max_neighbors", None)  # a build needs the type of a table only
+    if width is None and is_table(given):
+        width = given.shape[-1]
+    if width is None:
+        raise ArgumentError(
+            f"Expected offset '{name}' in the offset provider to be a neighbour table, got an "
+            f"object of type '{type(given).__name__}'.",
+            hint="Make it with 'as_connectivity'.",
+        )
+    return name, int(width), given.skip_value is not None
+
+
+def _missing(name: str, provider: Mapping[str, Any] | None) -> MissingOffsetError:
+    close = nearest(name, [str(each) for each in provider or ()])
+    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
+    return MissingOffsetError(
+        f"Offset '{name}' not found in offset provider.",
+        hint=f"Did you mean '{close}'?" if close else how,
+    )
