@@ -39,7 +39,8 @@ Opcode: TypeAlias = Literal[
     "stop",  # push one past the last index of argument `argument` along its axis `axis`
     "scalar",  # push the integer scalar argument `argument`
     "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
-    # the smallest valid entry, or one more than the largest; 0 where no entry is valid
+    # the smallest valid entry, or one more than the largest; 0 where no entry is valid; only the
+    # entries of `slots` count, if there are any
     "int",  # push `Plan.ints[value]`, which stands earlier
     "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
     "floordiv", "mod",  # Python semantics; division by zero gives 0
@@ -54,6 +55,7 @@ class Word:
     value: int = 0
     argument: int = 0
     axis: int = 0
+    slots: tuple[int, ...] = ()
 
 
 Code: TypeAlias = tuple[Word, ...]
@@ -68,7 +70,8 @@ class Argument:
     stride must be one element for this plan to fit (-1: none is required).
     `written` and `read` say what the program does with a field. A table has no
     path: it is found in the offset provider by its name, and is int32 over (target, local)
-    with the local extent `width`; -1 may occur in it only if `skip`. Its address follows those of
+    with the local extent `width`; -1 may occur in it only if `skip`, and it holds indices along
+    `codomain` if that is known. Its address follows those of
     the fields in `ptrs`; it is never written.
     """
 
@@ -82,6 +85,7 @@ class Argument:
     written: bool = False
     width: int = 0
     skip: bool = False
+    codomain: Dimension | None = None
 
 
 @attrs.frozen

@@ -69,6 +69,8 @@ class PiecewiseField(Operators):
         """Return the part on a finite `Domain`, or at one index such as `E2CDim(0)`."""
         if isinstance(index, NamedIndex):
             met = [piece for piece in self.pieces if index.value in piece.box[index.dim].unit_range]
+            if not met and index.dim.kind is DimensionKind.LOCAL:  # no neighbour lies in the field
+                return nothing(self.domain.pop(index.dim).dims, self.dtype.dtype)
             if not met:
                 raise IndexOutOfBounds(f"Index '{index}' is outside '{self}'.")
             return assembled(

@@ -13,6 +13,7 @@ import numpy as np
 from ..fields.alignment import extents, reordered, view_on
 from ..fields.context import levels_along
 from ..fields.field import make, values_of
+from ..language.annotations import with_annotated_types
 from ..language.definition import ScanOptions
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
@@ -38,7 +39,8 @@ class Walk:
 
     def first_state(self) -> Any:
         """Return the `init` of the scan in the types of its state."""
-        made = converted_to(self.state, self.options.init, as_number)
+        init = with_annotated_types(self.options.init)
+        made = converted_to(self.state, init, as_number)
         if made is MISFIT:
             raise ArgumentError(
                 f"Argument 'init' to scan operator '{self.name}' must have same type as its first "

@@ -14,7 +14,7 @@ bool Frame::has_type(int32_t argument) const {
     }
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
-    if (wanted.is_table && view.table == nullptr) return false;
+    if (wanted.is_table && !fits_table(wanted, view)) return false;
     const auto& dims = wanted.dims;
     return view.dtype == wanted.dtype && view.ndim == static_cast<int32_t>(dims.size()) &&
            std::equal(dims.begin(), dims.end(), view.axes,
@@ -42,6 +42,9 @@ Refusal Frame::diagnose_arguments() const {
         if (view.device_type != plan_.device) return {Reason::device, {i}};
         if (wanted.written && view.readonly) return {Reason::read_only, {i}};
         if (!view.regular) return {Reason::layout, {i}};
+        if (wanted.written && (view.form & form_writable) == 0) {
+            return {Reason::outputs_overlap, {i}};
+        }
     }
     return types;  // an argument changed meanwhile; the report names none
 }

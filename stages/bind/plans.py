@@ -95,6 +95,7 @@ def _arguments(interface: Interface) -> tuple[Argument, ...]:
             read=True,
             width=table.width,
             skip=table.skip,
+            codomain=None if table.source is table.local else table.source,
         )
         for table in interface.tables
     )

@@ -8,6 +8,7 @@ empty box needs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import attrs
@@ -15,7 +16,9 @@ import numpy as np
 
 from ...runtime.calls.refusals import too_small
 from ...runtime.language import operations
+from ...runtime.fields.alignment import is_same_array
 from ...runtime.language.dimension import Dimension
+from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
 from ..ir.bounds import (
     Bound,
@@ -64,6 +67,7 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
     call = Call.of(lowered.program, arguments)
     for statement in lowered.program.statements:
         stores = list(call.live(statement))
+        _check_overlap(stores, arguments)
         boxes = call.needed(stores)
         values = _evaluate(call, boxes, {store.value for store, _ in stores})
         results = []
@@ -74,6 +78,19 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
             results.append(np.array(result) if len(stores) > 1 else result)
         for (store, spans), result in zip(stores, results, strict=True):
             view(arguments[store.target], spans)[...] = result
+
+
+def _check_overlap(stores: list[tuple[Store, Spans]], arguments: Arguments) -> None:
+    """Refuse stores of one statement to memory that they share, unless it is one and the same."""
+    for (one, spans), (other, theirs) in combinations(stores, 2):
+        first, second = view(arguments[one.target], spans), view(arguments[other.target], theirs)
+        if spans == theirs and is_same_array(first, second):
+            continue
+        if np.shares_memory(first, second):
+            raise OverlapError(
+                f"Arguments '{one.target}' and '{other.target}' are written by one statement and "
+                "share memory."
+            )
 
 
 def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) -> None:
@@ -155,7 +172,7 @@ def _value_of(symbol: Symbol, arguments: Arguments) -> int:
             return int(arguments[symbol.name])
         case TableBound():
             start, stop = (int(str(each)) for each in (symbol.start, symbol.stop))
-            return extreme(arguments[symbol.table], symbol.end, start, stop)
+            return extreme(arguments[symbol.table], symbol.end, start, stop, symbol.slots)
         case DomainSymbol():
             field: Memory = arguments[symbol.field]
             axis = field.dims.index(symbol.dim)

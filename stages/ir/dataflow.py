@@ -271,7 +271,10 @@ class Result(Value):
 
 @attrs.frozen
 class Table:
-    """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur."""
+    """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur.
+
+    `source` is `local` where no offset says what the table holds: reductions need no more.
+    """
 
     name: str
     source: Dimension

@@ -76,10 +76,10 @@ class Areas:
             self._made[key] = self.number(attrs.evolve(area, ranges=ranges, pointwise=False))
         return self._made[key]
 
-    def added(self, number: int, dim: Dimension) -> int:
-        """Return the area with a local dimension, in which slot 0 is needed."""
-        kept = (each for each in self._areas[number].ranges if each.dim is not dim)
-        return self._with(number, (*kept, Range(dim, Const(0), Const(1))))
+    def added(self, number: int, slots: Range) -> int:
+        """Return the area with some slots of a local dimension."""
+        kept = (each for each in self._areas[number].ranges if each.dim is not slots.dim)
+        return self._with(number, (*kept, slots))
 
     def renamed(self, number: int, dim: Dimension, new: Dimension) -> int:
         """Return the area with `new` in place of `dim`."""
@@ -150,6 +150,7 @@ class Areas:
                 asked, (before, beyond) = self._areas[number][dim], extent[axis]
                 low, high = ends.get(asked, (before, beyond))
                 ends[asked] = (min(low, before), max(high, beyond))
+            ends = _with_slots_joined(ends)
             starts = (bounds.add(each.start, low) for each, (low, _) in ends.items())
             stops = (bounds.add(each.stop, high) for each, (_, high) in ends.items())
             yield Range(dim, bounds.least(starts), bounds.greatest(stops))
@@ -165,6 +166,20 @@ def widen(need: Need, more: Need) -> None:
             need[number] = tuple(
                 (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, extent, strict=True)
             )
+
+
+def _with_slots_joined(ends: dict[Range, tuple[int, int]]) -> dict[Range, tuple[int, int]]:
+    """Join what several slots of the same rows of a table name, with equal extents around it."""
+    joined: dict[Range, tuple[int, int]] = {}
+    for each, around in ends.items():
+        for other, other_around in joined.items():
+            both = bounds.of_any_slot(each, other) if around == other_around else None
+            if both is not None:
+                del joined[other]
+                each = both
+                break
+        joined[each] = around
+    return joined
 
 
 def _is_empty(each: Range) -> bool:

@@ -11,7 +11,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import DSLError
 from ..artifacts import Lowered
 from ..ir import bounds
-from ..ir.bounds import Range, Ranges, table_range
+from ..ir.bounds import Const, Range, Ranges, table_range
 from ..ir.dataflow import (
     Dataflow,
     Displace,
@@ -116,10 +116,10 @@ class Walk:
                 yield value.arg, *self._gathered(value, need)
             case Reduce():
                 table = self.tables[value.table]
-                ends = (0, max(table.width, 1) - 1)
-                yield value.arg, *self._slots(value.dims, need, table.local, ends)
+                slots = (0, max(table.width, 1))
+                yield value.arg, *self._slots(value.dims, need, table.local, slots)
             case Local():
-                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index,) * 2)
+                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index, value.index + 1))
             case Displace():
                 yield value.by, value.dims, need
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
@@ -149,23 +149,40 @@ class Walk:
         axis = value.dims.index(table.target)
         dims = tuple(table.source if dim is table.target else dim for dim in value.dims)
         asked: Need = {}
-        for number, extent in self.areas.joined(value.dims, need).items():
-            rows = self.areas[number][table.target]
-            start, stop = (
-                bounds.add(rows.start, extent[axis][0]),
-                bounds.add(rows.stop, extent[axis][1]),
-            )
-            ends = map(self.areas.resolve, table_range(table.name, start, stop))
-            new = Range(table.source, *ends)
-            made = self.areas.replaced(number, table.target, new)
-            if made is not None:
-                asked[made] = (*extent[:axis], (0, 0), *extent[axis + 1 :])
+        for slots, part in self._by_slots(value, table, need).items():
+            for number, extent in self.areas.joined(value.dims, part).items():
+                rows = self.areas[number][table.target]
+                start = bounds.add(rows.start, extent[axis][0])
+                stop = bounds.add(rows.stop, extent[axis][1])
+                ends = map(self.areas.resolve, table_range(table.name, start, stop, slots))
+                made = self.areas.replaced(number, table.target, Range(table.source, *ends))
+                if made is not None:
+                    widen(asked, {made: (*extent[:axis], (0, 0), *extent[axis + 1 :])})
         return dims, asked
 
+    def _by_slots(
+        self, value: Gather | Neighbours, table: Table, need: Need
+    ) -> Mapping[tuple[int, ...], Need]:
+        """Divide a need by the slots of the table that it reads; none stand for all."""
+        if isinstance(value, Gather):
+            return {(value.index,) if table.width > 1 else (): need}
+        found: dict[tuple[int, ...], Need] = {}
+        axis = value.dims.index(table.local)
+        for number, extent in need.items():
+            asked, (before, beyond) = self.areas[number][table.local], extent[axis]
+            start, stop = bounds.add(asked.start, before), bounds.add(asked.stop, beyond)
+            slots: tuple[int, ...] = ()
+            if isinstance(start, Const) and isinstance(stop, Const):
+                slots = tuple(range(start.value, stop.value))
+            slots = slots if len(slots) < table.width else ()
+            found.setdefault(slots, {})[number] = extent
+        return found
+
     def _slots(
-        self, dims: Dims, need: Need, local: Dimension, ends: tuple[int, int]
+        self, dims: Dims, need: Need, local: Dimension, slots: tuple[int, int]
     ) -> tuple[Dims, Need]:
-        asked = {self.areas.added(number, local): (*e, ends) for number, e in need.items()}
+        new = Range(local, *map(Const, slots))
+        asked = {self.areas.added(number, new): (*e, (0, 0)) for number, e in need.items()}
         return (*dims, local), asked
 
     def _replaced(self, dims: Dims, need: Need, new: Range) -> Need:
