@@ -64,6 +64,7 @@ if _TYPE_CHECKING:
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
+    from .workflows.options.database import use_options
     from .workflows.setups.set_up import setup
 
 __version__ = "0.1.0"
@@ -120,6 +121,7 @@ __all__ = [
     "stage",
     "threads",
     "unit_range",
+    "use_options",
     "using",
     "wait_for_compilation",
     "workspace",
@@ -136,6 +138,7 @@ _LATE: _Final = {
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
     "setup": ".workflows.setups.set_up",
+    "use_options": ".workflows.options.database",
     "wait_for_compilation": ".workflows.builds.background",
 }
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {

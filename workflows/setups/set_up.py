@@ -11,9 +11,10 @@ import attrs
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..backends.ready_made import find_backend
 from ..entries.bound_program import BoundProgram
+from ..entries.decorated import address_of
 from ..entries.program import Program
+from ..options.tags import backend_for
 from ..variants.naming import variant_of
 from .ranges import mismatches
 from .request import DEFAULT_STATIC, Request, make_request, warn_of
@@ -136,7 +137,7 @@ class SetUpProgram(BoundProgram):
 def setup(
     program: Program,
     *,
-    backend: Backend | str | _Unset | None = UNSET,
+    backend: Any = UNSET,
     horizontal_sizes: Mapping[str, Any] | None = None,
     vertical_sizes: Mapping[str, Any] | None = None,
     constant_args: Mapping[str, Any] | None = None,
@@ -144,6 +145,7 @@ def setup(
     variants: Mapping[str, Sequence[Any]] | None = None,
     offset_provider: Mapping[str, Any] | None = None,
     precompile: bool = True,
+    options: Mapping[str, Any] | None = None,
 ) -> SetUpProgram:
     """Prepare a program for a time loop: fix what does not change, compile what can come.
 
@@ -151,8 +153,9 @@ def setup(
 
     Args:
         program: the program; one with bound arguments keeps them.
-        backend: compiles it, by name or as an object; None runs embedded. The default is the
-            program's own.
+        backend: compiles it: a tag ('cpp_cpu', 'dace_gpu'), a device ('cpu', 'gpu', `DeviceType`)
+            for which the option database chooses, a `Backend`, a dictionary with 'backend_factory'
+            and 'device'. None runs embedded. The default is the program's own.
         horizontal_sizes: horizontal bounds of domains, by parameter.
         vertical_sizes: vertical bounds, by parameter.
         constant_args: fields and scalars that do not change, by parameter.
@@ -163,6 +166,7 @@ def setup(
         offset_provider: neighbour tables.
         precompile: whether to start all builds now, in the background; a call with other values
             of `variants` is then an error. Without it calls build what they need.
+        options: backend options that overrule the option database.
 
     Raises:
         ArgumentError: a name is no parameter, is given twice, or its value has another type.
@@ -187,8 +191,8 @@ def setup(
     ...     constant_args={"rate": 0.5},
     ...     variants={"twice": [False, True]},
     ... )
-    >>> step
-    <relax(u: Field[[I, K], float64], twice: bool, out: Field[[I, K], float64])>
+    >>> step.parameters
+    ('u', 'twice', 'out')
     >>> u, out = ff.ones({I: 2, K: 3}), ff.zeros({I: 2, K: 3})
     >>> step(u, True, out)
     >>> out.asnumpy()[0]
@@ -200,8 +204,10 @@ def setup(
             f"'setup' takes a program, got an object of type '{type(program).__name__}'.",
             hint="Decorate the function with 'program'; call operators in a program.",
         )
-    if not isinstance(backend, _Unset):
-        program = program.with_backend(find_backend(backend))
+    if not isinstance(backend, _Unset) or options:
+        given = program.backend if isinstance(backend, _Unset) else backend
+        found = backend_for(given, address_of(program.__definition__), options)
+        program = program.with_backend(found)
     own = dict(program._made.bound)
     program = program._changed(bound=()) if own else program
     types = program._variants.shape.types
