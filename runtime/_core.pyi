@@ -260,3 +260,5 @@ def set_timed(timed: bool, /) -> None:
 
 def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""
+
+gpu: Any  # the native half of the GPU runtime; typed in `gpu/native.pyi`

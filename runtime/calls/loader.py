@@ -87,6 +87,13 @@ def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Li
         return _load(copy, path)
 
 
+def place_library(data: bytes, directory: Path) -> Path:
+    """Write `data` to a verified private file in `directory`, unless it is there."""
+    path = directory / f"{hashlib.sha256(data).hexdigest()}.so"
+    _placed(path, data)
+    return path
+
+
 def _placed(path: Path, data: bytes) -> Folder:
     """Write a library to a verified folder unless it is there, and return the folder."""
     try:

@@ -124,8 +124,43 @@ class Status:
 
 
 @attrs.frozen
+class Launch:
+    """One kernel of a program for a GPU, in the order in which they are queued on the stream.
+
+    `blocks` are places of `Plan.ints`: how many blocks the grid has along x, y and z; the kernel
+    does not run if one is not positive. `threads` is the size of a block, `shared` its shared
+    memory in bytes. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
+    `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
+    the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
+    the number of the first that failed.
+    """
+
+    kernel: str
+    blocks: tuple[int, int, int]
+    threads: tuple[int, int, int]
+    arguments: tuple[tuple[str, int], ...]
+    shared: int = 0
+
+    def __str__(self) -> str:
+        blocks = ", ".join(f"ints[{place}]" for place in self.blocks)
+        takes = ", ".join(_ARGUMENTS[kind].format(place) for kind, place in self.arguments)
+        threads = " x ".join(map(str, self.threads))
+        return f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+
+
+_ARGUMENTS: Final = {
+    "pointer": "ptrs[{}]", "int": "ints[{}]", "scalar": "scalars[{}]", "slot": "arena + ints[{}]",
+    "status": "status",
+}  # fmt: skip
+
+
+@attrs.frozen
 class Plan:
     """Everything the native core needs to call one compiled variant of a program.
+
+    Without `launches`, a call runs the entry point of a library; with them, it queues the kernels
+    of a module for `platform`, and no code for the host was generated. If there are `codes`, a call
+    waits for the status that kernels write, and returns the code at that place.
 
     `device` is where fields, tables and the arena lie, as DLPack numbers devices. `backend` is the
     name of the code generator, for people; nothing depends on it.
@@ -145,6 +180,9 @@ class Plan:
     abi: int = ABI_VERSION
     device: int = int(DeviceType.CPU)
     statuses: tuple[Status, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    platform: str = ""
+    codes: tuple[int, ...] = ()
 
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -194,6 +232,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     for status in plan.statuses:
         fact = f"{plan.arguments[status.argument].name} is {status.kind.replace('_', ' ')}"
         yield f"{f'code {status.code}':<12} {fact}"
+    for number, launch in enumerate(plan.launches):
+        yield f"{f'launch {number}':<12} {launch}"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

@@ -290,8 +290,7 @@ Refusal Frame::run(const Entry& entry) {
     PyThreadState* thread = PyEval_SaveThread();
     const int32_t status = execute(entry, words, memory);
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {

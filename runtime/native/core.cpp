@@ -4,6 +4,7 @@
 #include "bound.h"
 #include "entry.h"
 #include "field_view.h"
+#include "gpu/gpu.h"
 #include "library.h"
 #include "limited.h"
 #include "program.h"
@@ -24,4 +25,5 @@ NB_MODULE(_core, m) {
         throw nanobind::python_error();
     }
     fieldforge::add_library(m);
+    fieldforge::gpu::add_gpu(m);
 }

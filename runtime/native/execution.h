@@ -52,4 +52,8 @@ class Lease {
 // Calls an entry and returns its status; the interpreter's lock need not be held.
 int32_t execute(const Entry& entry, const Words& words, const Lease& memory);
 
+// Turns what `execute` returned into a refusal. If the device failed, the Python error is set, and
+// whoever would put the refusal into words leaves it as it is.
+Refusal refusal_of(int32_t status);
+
 }  // namespace fieldforge

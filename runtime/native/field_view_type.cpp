@@ -3,6 +3,9 @@
 
 #include <structmember.h>
 
+#include "dlpack.h"
+#include "gpu/gpu.h"
+
 namespace fieldforge {
 
 PyTypeObject* field_view_type = nullptr;
@@ -24,7 +27,10 @@ int init(PyObject* self, PyObject* args, PyObject* kwargs) {
         PyErr_SetString(PyExc_TypeError, "A FieldView is set up once.");
         return -1;
     }
-    if (fill_from_buffer(view, array, dims, starts)) return 0;
+    if (gpu::is_device_array(array) ? gpu::fill_from_device_array(view, array, dims, starts)
+                         : fill_from_buffer(view, array, dims, starts)) {
+        return 0;
+    }
     reset(view);
     return -1;
 }

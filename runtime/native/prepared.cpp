@@ -41,8 +41,7 @@ Refusal Prepared::run() const {
     PyThreadState* thread = PyEval_SaveThread();
     const int32_t status = run_in(memory);
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 int Prepared::traverse(visitproc visit, void* arg) const {

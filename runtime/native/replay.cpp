@@ -48,8 +48,7 @@ Refusal Round::run(Arena& arena, size_t& place) const {
         if (status != 0) break;
     }
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 }  // namespace fieldforge

@@ -18,6 +18,7 @@ from .errors import OptionError
 PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
+GPU_PLATFORMS: Final = ("cuda", "hip", "null")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
@@ -72,6 +73,7 @@ class Settings:
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
+        gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
@@ -96,6 +98,7 @@ class Settings:
     collect_metrics: int = attrs.field(default=0, eq=False)
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)
+    gpu: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     site_options: Path | None = None
     model_options: Path | None = None
@@ -213,6 +216,12 @@ def _read_level(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_platform(variable: str, text: str) -> str:
+    if text.lower() not in GPU_PLATFORMS:
+        raise _refused(variable, text, f"one of {', '.join(GPU_PLATFORMS)}")
+    return text.lower()
+
+
 def _read_metrics_level(variable: str, text: str) -> int:
     if text not in map(str, METRICS_LEVELS):
         raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
@@ -245,6 +254,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "collect_metrics": _read_metrics_level,
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
+    "gpu": _read_platform,
     "check": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,

@@ -40,6 +40,9 @@ def plan_of(interface: Interface) -> Plan:
         statuses=tuple(
             Status(code, kind, symbols.places[name]) for code, kind, name in interface.statuses
         ),
+        launches=interface.launches,
+        platform=interface.platform,
+        codes=interface.codes,
     )
 
 

@@ -10,7 +10,7 @@ from ...runtime.calls.plan import ABI_VERSION
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Range, Ranges, greatest, least
+from ..ir.bounds import Bound, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
 from ..ir.settled import shared
@@ -27,17 +27,21 @@ def describe(
     device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
     statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = (),
+    more: Sequence[Bound] = (),
 ) -> Interface:
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
     A statement with several groups is listed once more as a whole, so that the call compares what
-    one group reads with what the others write.
+    one group reads with what the others write. A call computes the bounds `more` too, for launches.
     """
     statements, reads, continues = _accesses(kernel, groups)
     ints = integers(kernel)
     ends = [end for read in reads for range_ in read.box for end in (range_.start, range_.stop)]
     # integers that only the checks need follow those of the generated code
     ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
+    if more:
+        known = set(ints)
+        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
     return Interface(
         program=program.name,
         parameters=program.parameters,

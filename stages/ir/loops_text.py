@@ -105,6 +105,8 @@ class _Printer:
         if nest.asked:
             rows = ", ".join(f"%{row}" for row in nest.asked)
             yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
+        if nest.block:
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads"
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"

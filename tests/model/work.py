@@ -11,14 +11,14 @@ import time
 import traceback
 from typing import Any
 
-from . import alias
+from fieldforge.workflows.commands.gt4py_imports import install
 
 
 def main() -> None:
     """Read the names of stencils and the seeds from stdin; write what became of each to stdout."""
     asked = json.loads(sys.stdin.readline())
     sys.path += asked["path"]
-    alias.install()
+    install()
     from .finding import find
     from .inputs import small_grid
 

@@ -21,7 +21,7 @@ _BITS: Final = {
     "float32": ("u32", "0x7f800000u", "0x00800000u", 31),
     "float64": ("u64", "0x7ff0000000000000u", "0x0010000000000000u", 63),
 }
-_NOTE: Final = """\
+NOTE: Final = """\
 static inline void note(s32* first, s32 store) {
   s32 known = __atomic_load_n(first, __ATOMIC_RELAXED);
   while (store < known && !__atomic_compare_exchange_n(first, &known, store, true, 0, 0)) {}
@@ -52,7 +52,7 @@ def functions(names: Names) -> Iterator[str]:
         yield f"  return (b & {exponent}) + {lowest};"
         yield "}"
     if names.tests:
-        yield _NOTE
+        yield NOTE
 
 
 def head(names: Names) -> Iterator[str]:
@@ -73,9 +73,14 @@ def status(names: Names) -> str:
     """Return what the entry returns."""
     if not names.tests:
         return "0"
-    fields = [names.buffers[buffer][1:] for _, buffer in names.tests]
-    places = ", ".join(str(int(field) + 1) for field in fields)
+    places = ", ".join(map(str, codes(names.kernel)))
     return f"((const s32[]){{{places}, 0}})[first]"
+
+
+def codes(kernel: Kernel) -> tuple[int, ...]:
+    """Return what the entry returns for each tested store."""
+    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
+    return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
 
 
 def statuses(kernel: Kernel) -> tuple[tuple[int, Literal["not_finite"], str], ...]:

@@ -54,7 +54,6 @@ def test_show_says_what_a_result_was_made_of_and_prints_its_files(call, disk):
         (("show", "zz"), "No results have a key that begins with 'zz'"),
         (("show", ""), "3 results have a key that begins with ''"),
         (("show", key(1), "--file", "none"), "has no file 'none'"),
-        (("gc", "--size", "much"), "'--size' must be a number of bytes, such as 500M or 20G"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(call, disk, words, said):

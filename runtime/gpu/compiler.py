@@ -1,0 +1,195 @@
+"""Compile kernels in process: NVRTC for CUDA, hiprtc for HIP, the host's compiler for null.
+
+Both libraries are opened at the first use: from the system, or from the wheels that have them.
+Neither needs a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import attrs
+
+from .errors import KernelCompileError
+from .native import current_device
+
+Compiler = Literal["auto", "nvrtc", "hiprtc", "host"]
+Output = Literal["cubin", "ptx"]
+_OLDEST_CUDA: Final = 12
+
+
+@attrs.frozen
+class _Library:
+    """A run-time compiler: its functions and how they are called."""
+
+    prefix: str  # nvrtc or hiprtc
+    functions: Any
+    path: str
+    version: tuple[int, int]
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call a function by the name that both vendors use."""
+        return int(getattr(self.functions, self.prefix + name)(*arguments))
+
+    def message(self, code: int) -> str:
+        """Return what the library calls an error."""
+        read = getattr(self.functions, f"{self.prefix}GetErrorString")
+        read.restype = ctypes.c_char_p
+        return (read(code) or b"").decode()
+
+
+def compile_kernels(
+    source: str,
+    *,
+    arch: str | None = None,
+    options: Sequence[str] = (),
+    to: Output = "cubin",
+    compiler: Compiler = "auto",
+    name: str = "kernels",
+) -> bytes:
+    r"""Compile CUDA C++ to what `Module.load` takes.
+
+    Args:
+        source: kernels as `extern "C" __global__ void name(...)`. One text serves all platforms.
+        arch: such as sm_90 or gfx90a; that of the current device if None, so none need be there.
+        options: of the compiler, such as `--fmad=false`.
+        to: cubin (for HIP a code object, for null a library), or ptx, which only CUDA has.
+        compiler: nvrtc, hiprtc or host; auto decides by `arch`, or by the current device.
+        name: what messages call the source.
+
+    Raises:
+        KernelCompileError: the source has an error; `log` is what the compiler says.
+        GpuError: the compiler is not installed.
+
+    >>> blob = compile_kernels('extern "C" __global__ void nothing() {}', compiler="host")
+    >>> blob[:4]
+    b'\x7fELF'
+
+    """
+    if compiler == "auto":
+        arch = current_device().arch if arch is None else arch
+        compiler = _compiler_of(arch)
+    if compiler == "host":
+        from .host_kernels import compile_for_host  # which needs subprocess
+
+        return compile_for_host(source, options)
+    if arch is None:
+        arch = current_device().arch
+    library = nvrtc() if compiler == "nvrtc" else hiprtc()
+    if compiler == "hiprtc":
+        flags = [f"--offload-arch={arch}", *options]
+    else:
+        plain = arch.replace("sm_", "compute_") if to == "ptx" else arch
+        flags = [f"--gpu-architecture={plain}", *options]
+    return _compile(library, source, flags, "PTX" if to == "ptx" else None, name)[0]
+
+
+def compile_with_log(
+    source: str, arch: str, options: Sequence[str], name: str = "kernels"
+) -> tuple[bytes, str]:
+    """Return a cubin or code object for `arch`, and what the compiler said."""
+    library = runtime_compiler(arch)
+    flag = "--offload-arch" if library.prefix == "hiprtc" else "--gpu-architecture"
+    return _compile(library, source, [f"{flag}={arch}", *options], None, name)
+
+
+def runtime_compiler(arch: str) -> _Library:
+    """Open the compiler for an architecture; a `KernelCompileError` says how to install it."""
+    return hiprtc() if _compiler_of(arch) == "hiprtc" else nvrtc()
+
+
+def _compiler_of(arch: str) -> Compiler:
+    if arch == "host":
+        return "host"
+    return "hiprtc" if arch.startswith("gfx") else "nvrtc"
+
+
+def _compile(
+    library: _Library, source: str, flags: Sequence[str], kind: str | None, name: str
+) -> tuple[bytes, str]:
+    program = ctypes.c_void_p()
+    encoded = [flag.encode() for flag in flags]
+    code = library.call(
+        "CreateProgram", ctypes.byref(program), source.encode(), name.encode(), 0, None, None
+    )
+    if code != 0:
+        raise _failed(library, code, "CreateProgram", "")
+    try:
+        array = (ctypes.c_char_p * len(encoded))(*encoded)
+        code = library.call("CompileProgram", program, len(encoded), array)
+        log = _read(library, program, "GetProgramLogSize", "GetProgramLog").rstrip(b"\0").decode()
+        if code != 0:
+            raise _failed(library, code, "CompileProgram", log)
+        part = kind or ("CUBIN" if library.prefix == "nvrtc" else "Code")
+        found = _read(library, program, f"Get{part}Size", f"Get{part}")
+        if not found:
+            raise _failed(library, 0, f"Get{part}", "The compiler made nothing for this target.")
+        return found, log
+    finally:
+        library.call("DestroyProgram", ctypes.byref(program))
+
+
+def _read(library: _Library, program: ctypes.c_void_p, size_name: str, name: str) -> bytes:
+    size = ctypes.c_size_t()
+    code = library.call(size_name, program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(size.value)
+    code = code or library.call(name, program, text)
+    return text.raw if code == 0 else b""
+
+
+def _failed(library: _Library, code: int, call: str, log: str) -> KernelCompileError:
+    first = next((line for line in log.splitlines() if "error" in line.lower()), "")
+    reason = first or library.message(code)
+    error = KernelCompileError(f"The kernels do not compile: {reason.strip()}.")
+    error.code, error.name, error.log = code, library.message(code), log
+    error.where, error.what = library.prefix + call, "kernels"
+    return error
+
+
+@functools.cache
+def nvrtc() -> _Library:
+    """Open NVRTC: that of the system, else that of the wheel `nvidia-cuda-nvrtc`."""
+    names = [f"libnvrtc.so.{major}" for major in (13, _OLDEST_CUDA)]
+    wheels = ("nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib")
+    return _open(
+        "nvrtc",
+        [*_in_wheels(wheels, names), *names],
+        "NVRTC was not found: install the wheel 'nvidia-cuda-nvrtc' (CUDA 13) or "
+        "'nvidia-cuda-nvrtc-cu12', or the CUDA toolkit.",
+    )
+
+
+@functools.cache
+def hiprtc() -> _Library:
+    """Open hiprtc; before ROCm 5.5 it is a part of libamdhip64."""
+    names = [f"libhiprtc.so.{major}" for major in (7, 6, 5)] + ["libhiprtc.so"]
+    names += [f"libamdhip64.so.{major}" for major in (7, 6, 5)] + ["libamdhip64.so"]
+    return _open("hiprtc", names, "hiprtc was not found: install ROCm 5.2 or later.")
+
+
+def _in_wheels(folders: Sequence[str], names: Sequence[str]) -> list[str]:
+    places = (
+        Path(place, folder, name) for place in sys.path for folder in folders for name in names
+    )
+    return [str(path) for path in places if path.is_file()]
+
+
+def _open(prefix: str, candidates: Sequence[str], missing: str) -> _Library:
+    for path in candidates:
+        try:
+            functions = ctypes.CDLL(path)
+            getattr(functions, f"{prefix}CreateProgram")
+        except (OSError, AttributeError):
+            continue
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        getattr(functions, f"{prefix}Version")(ctypes.byref(major), ctypes.byref(minor))
+        return _Library(prefix, functions, path, (major.value, minor.value))
+    error = KernelCompileError(missing)
+    error.code, error.name, error.where, error.what = -1, "UNAVAILABLE", prefix, "kernels"
+    error.log = ""
+    raise error

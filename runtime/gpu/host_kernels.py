@@ -1,0 +1,104 @@
+"""Kernels of CUDA C++ as C++ of the host, so that the null platform can run them.
+
+Each thread of the grid runs in turn, so kernels in which threads wait for each other are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ..process import settings
+from .errors import KernelCompileError
+
+_KERNEL: Final = re.compile(
+    r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\('
+)
+_COMPILERS: Final = ("c++", "g++", "clang++")
+_PRELUDE: Final = """\
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+using namespace std;
+struct uint3 { unsigned x, y, z; };
+struct dim3 { unsigned x, y, z; };
+static thread_local uint3 threadIdx, blockIdx;
+static thread_local dim3 blockDim, gridDim;
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __restrict__ __restrict
+#define __constant__ static
+static thread_local const int warpSize = 1;
+template <typename T> static T atomicAdd(T* to, T value) { T old = *to; *to += value; return old; }
+template <typename T> static T __ldg(const T* from) { return *from; }
+template <typename... A, size_t... I>
+static void run_grid(void (*kernel)(A...), const unsigned* grid, const unsigned* block, void** args,
+                     index_sequence<I...>) {
+    gridDim = {grid[0], grid[1], grid[2]};
+    blockDim = {block[0], block[1], block[2]};
+    for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
+    for (threadIdx.z = 0; threadIdx.z < block[2]; ++threadIdx.z)
+    for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
+    for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x)
+        kernel(*static_cast<remove_reference_t<A>*>(args[I])...);
+}
+template <typename... A>
+static void run_kernel(void (*kernel)(A...), const unsigned* grid, const unsigned* block,
+                       void** args) {
+    run_grid(kernel, grid, block, args, index_sequence_for<A...>{});
+}
+#line 1 "kernel"
+"""
+_ENTRY: Final = """
+extern "C" void {name}(const unsigned* grid, const unsigned* block, unsigned, void** args) {{
+    run_kernel(&{name}_of_one_thread, grid, block, args);
+}}
+"""
+
+
+def compile_for_host(source: str, options: Sequence[str] = ()) -> bytes:
+    """Return a shared library that the null platform loads, with a function for each kernel."""
+    if "__syncthreads" in source or "__shared__" in source:
+        raise _failed("Kernels whose threads wait for each other do not run on the null platform.")
+    names = _KERNEL.findall(source)
+    if not names:
+        raise _failed("The source has no kernel: expected 'extern \"C\" __global__ void name('.")
+    body = _KERNEL.sub(r"static void \1_of_one_thread(", source)
+    text = _PRELUDE + body + "".join(_ENTRY.format(name=name) for name in names)
+    with tempfile.TemporaryDirectory(prefix="fieldforge-kernel-") as folder:
+        source_file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+        source_file.write_text(text)
+        flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-w", *options]
+        _run([*flags, str(source_file), "-o", str(library)])
+        return library.read_bytes()
+
+
+def _run(arguments: Sequence[str]) -> None:
+    chosen = settings.current().cxx
+    for compiler in (chosen,) if chosen else _COMPILERS:
+        try:
+            done = subprocess.run(
+                [compiler, *arguments], capture_output=True, text=True, check=False
+            )
+        except OSError:
+            continue
+        if done.returncode != 0:
+            raise _failed("The kernel does not compile for the host.", done.stderr)
+        return
+    raise _failed(f"There is no C++ compiler: looked for {', '.join(_COMPILERS)}.")
+
+
+def _failed(message: str, log: str = "") -> KernelCompileError:
+    last = os.linesep.join(log.splitlines()[:20])
+    error = KernelCompileError(message, hints=[last] if last else [])
+    error.code, error.name, error.where, error.what, error.log = 1, "COMPILE", "c++", "kernel", log
+    return error

@@ -1,0 +1,398 @@
+// `ArrayBase`: an array as programs take it. What needs no speed is added in Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "guarded.h"
+#include "memory.h"
+#include "tensor.h"
+
+namespace fieldforge::gpu {
+
+PyTypeObject* array_type = nullptr;
+
+Array::~Array() {
+    if (view.obj != nullptr) PyBuffer_Release(&view);
+    Py_XDECREF(owner);
+}
+
+const Array* as_array(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    if (type != array_type && (array_type == nullptr || !PyType_IsSubtype(type, array_type))) return nullptr;
+    return nb::inst_ptr<Array>(object);
+}
+
+nb::object new_array(Array*& made) {
+    const nb::handle type(reinterpret_cast<PyObject*>(array_type));
+    nb::object object = nb::steal(nb::inst_alloc(type).release().ptr());
+    made = new (nb::inst_ptr<Array>(object)) Array();
+    nb::inst_mark_ready(object);
+    return object;
+}
+
+Device* device_for(int type, int id) {
+    switch (type) {
+        case device_cuda: case device_cuda_managed: return &device_at(platform_named("cuda"), id);
+        case device_rocm: return &device_at(platform_named("hip"), id);
+        case device_null: return &device_at(platform_named("null"), id);
+        default: return nullptr;
+    }
+}
+
+nb::object array_from_tensor(const DLTensor& tensor, bool readonly, nb::object owner) {
+    if (tensor.ndim > most_axes) throw nb::value_error("An array has at most 16 axes.");
+    Array* made = nullptr;
+    nb::object array = new_array(made);
+    made->address = reinterpret_cast<Address>(tensor.data) + tensor.byte_offset;
+    made->axes = tensor.ndim;
+    made->type = tensor.dtype;
+    made->readonly = readonly;
+    made->device_type = tensor.device.type;
+    made->device_id = tensor.device.id;
+    made->device = device_for(tensor.device.type, tensor.device.id);
+    const auto size = static_cast<int64_t>(tensor.dtype.size());
+    int64_t step = size;
+    for (int i = tensor.ndim - 1; i >= 0; --i) {
+        made->shape[i] = tensor.shape[i];
+        made->strides[i] = tensor.strides == nullptr ? step : tensor.strides[i] * size;
+        step *= tensor.shape[i];
+    }
+    made->owner = owner.release().ptr();
+    return array;
+}
+
+namespace {
+
+int64_t size_of(const Array& array) {
+    int64_t size = 1;
+    for (int i = 0; i < array.axes; ++i) size *= array.shape[i];
+    return size;
+}
+
+bool is_dense(const Array& array) {
+    auto step = static_cast<int64_t>(array.type.size());
+    for (int i = array.axes - 1; i >= 0; --i) {
+        if (array.shape[i] != 1 && array.strides[i] != step) return false;
+        step *= array.shape[i];
+    }
+    return true;
+}
+
+nb::tuple numbers(const int64_t* values, int count) {
+    nb::object made = nb::steal(PyTuple_New(count));
+    for (int i = 0; i < count; ++i) PyTuple_SET_ITEM(made.ptr(), i, PyLong_FromLongLong(values[i]));
+    return nb::cast<nb::tuple>(made);
+}
+
+void set_layout(Array& array, nb::handle shape, nb::handle strides) {
+    const auto extents = nb::cast<nb::tuple>(shape), steps = nb::cast<nb::tuple>(strides);
+    if (extents.size() > most_axes || extents.size() != steps.size()) {
+        throw nb::value_error("An array has at most 16 axes, and a stride for each.");
+    }
+    array.axes = static_cast<int>(extents.size());
+    for (int i = 0; i < array.axes; ++i) {
+        array.shape[i] = nb::cast<int64_t>(extents[i]);
+        array.strides[i] = nb::cast<int64_t>(steps[i]);
+        if (array.shape[i] < 0) throw nb::value_error("An array cannot have a negative extent.");
+    }
+}
+
+// Every element must lie in the memory that the owner has.
+void check_inside(const Array& array, const Buffer& buffer, size_t offset) {
+    int64_t low = 0, high = static_cast<int64_t>(array.type.size());
+    if (size_of(array) == 0) return;
+    for (int i = 0; i < array.axes; ++i) {
+        (array.strides[i] < 0 ? low : high) += (array.shape[i] - 1) * array.strides[i];
+    }
+    if (low + static_cast<int64_t>(offset) < 0 || offset + static_cast<size_t>(high) > buffer.size) {
+        throw nb::value_error("The array does not fit into its buffer.");
+    }
+}
+
+nb::object array_on(nb::handle owner, size_t offset, nb::handle shape, nb::handle strides, int code,
+                    int bits, bool readonly) {
+    Buffer* buffer = as_buffer(owner.ptr());
+    if (buffer == nullptr) throw nb::type_error("Expected a 'Buffer'.");
+    Array* made = nullptr;
+    nb::object array = new_array(made);
+    made->type = {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+    set_layout(*made, shape, strides);
+    check_inside(*made, *buffer, offset);
+    made->address = buffer->address + offset;
+    made->readonly = readonly;
+    made->device = buffer->device;
+    made->device_type = buffer->device == nullptr ? device_host : device_type_of(*buffer->device, buffer->kind);
+    made->device_id = buffer->device == nullptr ? 0 : buffer->device->ordinal;
+    made->buffer = buffer;
+    made->owner = Py_NewRef(owner.ptr());
+    return array;
+}
+
+nb::object view(nb::handle self, int64_t offset, nb::handle shape, nb::handle strides, bool readonly) {
+    const Array& array = *as_array(self.ptr());
+    Array* made = nullptr;
+    nb::object result = new_array(made);
+    made->type = array.type;
+    set_layout(*made, shape, strides);
+    made->address = array.address + static_cast<Address>(offset);
+    made->readonly = readonly || array.readonly;
+    made->device = array.device;
+    made->device_type = array.device_type;
+    made->device_id = array.device_id;
+    made->buffer = array.buffer;
+    // A view of an array that holds a buffer of the host keeps that array, which holds it.
+    made->owner = Py_XNewRef(array.view.obj != nullptr ? self.ptr() : array.owner);
+    return result;
+}
+
+PyObject* from_any(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        if (count != 1) throw nb::type_error("Expected one array.");
+        PyObject* writable = Py_None;
+        bool order_after = true;
+        for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+            PyObject* name = PyTuple_GET_ITEM(names, i);
+            if (PyUnicode_CompareWithASCIIString(name, "writable") == 0) writable = args[1 + i];
+            else if (PyUnicode_CompareWithASCIIString(name, "order_after") == 0) {
+                order_after = args[1 + i] == Py_True;
+            } else {
+                throw nb::type_error("Expected 'writable' or 'order_after' as option.");
+            }
+        }
+        nb::object array = import_any(args[0], order_after);
+        if (writable == Py_None) return array.release().ptr();
+        const Array& found = *as_array(array.ptr());
+        if (writable == Py_True && found.readonly) throw nb::value_error("The array is read-only.");
+        if (writable == Py_True || found.readonly) return array.release().ptr();
+        return view(array, 0, numbers(found.shape, found.axes), numbers(found.strides, found.axes), true)
+            .release().ptr();
+    });
+}
+
+PyMethodDef methods[] = {
+    fast_method("from_any", from_any, METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+                "Take an array of any library without a copy."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+bool on_host(const Array& array) {
+    return array.device_type == device_host || array.device_type == device_cuda_host ||
+           array.device_type == device_rocm_host || array.device_type == device_cuda_managed ||
+           (array.buffer != nullptr && array.buffer->on_host());
+}
+
+const char* format_of(const DataType& type) {
+    switch (type.code << 8 | type.bits) {
+        case 0 << 8 | 8: return "b";
+        case 0 << 8 | 16: return "h";
+        case 0 << 8 | 32: return "i";
+        case 0 << 8 | 64: return "q";
+        case 1 << 8 | 8: return "B";
+        case 1 << 8 | 16: return "H";
+        case 1 << 8 | 32: return "I";
+        case 1 << 8 | 64: return "Q";
+        case 2 << 8 | 16: return "e";
+        case 2 << 8 | 32: return "f";
+        case 2 << 8 | 64: return "d";
+        case 5 << 8 | 64: return "Zf";
+        case 5 << 8 | 128: return "Zd";
+        case 6 << 8 | 8: return "?";
+        default: return nullptr;
+    }
+}
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    Array& array = *nb::inst_ptr<Array>(self);
+    const char* format = format_of(array.type);
+    view->obj = nullptr;
+    const char* why = !on_host(array)     ? "The memory is not on the host: copy it with 'to_host()'."
+                      : format == nullptr ? "The elements have no format of Python's."
+                      : array.readonly && (flags & PyBUF_WRITABLE) ? "The array is read-only."
+                                                                   : nullptr;
+    if (why != nullptr) return PyErr_SetString(PyExc_BufferError, why), -1;
+    const bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+    if (!strided && !is_dense(array)) {
+        return PyErr_SetString(PyExc_BufferError, "The array is not dense."), -1;
+    }
+    view->buf = reinterpret_cast<void*>(array.address);
+    view->obj = Py_NewRef(self);
+    view->itemsize = static_cast<Py_ssize_t>(array.type.size());
+    view->len = size_of(array) * view->itemsize;
+    view->readonly = array.readonly;
+    view->ndim = array.axes;
+    view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
+    view->shape = (flags & PyBUF_ND) != 0 ? reinterpret_cast<Py_ssize_t*>(array.shape) : nullptr;
+    view->strides = strided ? reinterpret_cast<Py_ssize_t*>(array.strides) : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = nullptr;
+    if (array.buffer != nullptr) ++array.buffer->exports;
+    return 0;
+}
+
+void release_buffer(PyObject* self, Py_buffer*) {
+    Array& array = *nb::inst_ptr<Array>(self);
+    if (array.buffer != nullptr) --array.buffer->exports;
+}
+
+PyType_Slot slots[] = {
+    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {Py_tp_methods, methods},
+    {0, nullptr},
+};
+
+// --- copies ------------------------------------------------------------------------------------
+
+struct Axis {
+    int64_t extent, to, from;
+};
+
+// Axes that follow each other in memory become one; the innermost comes last.
+std::vector<Axis> merged(const Array& to, const Array& from) {
+    std::vector<Axis> axes;
+    for (int i = 0; i < to.axes; ++i) {
+        if (to.shape[i] != 1) axes.push_back({to.shape[i], to.strides[i], from.strides[i]});
+    }
+    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
+        return std::abs(a.to) > std::abs(b.to);
+    });
+    std::vector<Axis> joined;
+    for (const Axis& axis : axes) {
+        if (!joined.empty() && joined.back().to == axis.to * axis.extent &&
+            joined.back().from == axis.from * axis.extent) {
+            joined.back() = {joined.back().extent * axis.extent, axis.to, axis.from};
+        } else {
+            joined.push_back(axis);
+        }
+    }
+    return joined;
+}
+
+void copy_rows(Device& device, Address to, Address from, const Axis& rows, size_t width, const StreamRef& on) {
+    const auto pitch_to = static_cast<size_t>(rows.to), pitch_from = static_cast<size_t>(rows.from);
+    const bool pitched = rows.to > 0 && rows.from > 0 && pitch_to >= width && pitch_from >= width;
+    if (pitched) {
+        GPU_CALL(device, copy_2d_async, to, pitch_to, from, pitch_from, width,
+                 static_cast<size_t>(rows.extent), on->ptr);
+        return;
+    }
+    for (int64_t i = 0; i < rows.extent; ++i) {
+        GPU_CALL(device, copy_async, to + static_cast<Address>(i * rows.to),
+                 from + static_cast<Address>(i * rows.from), width, on->ptr);
+    }
+}
+
+}  // namespace
+
+void copy_arrays(const Array& to, const Array& from, const StreamRef& stream, Device& device) {
+    if (size_of(to) == 0) return;
+    std::vector<Axis> axes = merged(to, from);
+    auto width = static_cast<int64_t>(to.type.size());
+    const Guard guard(device);
+    if (!axes.empty() && axes.back().to == width && axes.back().from == width) {
+        width *= axes.back().extent;
+        axes.pop_back();
+    }
+    if (axes.empty()) {
+        GPU_CALL(device, copy_async, to.address, from.address, static_cast<size_t>(width), stream->ptr);
+        return;
+    }
+    const Axis rows = axes.back();
+    axes.pop_back();
+    std::vector<int64_t> index(axes.size(), 0);
+    while (true) {
+        Address target = to.address, source = from.address;
+        for (size_t i = 0; i < axes.size(); ++i) {
+            target += static_cast<Address>(index[i] * axes[i].to);
+            source += static_cast<Address>(index[i] * axes[i].from);
+        }
+        copy_rows(device, target, source, rows, static_cast<size_t>(width), stream);
+        size_t axis = axes.size();
+        while (axis > 0 && ++index[axis - 1] == axes[axis - 1].extent) index[--axis] = 0;
+        if (axis == 0) return;
+    }
+}
+
+namespace {
+
+bool equal_shapes(const Array& a, const Array& b) {
+    return a.axes == b.axes && std::equal(a.shape, a.shape + a.axes, b.shape) && a.type.code == b.type.code &&
+           a.type.bits == b.type.bits;
+}
+
+// In the order of a stream; `wait` also lets the host wait, where it reads or wrote the memory.
+void copy(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
+    const Array &target = *as_array(to.ptr()), &source = *as_array(from.ptr());
+    if (target.readonly) throw nb::value_error("The array is read-only.");
+    if (!equal_shapes(target, source)) {
+        throw nb::value_error("Shapes and element types must agree in a copy.");
+    }
+    Device* place = target.device != nullptr ? target.device : source.device;
+    if (place == nullptr) throw nb::value_error("A copy on the host is made by NumPy.");
+    const StreamRef on = stream_from(stream, place);
+    if (target.buffer != nullptr) target.buffer->use(on);
+    if (source.buffer != nullptr) source.buffer->use(on);
+    copy_arrays(target, source, on, *place);
+    if (on->graph != nullptr) {
+        keep_for_capture(*on, to.ptr());
+        keep_for_capture(*on, from.ptr());
+    }
+    if (!wait) return;
+    const Guard guard(*place);
+    Result result;
+    {
+        nb::gil_scoped_release release;
+        result = place->driver->stream_sync(on->ptr);
+    }
+    if (result != success) fail(*place, result, Entry::stream_sync);
+}
+
+}  // namespace
+
+void add_arrays(nb::module_& module) {
+    auto array = nb::class_<Array>(module, "ArrayBase", nb::is_weak_referenceable(), nb::type_slots(slots));
+    array_type = reinterpret_cast<PyTypeObject*>(array.ptr());
+    array.def_prop_ro("ptr", [](const Array& self) { return self.address; })
+        .def_prop_ro("shape", [](const Array& self) { return numbers(self.shape, self.axes); })
+        .def_prop_ro("strides", [](const Array& self) { return numbers(self.strides, self.axes); })
+        .def_prop_ro("ndim", [](const Array& self) { return self.axes; })
+        .def_prop_ro("size", [](const Array& self) { return size_of(self); })
+        .def_prop_ro("itemsize", [](const Array& self) { return self.type.size(); })
+        .def_prop_ro("nbytes", [](const Array& self) {
+            return size_of(self) * static_cast<int64_t>(self.type.size());
+        })
+        .def_prop_ro("readonly", [](const Array& self) { return self.readonly; })
+        .def_prop_ro("is_dense", is_dense)
+        .def_prop_ro("is_host_accessible", on_host)
+        .def_prop_ro("owner", [](const Array& self) {
+            return self.owner == nullptr ? nb::none() : nb::borrow(self.owner);
+        })
+        .def_prop_ro("device", [](const Array& self) {
+            return self.device == nullptr ? nb::none() : device_object(*self.device);
+        })
+        .def_prop_ro("stream", [](const Array& self) -> nb::object {
+            if (self.device == nullptr) return nb::none();
+            const bool known = self.buffer != nullptr && self.buffer->stream != nullptr;
+            return nb::cast(Stream{known ? self.buffer->stream : current_stream(*self.device)});
+        })
+        .def_prop_ro("_type", [](const Array& self) { return nb::make_tuple(self.type.code, self.type.bits); })
+        .def("_view", view, nb::arg("offset"), nb::arg("shape"), nb::arg("strides"),
+             nb::arg("readonly") = false)
+        .def("_export", export_array, nb::arg("stream").none(), nb::arg("max_version").none())
+        .def("__dlpack_device__", [](const Array& self) {
+            return nb::make_tuple(self.device_type, self.device_id);
+        });
+    array.attr("__dlpack_c_exchange_api__") = own_exchange();
+    module.def("set_array_type", [](nb::type_object type) {
+        array_type = reinterpret_cast<PyTypeObject*>(type.release().ptr());
+    });
+    module.def("array_on", array_on, nb::arg("buffer"), nb::arg("offset"), nb::arg("shape"),
+               nb::arg("strides"), nb::arg("code"), nb::arg("bits"), nb::arg("readonly") = false);
+    module.def("import_array", import_any, nb::arg("obj"), nb::arg("order_after") = true);
+    module.def("copy_array", copy, nb::arg("to"), nb::arg("source"), nb::arg("stream") = nb::none(),
+               nb::arg("wait") = false);
+}
+
+}  // namespace fieldforge::gpu

@@ -1,0 +1,405 @@
+// Arrays of other libraries as ours, and ours for them: the C exchange interface of DLPack, its
+// capsules, the CUDA array interface and the buffer protocol.
+#include "tensor.h"
+
+#include <cstring>
+
+namespace fieldforge::gpu {
+namespace {
+
+// The names of Python that are looked up in every call.
+struct Names {
+    PyObject* exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+    PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
+    PyObject* device = PyUnicode_InternFromString("__dlpack_device__");
+    PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
+    PyObject* keywords = nullptr;
+    PyObject* old_keywords = nullptr;
+    PyObject* version = nullptr;
+    PyObject* minus_one = PyLong_FromLong(-1);
+    Names() {
+        PyObject* stream = PyUnicode_InternFromString("stream");
+        PyObject* most = PyUnicode_InternFromString("max_version");
+        keywords = PyTuple_Pack(2, stream, most);
+        old_keywords = PyTuple_Pack(1, stream);
+        version = Py_BuildValue("ii", dlpack_major, dlpack_minor);
+    }
+};
+
+const Names& names() {
+    static const auto* const made = new Names;
+    return *made;
+}
+
+nb::object delete_with(DLManagedVersioned* managed) {
+    return nb::capsule(managed, [](void* given) noexcept {
+        auto* each = static_cast<DLManagedVersioned*>(given);
+        if (each->deleter != nullptr) each->deleter(each);
+    });
+}
+
+nb::object delete_with(DLManaged* managed) {
+    return nb::capsule(managed, [](void* given) noexcept {
+        auto* each = static_cast<DLManaged*>(given);
+        if (each->deleter != nullptr) each->deleter(each);
+    });
+}
+
+bool on_device(int type) {
+    return type == device_cuda || type == device_rocm || type == device_null ||
+           type == device_cuda_managed;
+}
+
+// Our current stream, to wait for what another library has under way on `theirs`.
+void order_after_stream(Device& device, void* theirs) {
+    const StreamRef& mine = current_stream(device);
+    if (mine->ptr == theirs || is_capturing(*mine)) return;
+    order(std::make_shared<StreamHandle>(&device, theirs, false, 0, 0), mine);
+}
+
+nb::object import_exchange(const DLExchange& exchange, nb::handle given, bool order_after) {
+    DLManagedVersioned* managed = nullptr;
+    if (exchange.from_object(given.ptr(), &managed) != 0) throw nb::python_error();
+    nb::object owner = delete_with(managed);
+    const DLTensor& tensor = managed->tensor;
+    const bool readonly = (managed->flags & flag_readonly) != 0;
+    if (order_after && on_device(tensor.device.type) && exchange.current_stream != nullptr) {
+        void* theirs = nullptr;
+        if (exchange.current_stream(tensor.device.type, tensor.device.id, &theirs) != 0) {
+            throw nb::python_error();
+        }
+        order_after_stream(*device_for(tensor.device.type, tensor.device.id), theirs);
+    }
+    return array_from_tensor(tensor, readonly, std::move(owner));
+}
+
+nb::object open_capsule(nb::object capsule) {
+    PyObject* ptr = capsule.ptr();
+    if (PyCapsule_IsValid(ptr, "dltensor_versioned")) {
+        auto* managed =
+            static_cast<DLManagedVersioned*>(PyCapsule_GetPointer(ptr, "dltensor_versioned"));
+        if (managed->version.major != dlpack_major) {
+            throw nb::buffer_error("The array comes in a later version of DLPack than 1.");
+        }
+        PyCapsule_SetName(ptr, "used_dltensor_versioned");
+        const bool readonly = (managed->flags & flag_readonly) != 0;
+        return array_from_tensor(managed->tensor, readonly, delete_with(managed));
+    }
+    auto* managed = static_cast<DLManaged*>(PyCapsule_GetPointer(ptr, "dltensor"));
+    if (managed == nullptr) throw nb::python_error();
+    PyCapsule_SetName(ptr, "used_dltensor");
+    return array_from_tensor(managed->tensor, false, delete_with(managed));
+}
+
+// The stream that the producer is to order itself before: ours, or none at all (-1).
+nb::object stream_argument(nb::handle given, bool order_after) {
+    nb::object where = nb::steal(PyObject_CallMethodNoArgs(given.ptr(), names().device));
+    if (!where.is_valid()) throw nb::python_error();
+    const int type = nb::cast<int>(where[0]), id = nb::cast<int>(where[1]);
+    if (!on_device(type)) return nb::none();
+    if (!order_after) return nb::borrow(names().minus_one);
+    Device& device = *device_for(type, id);
+    const StreamRef& mine = current_stream(device);
+    if (is_capturing(*mine)) return nb::borrow(names().minus_one);
+    const auto address = reinterpret_cast<uintptr_t>(mine->ptr);
+    return nb::int_(address == 0 && type == device_cuda ? uintptr_t{1} : address);
+}
+
+nb::object import_dlpack(nb::handle given, bool order_after) {
+    const Names& known = names();
+    const nb::object stream = order_after ? stream_argument(given, true) : stream_argument(given, false);
+    PyObject* args[] = {given.ptr(), stream.ptr(), known.version};
+    nb::object capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.keywords));
+    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {  // before DLPack 1
+        PyErr_Clear();
+        capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.old_keywords));
+    }
+    if (!capsule.is_valid()) throw nb::python_error();
+    return open_capsule(std::move(capsule));
+}
+
+DataType type_from_typestr(const char* text) {
+    const int size = std::atoi(text + 2);
+    const uint8_t bits = static_cast<uint8_t>(size * 8);
+    switch (text[1]) {
+        case 'i': return {0, bits, 1};
+        case 'u': return {1, bits, 1};
+        case 'f': return {2, bits, 1};
+        case 'c': return {5, bits, 1};
+        case 'b': return {6, 8, 1};
+        default: throw nb::type_error((std::string("No array has elements of type '") + text + "'.").c_str());
+    }
+}
+
+nb::object import_interface(nb::handle given, nb::object interface, bool order_after) {
+    Array* made = nullptr;
+    nb::object array = new_array(made);
+    const nb::object data = interface["data"];
+    const auto text = nb::cast<std::string>(interface["typestr"]);
+    made->address = nb::cast<Address>(data[0]);
+    made->readonly = nb::cast<bool>(data[1]);
+    made->type = type_from_typestr(text.c_str());
+    const nb::tuple shape = nb::cast<nb::tuple>(interface["shape"]);
+    const nb::object strides = interface.attr("get")("strides");
+    made->axes = static_cast<int>(shape.size());
+    if (made->axes > most_axes) throw nb::value_error("An array has at most 16 axes.");
+    int64_t step = static_cast<int64_t>(made->type.size());
+    for (int i = made->axes - 1; i >= 0; --i) {
+        made->shape[i] = nb::cast<int64_t>(shape[i]);
+        made->strides[i] = strides.is_none() ? step : nb::cast<int64_t>(strides[i]);
+        step *= made->shape[i];
+    }
+    // The interface does not say on which device the memory lies, so the driver is asked.
+    Device* device = &current_device();
+    int ordinal = device->ordinal;
+    if (made->address != 0 && device->platform->several) {
+        const Guard guard(*device);
+        GPU_CALL(*device, pointer_device, &ordinal, made->address);
+        device = &device_at(*device->platform, ordinal);
+    }
+    made->device = device;
+    made->device_type = device_type_of(*device, MemoryKind::device);
+    made->device_id = device->ordinal;
+    made->owner = Py_NewRef(given.ptr());
+    const nb::object stream = interface.attr("get")("stream");
+    if (order_after && !stream.is_none()) {
+        order_after_stream(*device, reinterpret_cast<void*>(nb::cast<uintptr_t>(stream)));
+    }
+    return array;
+}
+
+DataType type_from_format(const char* format, Py_ssize_t size) {
+    if (format == nullptr) return {1, 8, 1};
+    const char* at = *format == '@' || *format == '=' || *format == '<' ? format + 1 : format;
+    const auto bits = static_cast<uint8_t>(size * 8);
+    if (at[0] == 'Z' && at[1] != 0 && at[2] == 0) return {5, bits, 1};
+    if (at[0] != 0 && at[1] == 0) {
+        if (std::strchr("bhilqn", at[0]) != nullptr) return {0, bits, 1};
+        if (std::strchr("BHILQNc", at[0]) != nullptr) return {1, bits, 1};
+        if (std::strchr("efd", at[0]) != nullptr) return {2, bits, 1};
+        if (at[0] == '?') return {6, 8, 1};
+    }
+    throw nb::type_error((std::string("No array has elements of the format '") + format + "'.").c_str());
+}
+
+nb::object import_buffer(nb::handle given) {
+    Array* made = nullptr;
+    nb::object array = new_array(made);
+    Py_buffer& found = made->view;
+    if (PyObject_GetBuffer(given.ptr(), &found, PyBUF_RECORDS_RO) < 0) throw nb::python_error();
+    if (found.ndim > most_axes) throw nb::value_error("An array has at most 16 axes.");
+    made->address = reinterpret_cast<Address>(found.buf);
+    made->type = type_from_format(found.format, found.itemsize);
+    made->readonly = found.readonly != 0;
+    made->axes = found.ndim;
+    for (int i = 0; i < found.ndim; ++i) {
+        made->shape[i] = found.shape[i];
+        made->strides[i] = found.strides[i];
+    }
+    made->owner = Py_NewRef(given.ptr());
+    return array;
+}
+
+nb::object attribute_or_none(nb::handle given, PyObject* name) {
+    nb::object found = nb::steal(PyObject_GetAttr(given.ptr(), name));
+    if (!found.is_valid()) PyErr_Clear();
+    return found;
+}
+
+}  // namespace
+
+// The table of a type lives as long as the process; null where there is none that we know.
+const DLExchange* exchange_of(PyTypeObject* type) {
+    static PyTypeObject* last_type = nullptr;
+    static const DLExchange* last = nullptr;
+    if (type == last_type) return last;
+    PyObject* capsule = _PyType_Lookup(type, names().exchange);  // borrowed; no error if there is none
+    const DLExchange* found = nullptr;
+    if (capsule != nullptr && PyCapsule_CheckExact(capsule)) {
+        found = static_cast<const DLExchange*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+        if (found == nullptr) PyErr_Clear();
+    }
+    while (found != nullptr && found->version.major != dlpack_major) found = found->previous;
+    if (found != nullptr) {  // kept alive, so that its address means nothing else
+        last_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(type)));
+        last = found;
+    }
+    return found;
+}
+
+nb::object import_any(nb::handle given, bool order_after) {
+    if (as_array(given.ptr()) != nullptr) return nb::borrow(given);
+    if (const DLExchange* exchange = exchange_of(Py_TYPE(given.ptr()))) {
+        return import_exchange(*exchange, given, order_after);
+    }
+    // Arrays of devices may have a buffer that refuses, so those that say where they lie come first.
+    PyTypeObject* type = Py_TYPE(given.ptr());
+    const bool of_device = _PyType_Lookup(type, names().interface) != nullptr;
+    if (PyObject_CheckBuffer(given.ptr()) && !of_device) return import_buffer(given);
+    if (_PyType_Lookup(type, names().dlpack) != nullptr) return import_dlpack(given, order_after);
+    nb::object interface = attribute_or_none(given, names().interface);
+    if (interface.is_valid()) return import_interface(given, std::move(interface), order_after);
+    PyErr_Format(PyExc_TypeError,
+                 "Expected an array (with DLPack, the CUDA array interface or a buffer), got an "
+                 "object of type '%s'.", Py_TYPE(given.ptr())->tp_name);
+    throw nb::python_error();
+}
+
+// --- ours for others ---------------------------------------------------------------------------
+
+namespace {
+
+template <typename T>
+struct Exported {
+    T managed{};
+    int64_t shape[most_axes], strides[most_axes];
+    PyObject* array;
+};
+
+void describe(const Array& array, DLTensor& tensor, int64_t* shape, int64_t* strides) {
+    const auto size = static_cast<int64_t>(array.type.size());
+    for (int i = 0; i < array.axes; ++i) {
+        shape[i] = array.shape[i];
+        if (array.strides[i] % size != 0) {
+            throw nb::buffer_error("A stride is not a whole number of elements, which DLPack needs.");
+        }
+        strides[i] = array.strides[i] / size;
+    }
+    tensor = {reinterpret_cast<void*>(array.address), {array.device_type, array.device_id}, array.axes,
+              array.type, shape, strides, 0};
+}
+
+template <typename T>
+T* managed_tensor(PyObject* object) {
+    const Array& array = *as_array(object);
+    auto made = std::make_unique<Exported<T>>();
+    describe(array, made->managed.tensor, made->shape, made->strides);
+    made->array = Py_NewRef(object);
+    made->managed.context = made.get();
+    made->managed.deleter = [](T* managed) {
+        auto* each = static_cast<Exported<T>*>(managed->context);
+        if (!is_finalizing()) {
+            const PyGILState_STATE gil = PyGILState_Ensure();
+            Py_DECREF(each->array);
+            PyGILState_Release(gil);
+        }
+        delete each;
+    };
+    if constexpr (std::is_same_v<T, DLManagedVersioned>) {
+        made->managed.version = {dlpack_major, dlpack_minor};
+        made->managed.flags = array.readonly ? flag_readonly : 0;
+    }
+    return &made.release()->managed;
+}
+
+template <typename T>
+void delete_unused(PyObject* capsule, const char* name) {
+    if (!PyCapsule_IsValid(capsule, name)) return;  // somebody has taken it
+    auto* managed = static_cast<T*>(PyCapsule_GetPointer(capsule, name));
+    managed->deleter(managed);
+}
+
+int exchange_from(void* object, DLManagedVersioned** out) {
+    try {
+        *out = managed_tensor<DLManagedVersioned>(static_cast<PyObject*>(object));
+        return 0;
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+        return -1;
+    }
+}
+
+int exchange_to(DLManagedVersioned* tensor, void** out) {
+    try {
+        const bool readonly = (tensor->flags & flag_readonly) != 0;
+        *out = array_from_tensor(tensor->tensor, readonly, delete_with(tensor)).release().ptr();
+        return 0;
+    } catch (nb::python_error& error) {
+        error.restore();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+    }
+    return -1;
+}
+
+int exchange_allocate(DLTensor*, DLManagedVersioned**, void* context,
+                      void (*set_error)(void*, const char*, const char*)) {
+    if (set_error != nullptr) set_error(context, "BufferError", "Allocate with 'gpu.Array.empty'.");
+    return -1;
+}
+
+int exchange_describe(void* object, DLTensor* out) {
+    Array& array = *const_cast<Array*>(as_array(static_cast<PyObject*>(object)));
+    const auto size = static_cast<int64_t>(array.type.size());
+    bool dense = true;
+    int64_t step = size;
+    for (int i = array.axes - 1; i >= 0; --i) {
+        dense &= array.strides[i] == step || array.shape[i] == 1;
+        step *= array.shape[i];
+    }
+    if (!dense) {  // strides in elements have no place that would live long enough
+        PyErr_SetString(PyExc_BufferError, "The array is not dense.");
+        return -1;
+    }
+    *out = {reinterpret_cast<void*>(array.address), {array.device_type, array.device_id}, array.axes,
+            array.type, array.shape, nullptr, 0};
+    return 0;
+}
+
+int exchange_stream(int32_t type, int32_t id, void** out) {
+    try {
+        Device* device = device_for(type, id);
+        *out = device == nullptr ? nullptr : current_stream(*device)->ptr;
+        return 0;
+    } catch (const Failure& failure) {
+        set_python_error(failure);
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+    }
+    return -1;
+}
+
+// Lets the consumer's stream wait for what this array is used for; -1 asks for no order.
+void order_for_consumer(const Array& array, nb::handle stream) {
+    if (array.device == nullptr || !on_device(array.device_type)) {
+        if (!stream.is_none() && !(PyLong_Check(stream.ptr()) && PyLong_AsLong(stream.ptr()) == -1)) {
+            throw nb::buffer_error("Memory of the host has no stream.");
+        }
+        return;
+    }
+    const bool cuda = array.device_type == device_cuda || array.device_type == device_cuda_managed;
+    const intptr_t theirs = stream.is_none() ? 0 : nb::cast<intptr_t>(stream);
+    if (theirs == -1) return;
+    if (cuda && !stream.is_none() && theirs == 0) {
+        throw nb::buffer_error("The stream 0 may mean two things on CUDA: say 1 or 2.");
+    }
+    const bool known = array.buffer != nullptr && array.buffer->stream != nullptr;
+    const StreamRef mine = known ? array.buffer->stream : current_stream(*array.device);
+    if (is_capturing(*mine)) return;
+    order(mine, std::make_shared<StreamHandle>(array.device, reinterpret_cast<Handle>(theirs), false, 0, 0));
+}
+
+}  // namespace
+
+nb::object export_array(nb::handle self, nb::handle stream, nb::handle max_version) {
+    const Array& array = *as_array(self.ptr());
+    order_for_consumer(array, stream);
+    const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+    if (versioned) {
+        return nb::steal(PyCapsule_New(managed_tensor<DLManagedVersioned>(self.ptr()),
+                                       "dltensor_versioned", [](PyObject* capsule) {
+                                           delete_unused<DLManagedVersioned>(capsule, "dltensor_versioned");
+                                       }));
+    }
+    if (array.readonly) throw nb::buffer_error("A read-only array needs a consumer of DLPack 1.");
+    return nb::steal(PyCapsule_New(managed_tensor<DLManaged>(self.ptr()), "dltensor",
+                                   [](PyObject* capsule) { delete_unused<DLManaged>(capsule, "dltensor"); }));
+}
+
+nb::capsule own_exchange() {
+    static DLExchange table{{dlpack_major, dlpack_minor}, nullptr, exchange_allocate, exchange_from,
+                            exchange_to, exchange_describe, exchange_stream};
+    return nb::capsule(&table, "dlpack_exchange_api");
+}
+
+}  // namespace fieldforge::gpu

@@ -1,0 +1,14 @@
+// How buffers get their memory.
+#pragma once
+
+#include "objects.h"
+
+namespace fieldforge::gpu {
+
+PoolRef make_pool(Device& device, bool own);
+// `kind` is pool, device, pinned or managed. Where memory has run out, pools are trimmed once.
+void allocate(Buffer& buffer, MemoryKind kind, Device& device, size_t size, const StreamRef& stream,
+              const PoolRef& pool);
+void free_deferred(Device& device) noexcept;  // what destructors could not free during a capture
+
+}  // namespace fieldforge::gpu

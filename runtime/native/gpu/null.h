@@ -1,0 +1,36 @@
+// What a test asks the null driver: which calls were made, what went wrong, what is still held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver.h"
+
+namespace fieldforge::gpu::null {
+
+constexpr int devices = 2;
+constexpr size_t default_memory = size_t{1} << 30;
+
+struct CallRecord {
+    const char* name;
+    uintptr_t object;  // the stream, event, address or handle that the call was about
+};
+struct Allocation {
+    uintptr_t address;
+    size_t size;
+    const char* kind;
+    int device;
+};
+
+void record(bool on);                  // begin or end a log of calls; a new one is empty
+std::vector<CallRecord> recorded();
+std::vector<std::string> problems();   // double frees, uses after free, unordered accesses
+void forget_problems();
+std::vector<Allocation> allocations();  // live ones
+void set_memory(int device, size_t bytes);
+bool fail_next(const std::string& entry, Result code);  // by the name of a member of `Driver`
+size_t handles();  // streams, events, modules, graphs and executable graphs that are alive
+
+}  // namespace fieldforge::gpu::null

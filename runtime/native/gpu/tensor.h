@@ -1,0 +1,59 @@
+// The structures of DLPack 1, which fix how arrays of all libraries are handed over.
+#pragma once
+
+#include "objects.h"
+
+namespace fieldforge::gpu {
+
+struct DLDevice {
+    int32_t type, id;
+};
+struct DLTensor {
+    void* data;
+    DLDevice device;
+    int32_t ndim;
+    DataType dtype;
+    int64_t *shape, *strides;  // in elements; null strides are those of C order
+    uint64_t byte_offset;
+};
+struct DLManaged {
+    DLTensor tensor;
+    void* context;
+    void (*deleter)(DLManaged*);
+};
+struct DLVersion {
+    uint32_t major, minor;
+};
+struct DLManagedVersioned {
+    DLVersion version;
+    void* context;
+    void (*deleter)(DLManagedVersioned*);
+    uint64_t flags;
+    DLTensor tensor;
+};
+constexpr uint64_t flag_readonly = 1, flag_copied = 2;
+constexpr uint32_t dlpack_major = 1, dlpack_minor = 3;
+
+struct DLExchange {
+    DLVersion version;
+    DLExchange* previous;
+    int (*allocate)(DLTensor*, DLManagedVersioned**, void*, void (*)(void*, const char*, const char*));
+    int (*from_object)(void* object, DLManagedVersioned** out);
+    int (*to_object)(DLManagedVersioned* tensor, void** out);
+    int (*describe)(void* object, DLTensor* out);
+    int (*current_stream)(int32_t type, int32_t id, void** out);
+};
+
+// The class that `Array` objects are made of; of Python, derived from ours.
+extern PyTypeObject* array_type;
+nb::object new_array(Array*& made);
+// Takes over the reference to `owner`, which keeps the memory of the tensor.
+nb::object array_from_tensor(const DLTensor& tensor, bool readonly, nb::object owner);
+Device* device_for(int type, int id);  // null for the host
+const DLExchange* exchange_of(PyTypeObject* type);
+nb::object import_any(nb::handle given, bool order_after);
+nb::object export_array(nb::handle self, nb::handle stream, nb::handle max_version);
+nb::capsule own_exchange();
+void copy_arrays(const Array& to, const Array& from, const StreamRef& stream, Device& device);
+
+}  // namespace fieldforge::gpu
