@@ -194,9 +194,9 @@ def _lines(plan: Plan) -> Iterator[str]:
         for box in access.reads:
             yield f"  reads      {_shown_box(box, plan)}"
             if box.hard:
-                start, stop = zip(*box.hard, strict=True)
-                hard = attrs.evolve(box, start=start, stop=stop)
-                yield f"  must have  {_shown_box(hard, plan)}"
+                first, last = zip(*box.hard, strict=True)
+                part = attrs.evolve(box, start=first, stop=last)
+                yield f"  must have  {_shown_box(part, plan)}"
         for pair in access.pointwise:
             written, read = (plan.arguments[index].name for index in pair)
             yield f"  pointwise  {written} may be {read}"

@@ -264,9 +264,10 @@ def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
     if any(isinstance(field, PartialField) for field in fields):
-        parts = (map(of, fields) for of in (value_of, valid_of, sure_of))
-        joined = (_joined(region, rest, *part) for part in parts)
-        return PartialField(*joined, choices_of(fields))
+        value, valid, sure = (
+            _joined(region, rest, *map(of, fields)) for of in (value_of, valid_of, sure_of)
+        )
+        return PartialField(value, valid, sure, choices_of(fields))
     return _joined(region, rest, *fields)
 
 

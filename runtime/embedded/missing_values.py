@@ -25,7 +25,9 @@ def check_exists(operator: str, name: str, value: AnyValue, box: Domain) -> None
     if valid.all():
         return
     place = np.unravel_index(int(np.asarray(valid).argmin()), valid.shape)
-    index = ", ".join(f"{dim.value}={own[int(at)]}" for (dim, own), at in zip(box, place, strict=True))
+    index = ", ".join(
+        f"{dim.value}={own[int(at)]}" for (dim, own), at in zip(box, place, strict=True)
+    )
     raise IndexOutOfBounds(
         f"'{name}' of '{operator}' takes a value that does not exist at {index}: "
         f"{'; or '.join(map(_shown, value.choices))}.",

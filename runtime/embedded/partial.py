@@ -77,8 +77,8 @@ class PartialField(PiecewiseField):
 
     def each(self, function: Callable[[AnyValue], Any]) -> PartialField:
         """Apply a function to the values, to their validity, and to what surely exists."""
-        found = (function(self.value), function(self.valid), function(self.sure))
-        return PartialField(*found, self.choices)
+        value, valid, sure = map(function, (self.value, self.valid, self.sure))
+        return PartialField(value, valid, sure, self.choices)
 
     def restrict(self, index: Any) -> Any:
         """Return the part on a finite `Domain`, or at one index."""
@@ -108,7 +108,8 @@ def valid_of(operand: Any) -> AnyValue:
     """Return where an operand is valid; a field that is not partial is so on its domain."""
     if isinstance(operand, PartialField):
         return operand.valid
-    return mapped(_true, operand)
+    valid: AnyValue = mapped(_true, operand)
+    return valid
 
 
 def sure_of(operand: Any) -> AnyValue:
@@ -136,35 +137,38 @@ def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
     operands = (mask, then, otherwise)
     if not context.active() or _have_same_points(operands):
         return combined("select", *operands)
-    dims = _dims_of(operands)
-    locals_ = _local_slots(operands)
     fields = [_as_field(each) for each in operands]
-    values = [value_of(each) for each in fields]
-    zero = values[1].dtype.dtype.type(0)
-    not_mask = combined("not", values[0])
-    yes, no = (combined("and", valid_of(fields[0]), test) for test in (values[0], not_mask))
-    sides = [
-        (combined("select", values[0], values[1], zero), combined("and", yes, valid_of(fields[1]))),
-        (combined("select", values[0], zero, values[2]), combined("and", no, valid_of(fields[2]))),
-    ]
-    both = (
-        combined("select", *values),
-        combined("or", *(combined("and", valid_of(fields[0]), side[1]) for side in sides)),
-    )
-    met = _boxes(both[0], dims, locals_)
-    joined: list[list[Piece]] = [[], []]
-    for found, part in zip(joined, both, strict=True):
-        found += _on(part, dims, met)
+    both, *sides = _parts(fields)
+    dims, slots = _dims_of(fields), _local_slots(fields)
+    cuts = [(both, _boxes(both[0], dims, slots))]
     for side, other in zip(sides, (fields[2], fields[1]), strict=True):
-        rest = without(_boxes(side[0], dims, locals_), _boxes(other, dims, {}))
-        for found, part in zip(joined, side, strict=True):
-            found += _on(part, dims, rest)
-    partial = any(isinstance(each, PartialField) for each in operands)
-    if not joined[0] or (not partial and len(joined[0]) == len(_on(both[0], dims, met))):
-        return combined("select", *values)
-    value, valid = (assembled(pieces) for pieces in joined)
-    _, sure = _all_valid(fields)
-    return PartialField(value, valid, sure, (*choices_of(fields), _choice(fields)))
+        rest = without(_boxes(side[0], dims, slots), _boxes(other, dims, {}))
+        cuts += [(side, rest)] if rest else []
+    if len(cuts) == 1 and not any(isinstance(each, PartialField) for each in operands):
+        return combined("select", *operands)
+    value, valid = (
+        [piece for part, boxes in cuts for piece in _on(part[place], dims, boxes)]
+        for place in range(2)
+    )
+    if not value:
+        return combined("select", *map(value_of, operands))
+    sure = _all_valid(fields)[1]
+    choices = (*choices_of(fields), _choice(fields))
+    return PartialField(assembled(value), assembled(valid), sure, choices)
+
+
+def _parts(fields: Sequence[AnyValue]) -> list[tuple[AnyValue, AnyValue]]:
+    """Return value and validity of a choice where both sides exist, and where one of them does."""
+    mask, then, otherwise = map(value_of, fields)
+    known, *valid = map(valid_of, fields)
+    zero = then.dtype.dtype.type(0)
+    ours = combined("and", combined("and", known, mask), valid[0])
+    theirs = combined("and", combined("and", known, combined("not", mask)), valid[1])
+    return [
+        (combined("select", mask, then, otherwise), combined("or", ours, theirs)),
+        (combined("select", mask, then, zero), ours),
+        (combined("select", mask, zero, otherwise), theirs),
+    ]
 
 
 def _true(field: AnyField) -> AnyField:

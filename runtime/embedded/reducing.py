@@ -27,8 +27,8 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
             f"Expected a field with dimension '{local}' in call to '{name}', got '{value}'."
         )
     if isinstance(value, PartialField):
-        parts = (reduced(name, "minimum", each, local) for each in (value.valid, value.sure))
-        return PartialField(reduced(name, op, value.value, local), *parts, value.choices)
+        valid, sure = (reduced(name, "minimum", each, local) for each in (value.valid, value.sure))
+        return PartialField(reduced(name, op, value.value, local), valid, sure, value.choices)
     table = table_along(local)
     slots, given = table.domain[local].unit_range, value.domain[local].unit_range
     if given and not slots <= given:

@@ -111,4 +111,3 @@ def _hard_part(read: Ranges, hard: Ranges | None) -> Ranges:
         )
         for each in read
     )
-

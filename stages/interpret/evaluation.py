@@ -323,9 +323,7 @@ class Done:
                 return displaced(value, arg, by, spans, (start, stop))
         raise TypeError(f"The interpreter does not know '{type(value).__name__}'.")
 
-    def _region(
-        self, value: Region, spans: Spans, dtype: str, boxed: Mapping[Ref, Boxed]
-    ) -> Array:
+    def _region(self, value: Region, spans: Spans, dtype: str, boxed: Mapping[Ref, Boxed]) -> Array:
         array = np.empty(shape_of(spans), dtype)
         outside = regions.without(regions.EVERYWHERE, value.boxes)
         for branch, boxes in ((value.otherwise, outside), (value.then, value.boxes)):

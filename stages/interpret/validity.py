@@ -50,9 +50,7 @@ def all_of(operands: Iterable[Boxed | None], dims: Dims, spans: Spans) -> Array 
     return None if result is None else np.broadcast_to(result, shape_of(spans))
 
 
-def chosen(
-    mask: Boxed, operands: Sequence[Boxed | None], dims: Dims, spans: Spans
-) -> Array | None:
+def chosen(mask: Boxed, operands: Sequence[Boxed | None], dims: Dims, spans: Spans) -> Array | None:
     """Return where `where` takes a valid value by a valid mask."""
     if all(operand is None for operand in operands):
         return None
