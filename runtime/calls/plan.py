@@ -47,6 +47,9 @@ Opcode: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+StatusKind: TypeAlias = Literal["not_finite", "beyond"]
+
+
 @attrs.frozen
 class Word:
     """One instruction of an integer program in postfix order."""
@@ -90,11 +93,16 @@ class Argument:
 
 @attrs.frozen
 class Box:
-    """A range of indices for each axis of one field argument, `stop` exclusive."""
+    """A range of indices for each axis of one field argument, `stop` exclusive.
+
+    With `hard`, a range for each axis too, only that part must lie inside the argument: if the box
+    does not, the call sets `Plan.clamped`.
+    """
 
     argument: int
     start: tuple[Code, ...]
     stop: tuple[Code, ...]
+    hard: tuple[tuple[Code, Code], ...] = ()
 
 
 @attrs.frozen
@@ -120,10 +128,12 @@ class Status:
     """What a code says that the entry point returns: a fact about one argument.
 
     `not_finite`: the program wrote a number that is not finite to that field.
+    `beyond`: it reads a field, maybe that one, out of its range where `where` may hide it, and
+    wrote nothing.
     """
 
     code: int
-    kind: Literal["not_finite"]
+    kind: StatusKind
     argument: int
 
 
@@ -170,6 +180,7 @@ class Plan:
     name of the code generator, for people; nothing depends on it.
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
     to fit, `ranges` are those that must be (argument, axis, start, stop).
+    The integer at `clamped` is 1 in a call that reads a box with a `hard` part beyond its argument.
     """
 
     program: str
@@ -187,6 +198,7 @@ class Plan:
     launches: tuple[Launch, ...] = ()
     platform: str = ""
     codes: tuple[int, ...] = ()
+    clamped: int = -1
 
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -221,7 +233,12 @@ def _lines(plan: Plan) -> Iterator[str]:
     for index, access in enumerate(plan.accesses):
         yield f"statement {index}{', a further part' * access.continues}"
         yield from (f"  writes     {_shown_box(box, plan)}" for box in access.writes)
-        yield from (f"  reads      {_shown_box(box, plan)}" for box in access.reads)
+        for box in access.reads:
+            yield f"  reads      {_shown_box(box, plan)}"
+            if box.hard:
+                starts, stops = zip(*box.hard, strict=True)
+                part = attrs.evolve(box, start=starts, stop=stops)
+                yield f"  must have  {_shown_box(part, plan)}"
         for pair in access.pointwise:
             written, read = (plan.arguments[index].name for index in pair)
             yield f"  pointwise  {written} may be {read}"
@@ -238,6 +255,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"{f'code {status.code}':<12} {fact}"
     for number, launch in enumerate(plan.launches):
         yield f"{f'launch {number}':<12} {launch}"
+    if plan.clamped >= 0:
+        yield f"{f'int {plan.clamped}':<12} 1 if a read leads out of what it must have"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

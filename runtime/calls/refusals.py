@@ -72,6 +72,16 @@ class NotFiniteError(ProgramFailedError):
         self.output = output
 
 
+class ReadBeyondError(ProgramFailedError):
+    """A program with its checks compiled in would read a field beyond its ends, below `where`.
+
+    It has written nothing: embedded execution tells whether a mask takes such a value.
+    """
+
+    def __init__(self, program: str, name: str) -> None:
+        super().__init__(f"'{program}' reads a field beyond its ends, maybe '{name}'.")
+
+
 def reject(
     plan: Plan | None, arguments: Sequence[Any], reason: int, detail: Sequence[Any]
 ) -> NoReturn:
@@ -243,7 +253,9 @@ def _workspace_shared(plan: Plan, _: Sequence[Any], index: int) -> OverlapError:
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
     for status in plan.statuses:
         if status.code == code:
-            return NotFiniteError(plan.program, plan.arguments[status.argument].name)
+            name = plan.arguments[status.argument].name
+            kind = ReadBeyondError if status.kind == "beyond" else NotFiniteError
+            return kind(plan.program, name)
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 

@@ -15,12 +15,14 @@ import numpy as np
 from ..fields.alignment import first, reordered, view_on
 from ..fields.field import make, values_of
 from ..fields.neighbour_table import Connectivity
+from ..fields.operators import combined
 from ..fields.premap import check_codomain, replaced, resolved
 from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
 from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
+from .partial import PartialField
 from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
 from .provenance import is_checking
 from .strips import Strip, strips
@@ -30,6 +32,8 @@ MOST_RUNS: Final = 1024
 
 def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
     """Return `value(*connectivities)` with its meaning inside an operator."""
+    if isinstance(value, PartialField):
+        return _of_partial(value, connectivities)
     match connectivities:
         case (Displacement() as displacement,):
             return _displaced(value, displacement)
@@ -43,6 +47,18 @@ def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
     check_codomain(value.domain, maps[0])
     assert isinstance(maps[0], Connectivity)
     return _gathered(value, maps[0])
+
+
+def _of_partial(value: PartialField, connectivities: tuple[Any, ...]) -> PartialField:
+    """Apply values and their validity; missing neighbours are valid, for they are undefined."""
+    made = value.each(lambda part: applied(part, *connectivities))
+    moves = isinstance(connectivities[0], Displacement)
+    table = None if moves else resolved(connectivities)[0]
+    if not isinstance(table, Connectivity) or table.valid().all():
+        return made
+    missing = make(~table.valid(), table.domain)
+    valid = combined("or", made.valid, missing)
+    return PartialField(made.value, valid, made.sure, made.choices)
 
 
 # --- neighbours -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from ..process.errors import (
 )
 from .arguments import describe
 from .invalid_values import check_written
+from .missing_values import check_exists
 from .piecewise import AnyValue, PiecewiseField, gap, on_box
 
 
@@ -107,6 +108,7 @@ def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Writ
     if box.is_empty():
         return None
     _check_cover(operator, name, value, box, arguments)
+    check_exists(operator, name, value, box)
     check_written(operator, name, value, box)
     if out.readonly:
         raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")

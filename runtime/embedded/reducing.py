@@ -14,6 +14,7 @@ from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain
 from ..process.errors import ArgumentError, EmbeddedExecutionError
+from .partial import PartialField
 from .piecewise import AnyValue, Piece, assembled, at_index, cut, nothing, pieces_of
 
 
@@ -25,6 +26,9 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
         raise ArgumentError(
             f"Expected a field with dimension '{local}' in call to '{name}', got '{value}'."
         )
+    if isinstance(value, PartialField):
+        valid, sure = (reduced(name, "minimum", each, local) for each in (value.valid, value.sure))
+        return PartialField(reduced(name, op, value.value, local), valid, sure, value.choices)
     table = table_along(local)
     slots = table.domain[local].unit_range
     rows = [own for own in table.domain if own.dim is not local and own.dim in value.domain.dims]

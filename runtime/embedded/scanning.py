@@ -23,6 +23,7 @@ from ..language.types import ScalarType, Type
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, unwrapped
+from .partial import required
 from .piecewise import AnyValue, Piece, assembled, pieces_of
 from .strips import Strip, strips
 from .walking import ScanResult, Walks, walked
@@ -62,7 +63,7 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     The levels are those of the statement that runs; nothing is walked before it is asked for.
     """
     axis, init = walk.options.axis, walk.first_state()
-    arguments = map_leaves(walked, tuple(arguments))
+    arguments = map_leaves(lambda leaf: required(walked(leaf)), tuple(arguments))
     fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
     levels = levels_along(axis)
     if levels is None:  # nothing is written

@@ -76,9 +76,11 @@ class Frame {
     // diagnose.cpp: the same questions again, once the answer was no.
     bool has_type(int32_t argument) const;
     Refusal diagnose_arguments() const;
-    bool is_empty(const Box& box) const;
+    bool is_empty(const std::vector<Range>& ranges) const;
+    const std::vector<Range>& required(const Box& box) const;
+    size_t first_short(const Box& box, const std::vector<Range>& ranges) const;
     Refusal diagnose_box(const Box& box, bool written) const;
-    Refusal diagnose_domains() const;
+    Refusal diagnose_domains();
 
     // alias.cpp: what to do about arguments that share memory.
     Refusal resolve_overlaps();

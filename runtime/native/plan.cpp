@@ -259,7 +259,7 @@ void read_arguments(CallPlan& plan, nb::handle given) {
 }
 
 Box read_box(CallPlan& plan, Compiler& compiler, nb::handle given, bool written) {
-    Box box{get<int32_t>(given, "argument"), {}};
+    Box box{get<int32_t>(given, "argument"), {}, {}};
     if (box.argument < 0 || box.argument >= static_cast<int32_t>(plan.arguments.size()) ||
         !plan.arguments[box.argument].is_field) {
         refuse("a box belongs to no field");
@@ -274,6 +274,16 @@ Box read_box(CallPlan& plan, Compiler& compiler, nb::handle given, bool written)
     for (size_t axis = 0; axis < target.dims.size(); ++axis) {
         const Operand first = compiler.compile(start[axis]);
         box.ranges.push_back({first, compiler.compile(stop[axis])});
+    }
+    const nb::object hard = given.attr("hard");
+    const size_t count = nb::len(hard);
+    if (count != 0 && (written || count != target.dims.size())) {
+        refuse("the hard part of a read needs one range for each axis of its field");
+    }
+    for (size_t axis = 0; axis < count; ++axis) {
+        const nb::object range = hard[axis];
+        const Operand first = compiler.compile(range[0]);
+        box.hard.push_back({first, compiler.compile(range[1])});
     }
     return box;
 }
@@ -367,6 +377,10 @@ CallPlan read_plan(PyObject* given) {
     read_accesses(plan, compiler, source.attr("accesses"));
     read_fitting_ranges(plan, source.attr("alike"), source.attr("ranges"));
     plan.workspace = compiler.compile(source.attr("workspace"));
+    plan.clamped = get<int32_t>(source, "clamped");
+    if (plan.clamped >= static_cast<int32_t>(plan.ints.size())) {
+        refuse("the integer for clamped reads does not exist");
+    }
     collect_ranges(plan);
     finish_fields(plan);
     return plan;

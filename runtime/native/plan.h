@@ -78,6 +78,7 @@ struct Range {
 struct Box {
     int32_t argument;
     std::vector<Range> ranges;
+    std::vector<Range> hard;  // what must lie inside the argument, if that is not the whole box
 };
 
 // A range that must lie inside an axis, for the quick check.
@@ -132,6 +133,7 @@ struct CallPlan {
     std::vector<Alike> alike;
     std::vector<Known> known;
     Operand workspace;
+    int32_t clamped = -1;  // integer that is 1 if a box with a hard part leads out of its argument
 
     // How much the plan demands of layout, ranges and tables: of two plans that fit, the more
     // demanding one is faster.

@@ -143,4 +143,5 @@ def _applied(function: Function, args: list[Bound], line: Line) -> Bound:
     if len(args) != 2:
         line.fail("two rows of a table")
     end, table, slots = function
-    return TableBound(end, table, *args, slots)
+    start, stop = args
+    return TableBound(end, table, start, stop, slots)

@@ -18,6 +18,7 @@ from ..ir.dataflow import (
     Gather,
     Input,
     Local,
+    Map,
     Neighbours,
     Read,
     Reduce,
@@ -30,7 +31,7 @@ from ..ir.dataflow import (
     Value,
 )
 from . import regions
-from .areas import MOST_AREAS, Area, Areas, Dims, Need, widen
+from .areas import MOST_AREAS, Area, Areas, Dims, Firmness, Need, widen
 from .rewrite import reachable
 from .spans import Spans
 
@@ -119,9 +120,12 @@ class Walk:
                 slots = (0, max(table.width, 1))
                 yield value.arg, *self._slots(value.dims, need, table.local, slots)
             case Local():
-                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index, value.index + 1))
+                yield (
+                    value.arg,
+                    *self._slots(value.dims, need, value.dim, (value.index, value.index + 1)),
+                )
             case Displace():
-                yield value.by, value.dims, need
+                yield value.by, value.dims, self.areas.firm(need)
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
                 new = Range(value.dim, start, stop)
                 yield value.arg, value.dims, self._replaced(value.dims, need, new)
@@ -129,8 +133,13 @@ class Walk:
                 yield from self._branches(value, need)
             case Scan():
                 new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
-                asked = self._replaced(value.dims, need, new)
+                asked = self.areas.firm(self._replaced(value.dims, need, new))
                 yield from ((operand, value.dims, asked) for operand in value.operands)
+            case Map(op="select"):
+                condition, *branches = value.args
+                yield condition, value.dims, need
+                soft = self.areas.softened(need)
+                yield from ((branch, value.dims, soft) for branch in branches)
             case _:
                 yield from ((operand, value.dims, need) for operand in value.operands)
 
@@ -200,8 +209,9 @@ class Walk:
         whole = self.areas.joined(value.dims, need)
         outside = self._outside[value.boxes]
         for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
-            for box in boxes if whole else ():
-                yield branch, value.dims, self.areas.cut(value.dims, whole, box)
+            for number, extent in whole.items():
+                for box in boxes:
+                    yield branch, value.dims, self.areas.cut(value.dims, {number: extent}, box)
 
 
 def _onto(dims: Dims, given: Dims, need: Need) -> Need:
@@ -220,7 +230,7 @@ def _check_levels(values: Sequence[Value], ref: Ref, need: Need, areas: Areas) -
     axis = value.dims.index(value.axis)
     for number, extent in need.items():
         asked = areas[number][value.axis]
-        if not areas[number].certain:
+        if not areas[number].certain or areas[number].firmness is Firmness.SOFT:
             continue
         before = bounds.difference(bounds.add(asked.start, extent[axis][0]), value.start)
         beyond = bounds.difference(bounds.add(asked.stop, extent[axis][1]), value.stop)
