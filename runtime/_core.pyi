@@ -246,6 +246,8 @@ class Workspace:
 def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""
 
+def default_threads() -> int: ...
+def workers() -> int: ...
 def set_threads(count: int, /) -> int:
     """Set how many threads calls of this thread use, 0 for no wish; return what it was."""
 

@@ -21,7 +21,7 @@ struct Entry {
     Arena* arena;
     EntryPoint address;
     OpenMP openmp;
-    int threads;  // default of a call; 0: as many as OpenMP has
+    int threads;  // default of a call; 0: as many as the process has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

@@ -21,7 +21,7 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.cpp.stage import FLAGS, WRAPPED, Codegen
+from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
@@ -117,7 +117,7 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
-    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *Target.host().flags))
+    generated = Generated("c++", source, "", (*FLAGS, *Target.host().flags))
     outputs: Any = stage.run(generated=generated)
     with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
         path = Path(directory, "batch.so")

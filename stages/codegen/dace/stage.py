@@ -15,6 +15,7 @@ from ..value_names import value_names
 from .settings import dace_version
 
 BACKEND = "dace_cpu"
+THREADS = "-fopenmp"  # for the pragmas that DaCe writes; no other backend uses OpenMP's threads
 
 
 @attrs.frozen
@@ -56,7 +57,7 @@ class CodegenDace(Stage):
         kernel, groups = make_loops(lowered, variant, rules, PLAN_ONLY)
         source, listing = sdfg_source(kernel, self.parallel_from)
         return {
-            "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
+            "generated": Generated("c++", source, listing, (*FLAGS, THREADS, *self.target.flags)),
             "interface": describe(lowered.program, kernel, groups, BACKEND, self.target.device),
         }
 
