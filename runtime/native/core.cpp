@@ -6,7 +6,6 @@
 #include "field_view.h"
 #include "library.h"
 #include "limited.h"
-#include "pool.h"
 #include "program.h"
 #include "scalar.h"
 #include "sequence.h"
@@ -21,7 +20,7 @@ NB_MODULE(_core, m) {
         fieldforge::add_entry(m.ptr()) < 0 || fieldforge::add_program(m.ptr()) < 0 ||
         fieldforge::add_bound_call(m.ptr()) < 0 || fieldforge::add_sequence(m.ptr()) < 0 ||
         fieldforge::add_limited(m.ptr()) < 0 || fieldforge::add_workspace(m.ptr()) < 0 ||
-        fieldforge::add_wishes(m.ptr()) < 0 || fieldforge::add_pool(m.ptr()) < 0) {
+        fieldforge::add_wishes(m.ptr()) < 0) {
         throw nanobind::python_error();
     }
     fieldforge::add_library(m);

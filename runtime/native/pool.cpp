@@ -53,17 +53,18 @@ class Pool {
 
 std::atomic<Pool*> current{nullptr};
 
+// The threads stayed in the parent. Another thread may have held the lock, so the child starts anew.
+void after_fork_in_child() { current.store(nullptr, std::memory_order_release); }
+
 Pool* the_pool() noexcept {
     Pool* pool = current.load(std::memory_order_acquire);
     if (pool != nullptr) return pool;
-    Pool* made = new (std::nothrow) Pool;
+    static const bool is_registered = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+    Pool* made = is_registered ? new (std::nothrow) Pool : nullptr;
     if (made == nullptr || current.compare_exchange_strong(pool, made)) return made;
     delete made;
     return pool;
 }
-
-// The threads stayed in the parent. Another thread may have held the lock, so the child starts anew.
-void after_fork_in_child() { current.store(nullptr, std::memory_order_release); }
 
 // --- callers ------------------------------------------------------------------------------------
 
@@ -226,19 +227,6 @@ void Pool::note_busy() {
     quiet_until_.store(now + std::min(quiet, longest_quiet), std::memory_order_relaxed);
 }
 
-PyObject* workers(PyObject*, PyObject*) {
-    const Pool* pool = current.load(std::memory_order_acquire);
-    return PyLong_FromLong(pool == nullptr ? 0 : pool->size());
-}
-
-PyObject* threads_by_default(PyObject*, PyObject*) { return PyLong_FromLong(default_threads()); }
-
-PyMethodDef functions[] = {
-    {"workers", workers, METH_NOARGS, "Number of threads in the pool of this process."},
-    {"default_threads", threads_by_default, METH_NOARGS, "Number of threads of a call."},
-    {nullptr, nullptr, 0, nullptr},
-};
-
 }  // namespace
 
 void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBody body,
@@ -253,12 +241,9 @@ void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBod
     pool->run(count, static_cast<int>(wanted), points, body, data);
 }
 
-int add_pool(PyObject* module) {
-    if (pthread_atfork(nullptr, nullptr, after_fork_in_child) != 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
+int pool_size() noexcept {
+    const Pool* pool = current.load(std::memory_order_acquire);
+    return pool == nullptr ? 0 : pool->size();
 }
 
 }  // namespace fieldforge

@@ -5,8 +5,6 @@
 // the call takes its part back and never waits for a thread that has not begun.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 
 namespace fieldforge {
@@ -25,6 +23,7 @@ void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBod
 // What OMP_NUM_THREADS says, or the processors that this process may use.
 int default_threads() noexcept;
 
-int add_pool(PyObject* module);
+// Number of threads in the pool of this process.
+int pool_size() noexcept;
 
 }  // namespace fieldforge
