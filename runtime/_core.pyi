@@ -158,7 +158,7 @@ class Program:
 class Library:
     """A shared library, loaded until the last reference to this object goes away."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, uses_openmp: bool = True) -> None:
         """Load it, or raise `RuntimeError` with the words of the loader."""
 
     def symbol(self, name: str) -> int | None:
@@ -246,6 +246,8 @@ class Workspace:
 def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""
 
+def default_threads() -> int: ...
+def workers() -> int: ...
 def set_threads(count: int, /) -> int:
     """Set how many threads calls of this thread use, 0 for no wish; return what it was."""
 

@@ -22,6 +22,7 @@ from ..process.private_folder import Folder, make_private
 from .elf import fault_in
 from .plan import ENTRY, Plan
 
+RUNTIMES: Final = (b"libgomp", b"libomp", b"libiomp")  # what DaCe's code and that of users needs
 OPENMP: Final = ("omp_set_num_threads", "omp_get_max_threads")
 _LIBRARY_MODE: Final = 0o500
 _DRAFT: Final = ".draft-"
@@ -50,7 +51,7 @@ class Library:
     def entry(self, plan: Plan, threads: int = 0) -> _core.Entry:
         """Return the entry that calls this library by `plan`, and keeps it loaded.
 
-        It uses `threads` threads unless a call asks for others, 0 as many as OpenMP has.
+        It uses `threads` threads unless a call asks for others, 0 as many as the process has.
         """
         set_threads, get_threads = (self.handle.symbol(name) or 0 for name in OPENMP)
         return _core.Entry(plan, self.address, self.handle, set_threads, get_threads, threads)
@@ -74,17 +75,18 @@ def load_library(data: bytes, directory: Path, *, or_memory: bool = False) -> Li
             f"The library cannot be loaded: {problem}",
             hint="The linker left it incomplete, or another code generator wrote it.",
         )
+    uses_openmp = any(name in data for name in RUNTIMES)
     digest = hashlib.sha256(data).hexdigest()
     name = f"{digest}.so"
     path = directory / name
     try:
         folder = _placed(path, data)
-        return _load(f"{folder.lasting_path}/{name}", path)
+        return _load(f"{folder.lasting_path}/{name}", path, uses_openmp)
     except LibraryError:
         copy = _sealed_copy(digest, data) if or_memory else None
         if copy is None:
             raise
-        return _load(copy, path)
+        return _load(copy, path, uses_openmp)
 
 
 def place_library(data: bytes, directory: Path) -> Path:
@@ -186,10 +188,10 @@ def _sealed_copy(digest: str, data: bytes) -> str | None:
         return f"/proc/self/fd/{_sealed[digest]}"
 
 
-def _load(place: str, path: Path) -> Library:
+def _load(place: str, path: Path, uses_openmp: bool) -> Library:
     """Load the library at `place`; errors name it by `path`."""
     try:
-        handle = _core.Library(place)
+        handle = _core.Library(place, uses_openmp)
     except RuntimeError as error:
         raise LibraryError(
             f"The library '{path}' cannot be loaded: {error}.",

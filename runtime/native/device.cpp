@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "pool.h"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -37,7 +39,7 @@ void copy(void* to, const void* from, size_t size, const Context&) noexcept {
 
 constexpr Context host_context = {
     context_version, sizeof(Context), device_cpu, 0,
-    nullptr, nullptr, nullptr, nullptr, nullptr,
+    nullptr, share_loop, nullptr, nullptr, nullptr,
 };
 
 std::array<const Device*, 4> devices = {&host_device};

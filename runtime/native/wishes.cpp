@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "pool.h"
 #include "workspace.h"
 
 namespace fieldforge {
@@ -58,7 +59,13 @@ PyObject* set_timed(PyObject*, PyObject* given) {
 
 PyObject* kernel_seconds(PyObject*, PyObject*) { return PyFloat_FromDouble(wishes.seconds); }
 
+PyObject* workers(PyObject*, PyObject*) { return PyLong_FromLong(pool_size()); }
+
+PyObject* threads_by_default(PyObject*, PyObject*) { return PyLong_FromLong(default_threads()); }
+
 PyMethodDef functions[] = {
+    {"workers", workers, METH_NOARGS, "Number of threads in the pool of this process."},
+    {"default_threads", threads_by_default, METH_NOARGS, "Number of threads of a call."},
     {"set_threads", set_threads, METH_O, "Set how many threads calls of this thread use; 0: all."},
     {"set_workspace", set_workspace, METH_O, "Set the workspace for calls of this thread."},
     {"set_observed", set_observed, METH_O, "Say whether hooks or metrics are in use."},

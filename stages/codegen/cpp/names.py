@@ -82,10 +82,6 @@ class Names:
         start, stop = self.clamped[buffer.name][axis]
         return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
 
-    def is_large(self, nest: Nest) -> str:
-        """Return the test whether a nest has enough points for several threads."""
-        return f"{self._points(nest)} >= {self.options.parallel_from}"
-
     def is_far(self, nest: Nest) -> str:
         """Return the test whether a call touches more bytes of fields than the caches hold.
 
@@ -101,9 +97,10 @@ class Names:
             and all(loop.range.dim in buffer.dims for loop in nest.loops)
         ]
         size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
-        return f"{self._points(nest)} * {size} >= {self.options.stream_from}"
+        return f"{self.points(nest)} * {size} >= {self.options.stream_from}"
 
-    def _points(self, nest: Nest) -> str:
+    def points(self, nest: Nest) -> str:
+        """Return the number of points of a nest."""
         return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)
 
 

@@ -21,11 +21,10 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. Only errno
 # and the exception flags of the processor are not set; nobody reads them.
 FLAGS = (
-    "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+    "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
-WRAPPED = ("-Wl,--wrap=GOMP_parallel",)  # by a function of the generated source
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
 
@@ -82,7 +81,7 @@ class Codegen(Stage):
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .checks import statuses
-        from .kernel import ALONE, write_cpp
+        from .kernel import write_cpp
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
@@ -91,7 +90,6 @@ class Codegen(Stage):
         clamping = clamping_of(lowered.program, groups, kernel)
         source = write_cpp(kernel, self._writer_options(), clamping)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
-        libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
             "generated": Generated(

@@ -11,8 +11,9 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
-from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
+from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
 from ..value_names import value_names
+from .openmp import ALONE, THREADS, WRAPPED
 from .pass_list import (
     DACE_PASSES,
     SdfgPass,
@@ -83,7 +84,6 @@ class CodegenDace(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
         from ..cpp.checks import statuses
-        from ..cpp.kernel import ALONE
         from ..cpp.operations import DECLARATION
         from ..interface import describe
         from .source import sdfg_source
@@ -94,7 +94,7 @@ class CodegenDace(Stage):
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
         reordering = FAST if self.numerics == "fast" else ()
-        flags = (*FLAGS, *reordering, *self.target.flags, *libraries)
+        flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
         # where a call gives domains, those were compared, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         return {

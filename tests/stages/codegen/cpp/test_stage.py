@@ -54,10 +54,11 @@ def test_the_flags_name_the_instruction_set() -> None:
     assert "-ffp-contract=off" in generated.flags
 
 
-def test_regions_of_one_thread_do_not_enter_the_runtime() -> None:
+def test_generated_code_has_no_threads_of_its_own() -> None:
     generated = Codegen(target=TARGET).run(lowered=laplacians(1), variant=Variant())["generated"]
-    assert "__wrap_GOMP_parallel" in generated.source
-    assert "-Wl,--wrap=GOMP_parallel" in generated.flags
+    assert "context->parallel_for" in generated.source
+    assert "omp parallel" not in generated.source
+    assert "-fopenmp" not in generated.flags
 
 
 def test_the_interface_reads_what_lowering_found() -> None:
