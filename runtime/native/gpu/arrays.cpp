@@ -33,10 +33,15 @@ nb::object new_array(Array*& made) {
 }
 
 Device* device_for(int type, int id) {
+    static Platform *cuda = nullptr, *hip = nullptr, *simulated = nullptr;
+    const auto find = [id](Platform*& known, const char* name) {
+        if (known == nullptr) known = &platform_named(name);
+        return &device_at(*known, id);
+    };
     switch (type) {
-        case device_cuda: case device_cuda_managed: return &device_at(platform_named("cuda"), id);
-        case device_rocm: return &device_at(platform_named("hip"), id);
-        case device_null: return &device_at(platform_named("null"), id);
+        case device_cuda: case device_cuda_managed: return find(cuda, "cuda");
+        case device_rocm: return find(hip, "hip");
+        case device_null: return find(simulated, "null");
         default: return nullptr;
     }
 }
@@ -333,8 +338,12 @@ void copy(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
     if (place == nullptr) throw nb::value_error("A copy on the host is made by NumPy.");
     const StreamRef on = stream_from(stream, place);
     if (target.buffer != nullptr) target.buffer->use(on);
-    if (source.buffer != nullptr) source.buffer->use(on);
+    if (source.buffer != nullptr) {
+        source.buffer->use(on);
+        allow_access(*place, *source.buffer);
+    }
     copy_arrays(target, source, on, *place);
+    if (source.buffer != nullptr) source.buffer->end_use(on);
     if (on->graph != nullptr) {
         keep_for_capture(*on, to.ptr());
         keep_for_capture(*on, from.ptr());

@@ -86,5 +86,5 @@ def test_devices_that_are_not_there_are_refused(place):
     with pytest.raises(DeviceError, match="no device 77"):
         zeros({Cell: 3}, device=Device(place.device_type, 77))
     if place.device_type != DeviceType.ROCM:
-        with pytest.raises(DeviceError, match="libamdhip64"):
+        with pytest.raises(DeviceError, match=r"libamdhip64|has no GPU"):
             zeros({Cell: 3}, device=Device(DeviceType.ROCM, 0))
