@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import attrs
 import numpy as np
 
-from ..language.dimension import Dimension, NamedIndex
+from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..language.dtype import DType
@@ -176,6 +176,7 @@ def as_connectivity(
     array = as_indices(_array_on_cpu(data), dtype)
     box = _domain_for(domain, array, origin)
     _check_axes(box, data)
+    _check_local_axes(box)
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
@@ -185,6 +186,14 @@ def as_connectivity(
     if made.device_type == DeviceType.CPU:
         return Connectivity.on(made.ndarray, box, codomain, skip_value)
     return Connectivity.on_device(made.ndarray, Connectivity(array, box, codomain, skip_value))
+
+
+def _check_local_axes(box: Domain) -> None:
+    for dim, own in box:
+        if dim.kind is DimensionKind.LOCAL and own and own.start != 0:
+            raise DomainError(
+                f"Neighbours are counted from 0: the range of '{dim.value}' is {own}."
+            )
 
 
 @attrs.frozen

@@ -8,6 +8,12 @@
 
 namespace fieldforge {
 
+bool meets_workspace(uintptr_t low, uintptr_t high) {
+    if (wishes.workspace == nullptr) return false;
+    const auto start = reinterpret_cast<uintptr_t>(wishes.workspace->data);
+    return low < start + wishes.workspace->size && start < high && low < high;
+}
+
 Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
     Workspace* theirs = arena.queues() ? nullptr : wishes.workspace;  // that is memory of the host

@@ -28,6 +28,9 @@ struct Words {
     size_t copy_count;
 };
 
+// Whether the workspace that the caller has brought lies in the bytes low..high.
+bool meets_workspace(uintptr_t low, uintptr_t high);
+
 // The memory of one call in flight. Made and destroyed with the interpreter's lock held.
 class Lease {
    public:

@@ -70,7 +70,8 @@ class _Printer:
                 inner = [self.bound(arg) for arg in args]
                 return " + ".join(inner) if op == "add" else f"{op}({', '.join(inner)})"
             case TableBound(end=end, table=table, start=start, stop=stop):
-                return f"{end}({table}, {self.bound(start)}, {self.bound(stop)})"
+                rows = f"{self.bound(start)}, {self.bound(stop)}"
+                return f"{end}({table}{bound.slots_text}, {rows})"
         return str(bound)
 
     def range(self, range_: Range) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 
 import fieldforge as ff
@@ -138,3 +139,38 @@ def test_names_of_transformations_resolve():
 
     for name in ("RemoveAccessNodeCopies", "MapFusionVertical", "MapFusionHorizontal"):
         assert issubclass(getattr(transformations, name), PatternTransformation)
+
+
+def remove_copies(sdfg):
+    from fieldforge.program_processors.runners.dace import transformations
+
+    sdfg.apply_transformations_repeated(
+        transformations.RemoveAccessNodeCopies(), validate=False, validate_all=False
+    )
+
+
+I = ff.Dimension("I")
+Row = ff.Field[ff.Dims[I], ff.float64]
+
+
+@ff.field_operator
+def step(u: Row) -> Row:
+    return u(I + 1) - u
+
+
+@ff.program
+def difference(u: Row, out: Row):
+    step(u, out=out)
+
+
+@pytest.mark.needs_dace
+@pytest.mark.needs_compiler
+def test_a_hook_of_a_model_runs_on_our_sdfg():
+    pytest.importorskip("dace")
+    hooks = {GT4PyAutoOptHook.TopLevelDataFlowStep: remove_copies}
+    backend = make_dace_backend(optimization_args={"optimization_hooks": hooks})
+    u, out = ff.as_field({I: 6}, np.arange(6.0) ** 2), ff.zeros({I: 5})
+
+    difference.with_backend(backend)(u, out)
+
+    assert out.asnumpy().tolist() == [1.0, 3.0, 5.0, 7.0, 9.0]

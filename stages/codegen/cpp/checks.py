@@ -9,9 +9,11 @@ not depend on threads, and returns one more than the place of its field among th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
+from ....runtime.calls.plan import StatusKind
 from ...ir.loops import Constant, Kernel, Nest, Store
+from ..soft_reads import Clamping
 from .names import Names
 from .operations import TYPES, literal
 
@@ -83,11 +85,23 @@ def codes(kernel: Kernel) -> tuple[int, ...]:
     return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
 
 
-def statuses(kernel: Kernel) -> tuple[tuple[int, Literal["not_finite"], str], ...]:
+def statuses(
+    kernel: Kernel, clamping: Clamping | None = None
+) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
     tested = dict.fromkeys(field for _, field in tested_stores(kernel))
-    return tuple((fields.index(field) + 1, "not_finite", field) for field in tested)
+    found: list[tuple[int, StatusKind, str]] = [
+        (fields.index(field) + 1, "not_finite", field) for field in tested
+    ]
+    if clamping is not None:
+        found.append((beyond(kernel), "beyond", min(clamping.ends)))
+    return tuple(found)
+
+
+def beyond(kernel: Kernel) -> int:
+    """Return the code of a call that reads beyond a field where `where` may hide it."""
+    return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
 def is_nothing(text: str, dtype: str) -> bool:

@@ -71,3 +71,13 @@ def _written(nest: Nest) -> list[str]:
 
 def _read(nest: Nest) -> list[str]:
     return [row.buffer for row in nest.body if isinstance(row, Load)]
+
+
+def needs_guard(nest: Nest) -> bool:
+    """Tell whether loops that are empty do not keep a nest from reading where it may not."""
+    if not nest.guard:
+        return False
+    loops = {(loop.range.dim, loop.range.start, loop.range.stop) for loop in nest.loops}
+    if any((each.dim, each.start, each.stop) not in loops for each in nest.guard):
+        return True
+    return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)

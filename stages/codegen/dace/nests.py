@@ -9,9 +9,11 @@ from typing import Any, Final
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
 from ...ir.loops import Load, Loop, Nest, Row, Store
+from .arrangement import needs_guard
 from .names import GuardedStop, Names
 from .rooms import Room
-from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, is_lookup, ranged_axes
+from .subsets import Subsets
+from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
 
 # Nests are told apart in DaCe's text by a number of threads that nobody has.
 MARK: Final = 100_000
@@ -36,6 +38,7 @@ class NestBuilder:
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
         self.writer = BlockWriter(names, nest, style, self.indices, tests)
+        self.subsets = Subsets(names, self.indices)
         self.functions: dict[str, str] = {}
         self.guarded = needs_guard(nest)
 
@@ -270,7 +273,7 @@ class NestBuilder:
             room.state.add_edge(node, connector, kept, None, room.dace.Memlet(f"{name}[0]"))
         for connector, store in block.stores:
             data = self.names.data[store.buffer]
-            room.store(node, connector, data, self._element(room, store))
+            room.store(node, connector, data, self.subsets.element(room, store))
         for connector, index in block.advances:
             memlet = room.dace.Memlet(f"{self._state(index)}[0]")
             target = room.state.add_write(self._state(index))
@@ -289,7 +292,7 @@ class NestBuilder:
     def _tasklet(self, room: Room, label: str, block: Block) -> Any:
         dace = room.dace
         pointers = {
-            connector: dace.pointer(self._element_type(room, load))
+            connector: dace.pointer(self.subsets.element_type(room, load))
             for connector, load in block.lookups
         }
         inputs = [
@@ -315,10 +318,12 @@ class NestBuilder:
             language=dace.Language.CPP,
         )
         for connector, load in block.loads:
-            room.feed(node, connector, self.names.data[load.buffer], self._element(room, load))
+            room.feed(
+                node, connector, self.names.data[load.buffer], self.subsets.element(room, load)
+            )
         for connector, load in block.lookups:
             data = self.names.data[load.buffer]
-            room.feed(node, connector, data, self._open(room, load), dynamic=True)
+            room.feed(node, connector, data, self.subsets.opened(room, load), dynamic=True)
         point = dace.subsets.Range([(0, 0, 1)])
         for connector, name in block.scalars:
             room.feed(node, connector, self.names.scalars[name], point)
@@ -331,48 +336,3 @@ class NestBuilder:
             )
         room.hang(node)
         return node
-
-    # --- subsets --------------------------------------------------------------------------------
-
-    def _element_type(self, room: Room, load: Load) -> Any:
-        return room.describe.type("uint8" if load.dtype == "bool" else load.dtype)
-
-    def _places(self, room: Room, access: Load | Store) -> list[Any]:
-        """Return the index of each axis, without what a row tells."""
-        dims = self.names.by_name[access.buffer].dims
-        offsets = access.offsets or (0,) * len(dims)
-        named = room.dace.symbolic.pystr_to_symbolic
-        return [
-            (named(self.indices[dim]) if dim in self.indices else 0) + offset
-            for dim, offset in zip(dims, offsets, strict=True)
-        ]
-
-    def _element(self, room: Room, access: Load | Store) -> Any:
-        """Return the one element that an access touches in each iteration."""
-        places = self._places(room, access)
-        return room.dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
-
-    def _open(self, room: Room, load: Load) -> Any:
-        """Return the elements among which a lookup finds its own."""
-        assert is_lookup(load)
-        data = self.names.data[load.buffer]
-        room.describe.ensure(room.sdfg, data, nested=room.nested)
-        whole = room.describe.whole(room.sdfg, data).ranges
-        opened = ranged_axes(load)
-        return room.dace.subsets.Range(
-            [
-                whole[axis] if axis in opened else (place, place, 1)
-                for axis, place in enumerate(self._places(room, load))
-            ]
-            or [(0, 0, 1)]
-        )
-
-
-def needs_guard(nest: Nest) -> bool:
-    """Tell whether loops that are empty do not keep a nest from reading where it may not."""
-    if not nest.guard:
-        return False
-    loops = {(loop.range.dim, loop.range.start, loop.range.stop) for loop in nest.loops}
-    if any((each.dim, each.start, each.stop) not in loops for each in nest.guard):
-        return True
-    return any(isinstance(row, Load) and row.level < len(nest.loops) for row in nest.body)

@@ -17,12 +17,12 @@ from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
 from ..loop_passes.arena import plan_arena
 from ..schedule.placement import Rules
-from .arrangement import Together, as_steps
+from .arrangement import Together, as_steps, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
 from .graph import Graph, build_graph
 from .names import SDFG_NAME, GuardedStop, Names
-from .nests import MARK, needs_guard
+from .nests import MARK
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .settings import dace_defaults

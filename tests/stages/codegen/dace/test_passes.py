@@ -14,7 +14,7 @@ from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
 from fieldforge.stages.codegen.dace.passes import InvalidGraphError, TransformationWarning
 from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
-from fieldforge.stages.ir.bounds import DomainSymbol
+from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
 from fieldforge.stages.lower.graph import Graph
 
@@ -184,3 +184,44 @@ def test_scans_are_unrolled_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "#pragma GCC unroll 4" in native.source
     assert "unroll" not in text_of(lowered, units(lowered, K)).source
     np.testing.assert_array_equal(out, np.cumsum(u, axis=1))
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_an_output_in_the_memory_of_an_input_is_right_in_whatever_way_dace_fuses(
+    ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    if ahead:  # the array is filled from other points than those that are written
+        value = graph.map("add", (graph.map("neg", (graph.shift(u, I, 1),)), u))
+    else:  # the array is read at other points than it was filled at
+        double = graph.map("add", (u, u))
+        value = graph.map("add", (graph.shift(double, I, 1), double))
+    inner = DomainSymbol("start", "out", I), add(DomainSymbol("stop", "out", I), -1)
+    fields = [("u", REAL, (I,)), ("out", REAL, (I,))]
+    lowered = make_program("same", graph, fields, [("out", (Range(I, *inner),), value)])
+    numbers = RNG.random(40)
+    expected = numbers.copy()
+    expected[:-1] = numbers[:-1] - numbers[1:] if ahead else numbers[1:] * 2 + numbers[:-1] * 2
+
+    for options in ({}, {"fusion": "dace"}, {"fusion": "dace", "auto_optimize": False}):
+        both = numbers.copy()
+        Native(lowered, units(lowered, I), **options)(both, both)
+        np.testing.assert_array_equal(both, expected)
+
+
+def test_nests_share_a_state_only_where_they_all_work_for_the_one_that_stores() -> None:
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    double = graph.map("add", (u, u))
+    fields = [(name, REAL, (I,)) for name in ("u", "a", "b")]
+    box = whole("a", (I,))
+    lowered = make_program("two", graph, fields, [("a", box, double)], [("b", box, double)])
+
+    listing = text_of(lowered, fusion="dace", auto_optimize=False).loops
+
+    assert [line for line in listing.splitlines() if line.startswith("state ")] == [
+        "state state0_a",
+        "state state1_b",
+    ]
