@@ -16,7 +16,7 @@ _OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 _OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 
 
-def spread(kernel: Kernel, rules: Rules) -> Kernel:
+def spread(kernel: Kernel, _: Rules) -> Kernel:
     """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
 
     The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
