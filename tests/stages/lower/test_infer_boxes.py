@@ -259,7 +259,7 @@ def test_a_displaced_input_is_asked_for_all_that_it_has():
 
     assert reads == [
         "by[Edge: 0 .. n, K: 0 .. 5]",
-        "u[Cell: lowest(E2C, 0, n) .. beyond(E2C, 0, n), "
+        "u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), "
         "K: start(u, K) .. max(start(u, K) + 1, stop(u, K))]",
     ]
 
