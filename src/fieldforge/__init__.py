@@ -65,6 +65,7 @@ if _TYPE_CHECKING:
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
     from .workflows.options.database import use_options
+    from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
 
 __version__ = "0.1.0"
@@ -110,6 +111,7 @@ __all__ = [
     "itir_python",
     "locking",
     "ones",
+    "plan",
     "policy",
     "precompile",
     "program",
@@ -135,6 +137,7 @@ _LATE: _Final = {
     "collective": ".workflows.batches.collective",
     "is_scalar_type": "._core.definitions",
     "locking": ".workflows.batches.lock_file",
+    "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
     "setup": ".workflows.setups.set_up",
