@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults
+.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -20,13 +20,20 @@ demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
 	$(BIN)/pytest -q -n 2
 
-check: $(STAMP)  ## formatting, lint, types, floors, tests: what must pass before a commit
+check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) count
+	$(MAKE) docs
 	$(MAKE) test
+
+docs: $(STAMP)  ## build the documentation site into build/site; broken links and missing docstrings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+pictures: $(STAMP)  ## run the examples of the gallery and draw docs/pictures/
+	cd docs && ../$(BIN)/python -m generate.pictures
 
 count: $(STAMP)  ## count the instructions of calls and compare with bench/call_counts.json (needs valgrind)
 	$(BIN)/python bench/count.py

@@ -7,6 +7,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from generate.examples_in_docstrings import FenceExamples  # noqa: E402
+from generate.examples_in_docstrings import FenceExamples
 
 __all__ = ["FenceExamples"]

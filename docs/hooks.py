@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from generate.pages import generated
+from generate.rooms import drawn
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 PICTURES = {"programs.png": "bench/results/programs.png"}
 LATER = ("gpu.md", "dace.md", "models.md")  # pages that may not be written yet
-OUTSIDE = {"../bench/results/": "", "../CONTRIBUTING.md": "contributing.md"}
+OUTSIDE = {
+    "../bench/results/": "",
+    "../CONTRIBUTING.md": "contributing.md",
+    "decisions/)": "decisions/index.md)",
+}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -32,16 +37,21 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Point links at what the site has from outside `docs`."""
+    """Point links at what the site has from outside `docs`, and draw the rooms."""
     for outside, inside in OUTSIDE.items():
         markdown = markdown.replace(f"]({outside}", f"]({inside}")
-    return markdown
+    return drawn(markdown)
 
 
 def _without(nav: Any, missing: set[str]) -> Any:
+    """Return the navigation without the pages `missing`."""
     if isinstance(nav, list):
-        return [_without(each, missing) for each in nav
-                if not (isinstance(each, dict) and missing & set(map(str, each.values())))]  # fmt: skip
+        kept = [each for each in nav if not (isinstance(each, dict) and _names(each) & missing)]
+        return [_without(each, missing) for each in kept]
     if isinstance(nav, dict):
         return {name: _without(each, missing) for name, each in nav.items()}
     return nav
+
+
+def _names(entry: dict[str, Any]) -> set[str]:
+    return {each for each in entry.values() if isinstance(each, str)}

@@ -11,7 +11,7 @@ import attrs
 import fieldforge as ff
 from fieldforge.runtime.embedded import builtins
 
-from .text import summary, table
+from .text import documentation, summary, table
 
 
 @attrs.frozen
@@ -59,6 +59,14 @@ GROUPS: Mapping[str, Group] = {
         ("Backend", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
     ),
 }  # fmt: skip
+MEMBERS = {  # where a class also has methods that only the toolchain calls
+    "EntryPoint": ("with_threads", "with_workspace", "checked", "compile", "build", "variants",
+                   "trace", "workspace_size"),
+    "ScanOperator": ("variants",),
+    "Engine": ("run", "look"),
+    "Field": ("domain", "dtype", "asnumpy", "as_scalar", "restrict", "premap", "array_ns"),
+}  # fmt: skip
+NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
 READY_MADE = ("cpu", "dace_cpu", "reference", "gtfn_cpu", "gtfn_gpu", "itir_python")
 MODULES = ("errors", "recipes")
 OPTIONS = "    options:\n      heading_level: 2\n"
@@ -82,8 +90,24 @@ def pages() -> dict[str, str]:
 
 def _page(group: Group) -> str:
     parts = [f"# {group.title}\n\n{group.intro}\n"]
-    parts += [f"::: {where}\n{OPTIONS}" for where in (*map(place, group.names), *group.classes)]
+    parts += [_entry(where) for where in (*map(place, group.names), *group.classes)]
     return "\n".join(parts)
+
+
+def _entry(where: str) -> str:
+    """Return the directive of one name, with the members of the C++ core if it has some."""
+    name = where.rpartition(".")[2]
+    members = f"      members: [{', '.join(MEMBERS[name])}]\n" if name in MEMBERS else ""
+    return f"::: {where}\n{OPTIONS}{members}{_native(name) if name in NATIVE else ''}"
+
+
+def _native(name: str) -> str:
+    """Return a table of what a class has from the C++ core."""
+    kind = getattr(ff, name)
+    core = next(each for each in kind.__mro__ if each.__module__.endswith("._core"))
+    rows = [(f"`{each}`", " ".join(documentation(getattr(core, each), each).split()))
+            for each in dir(core) if not each.startswith("_")]  # fmt: skip
+    return f"\nFrom the native core:\n\n{table(('name', 'meaning'), rows)}\n"
 
 
 def _index() -> str:

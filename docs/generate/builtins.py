@@ -37,7 +37,7 @@ INTRO = """# Builtins
 Functions and operators inside field operators, scan operators and, on fields and numbers, in plain Python.
 All operands of a pointwise builtin have the same dtype; the language never converts silently.
 *Error* is the largest error of a float result in units in the last place (ulp); *exact* results agree bit for bit
-in every execution. [Loops](../loops.md#transcendental-functions) lists the measured errors of compiled code.
+in every execution. *Same* means that the result has the dtype of the operands. [Loops](../loops.md#transcendental-functions) lists the measured errors of compiled code.
 
 *Integers* are `int8` to `int64` and `uint8` to `uint64`; *floats* are `float32` and `float64`.
 """
@@ -73,7 +73,7 @@ def _rest(row: Operation) -> tuple[str, ...]:
         row.meaning,
         row.domain or "all",
         DTYPES[row.takes],
-        "bool" if row.gives == "bool" else "the dtype of the operands",
+        "bool" if row.gives == "bool" else "same",
         f"{row.ulps} ulp" if row.ulps else "exact",
         f"`{row.example}`",
     )

@@ -44,11 +44,15 @@ def _section(name: str, command: click.Command) -> str:
     usage = command.get_usage(context).removeprefix("Usage: ")
     rows = [
         (f"`{names}`", sentence(help_))
-        for names, help_ in filter(None, (each.get_help_record(context)
-                                          for each in command.get_params(context)))
+        for names, help_ in filter(
+            None, (each.get_help_record(context) for each in command.get_params(context))
+        )
     ]
     example = (command.epilog or "").removeprefix("Example: ")
-    parts = [(command.help or "").replace("\b\n", ""), f"\n```text\n{' '.join(usage.split())}\n```\n"]
+    parts = [
+        (command.help or "").replace("\b\n", ""),
+        f"\n```text\n{' '.join(usage.split())}\n```\n",
+    ]
     parts += [table(("option", "meaning"), rows), ""] if rows else []
     parts += [f"Example:\n\n```sh\n{example}\n```\n"] if example else []
     return "\n".join(parts)

@@ -47,6 +47,10 @@ def _listed(text: str) -> str:
     before, mark, section = text.partition("Attributes:\n")
     if not mark:
         return text
-    lines = [f"* `{name}`: {rest}" for name, _, rest in
-             (line.strip().partition(": ") for line in section.splitlines() if line.strip())]
+    lines = [
+        f"* `{name}`: {rest}"
+        for name, _, rest in (
+            line.strip().partition(": ") for line in section.splitlines() if line.strip()
+        )
+    ]
     return "\n".join([before, *lines])
