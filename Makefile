@@ -6,19 +6,27 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEER := .venv-peer
 PEER_STAMP := $(PEER)/.installed
-NATIVE := $(wildcard runtime/native/*)
+NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz model bench ulps format clean count stress tsan bench-calls faults docs pictures
+.PHONY: help demo test language-dace check fuzz model bench ulps format clean count stress tsan \
+	bench-calls faults test-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
+
+language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
+	$(BIN)/pytest -q -m every_dace tests/language
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png
 
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
 	$(BIN)/pytest -q -n 2
+
+test-gpu: PLATFORM ?= cuda
+test-gpu: $(STAMP)  ## run the tests of the GPU runtime on the GPU of this machine: make test-gpu [PLATFORM=hip]
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
 
 check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .
@@ -51,8 +59,9 @@ tsan: $(STAMP)  ## the same on a build of the native core with ThreadSanitizer (
 fuzz: N ?= 10000
 fuzz: SEED ?= 0
 fuzz: JOBS ?= 2
+fuzz: BACKEND ?= cpu
 fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
-	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS)
+	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS) --backend $(BACKEND)
 
 faults: KILLS ?= 10000
 faults: ROUNDS ?= 20000
@@ -72,9 +81,10 @@ MODEL_NEEDS := array-api-compat cattrs netCDF4 packaging pytest pyyaml serialbox
 model: PRECISION ?= double
 model: SEEDS ?= 2
 model: JOBS ?= 2
+model: BACKEND ?= cpu
 model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare; Python >= 3.12
 	$(MODEL_VENV)/bin/python -m tests.model.stencils --precision $(PRECISION) --seeds $(SEEDS) \
-		--jobs $(JOBS)
+		--jobs $(JOBS) --backend $(BACKEND)
 
 bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
 	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
@@ -85,6 +95,10 @@ ulps: $(STAMP)  ## errors and times of the functions in generated code, all of f
 
 bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
 	$(BIN)/python bench/run.py calls
+
+bench-gpu: PARTS ?= runtime
+bench-gpu: $(STAMP)  ## measure the GPU runtime beside its peers: make bench-gpu PARTS=runtime [STUB=1]
+	$(foreach part,$(PARTS),$(BIN)/python bench/gpu_$(part).py $(if $(STUB),--stub);)
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -11,7 +11,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-KEPT = ("FIELDFORGE_CXX", "FIELDFORGE_JOBS")  # what the machine has, not what the user prefers
+KEPT = (
+    "FIELDFORGE_CXX",
+    "FIELDFORGE_GPU",
+    "FIELDFORGE_JOBS",
+)  # what the machine has, not what the user prefers
 _folders: list[Path] = []
 
 

@@ -8,7 +8,7 @@ dataflow IR, from its own text form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
@@ -17,7 +17,7 @@ from .ir import codec
 # Every stage names its artifacts, so they are there from the start; what they hold is imported
 # with the first value of its kind: see docs/decisions/0005.
 if TYPE_CHECKING:
-    from ..runtime.calls.plan import Plan
+    from ..runtime.calls.plan import Launch, Plan, StatusKind
     from ..runtime.process.source import Span
     from .ir import bounds, dataflow, syntax
     from .ir.strides import Stride
@@ -190,7 +190,10 @@ class Interface:
     `alike` are groups of leaves that must have the same ranges, as those of a `Variant`.
     `device` is where memory lies, as DLPack numbers devices, `abi` the version of the entry point's
     signature. `statuses` say what codes it returns: rows (code, kind, field), see `Status` of
-    `runtime/calls/plan.py`.
+    `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` say which kernels of
+    the module for `platform` run, `codes` what a call returns if a tested store fails. `clamped` is
+    the place of the integer that is 1 if a read leads out of a field where `where` may hide it, -1
+    if there is none.
     """
 
     program: str
@@ -209,7 +212,11 @@ class Interface:
     alike: tuple[tuple[str, ...], ...] = ()
     device: int = 1
     abi: int = 1
-    statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = ()
+    statuses: tuple[tuple[int, StatusKind, str], ...] = ()
+    launches: tuple[Launch, ...] = ()
+    platform: str = ""
+    codes: tuple[int, ...] = ()
+    clamped: int = -1
 
     @property
     def text(self) -> str:
@@ -218,6 +225,7 @@ class Interface:
         rows = [f"ptrs[{i}]     {name}" for i, name in enumerate(memory)]
         rows += [f"ints[{i}]     {source}" for i, source in enumerate(self.ints)]
         rows += [f"scalars[{i}]  {name}" for i, name in enumerate(self.scalars)]
+        rows += [f"launch      {launch}" for launch in self.launches]
         return "\n".join([*rows, f"arena       {self.workspace} bytes"])
 
     def files(self) -> Mapping[str, bytes]:

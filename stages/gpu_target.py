@@ -48,6 +48,8 @@ _GPUS: Final[Mapping[str, _Gpu]] = {
     "gfx1100": _Gpu(96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
 }
 
+KNOWN_ARCHS: Final = tuple(_GPUS)
+
 
 def _as_archs(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; the defaults of the other fields need known ones."""

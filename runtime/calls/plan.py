@@ -39,11 +39,15 @@ Opcode: TypeAlias = Literal[
     "stop",  # push one past the last index of argument `argument` along its axis `axis`
     "scalar",  # push the integer scalar argument `argument`
     "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
-    # the smallest valid entry, or one more than the largest; 0 where no entry is valid
+    # the smallest valid entry, or one more than the largest; 0 where no entry is valid; only the
+    # entries of `slots` count, if there are any
     "int",  # push `Plan.ints[value]`, which stands earlier
     "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
     "floordiv", "mod",  # Python semantics; division by zero gives 0
 ]  # fmt: skip
+
+
+StatusKind: TypeAlias = Literal["not_finite", "beyond"]
 
 
 @attrs.frozen
@@ -54,6 +58,7 @@ class Word:
     value: int = 0
     argument: int = 0
     axis: int = 0
+    slots: tuple[int, ...] = ()
 
 
 Code: TypeAlias = tuple[Word, ...]
@@ -68,7 +73,8 @@ class Argument:
     stride must be one element for this plan to fit (-1: none is required).
     `written` and `read` say what the program does with a field. A table has no
     path: it is found in the offset provider by its name, and is int32 over (target, local)
-    with the local extent `width`; -1 may occur in it only if `skip`. Its address follows those of
+    with the local extent `width`; -1 may occur in it only if `skip`, and it holds indices along
+    `codomain` if that is known. Its address follows those of
     the fields in `ptrs`; it is never written.
     """
 
@@ -82,15 +88,21 @@ class Argument:
     written: bool = False
     width: int = 0
     skip: bool = False
+    codomain: Dimension | None = None
 
 
 @attrs.frozen
 class Box:
-    """A range of indices for each axis of one field argument, `stop` exclusive."""
+    """A range of indices for each axis of one field argument, `stop` exclusive.
+
+    With `hard`, a range for each axis too, only that part must lie inside the argument: if the box
+    does not, the call sets `Plan.clamped`.
+    """
 
     argument: int
     start: tuple[Code, ...]
     stop: tuple[Code, ...]
+    hard: tuple[tuple[Code, Code], ...] = ()
 
 
 @attrs.frozen
@@ -116,21 +128,59 @@ class Status:
     """What a code says that the entry point returns: a fact about one argument.
 
     `not_finite`: the program wrote a number that is not finite to that field.
+    `beyond`: it reads a field, maybe that one, out of its range where `where` may hide it, and
+    wrote nothing.
     """
 
     code: int
-    kind: Literal["not_finite"]
+    kind: StatusKind
     argument: int
+
+
+@attrs.frozen
+class Launch:
+    """One kernel of a program for a GPU, in the order in which they are queued on the stream.
+
+    `blocks` are places of `Plan.ints`: how many blocks the grid has along x, y and z; the kernel
+    does not run if one is not positive. `threads` is the size of a block, `shared` its shared
+    memory in bytes. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
+    `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
+    the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
+    the number of the first that failed.
+    """
+
+    kernel: str
+    blocks: tuple[int, int, int]
+    threads: tuple[int, int, int]
+    arguments: tuple[tuple[str, int], ...]
+    shared: int = 0
+
+    def __str__(self) -> str:
+        blocks = ", ".join(f"ints[{place}]" for place in self.blocks)
+        takes = ", ".join(_ARGUMENTS[kind].format(place) for kind, place in self.arguments)
+        threads = " x ".join(map(str, self.threads))
+        return f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+
+
+_ARGUMENTS: Final = {
+    "pointer": "ptrs[{}]", "int": "ints[{}]", "scalar": "scalars[{}]", "slot": "arena + ints[{}]",
+    "status": "status",
+}  # fmt: skip
 
 
 @attrs.frozen
 class Plan:
     """Everything the native core needs to call one compiled variant of a program.
 
+    Without `launches`, a call runs the entry point of a library; with them, it queues the kernels
+    of a module for `platform`, and no code for the host was generated. If there are `codes`, a call
+    waits for the status that kernels write, and returns the code at that place.
+
     `device` is where fields, tables and the arena lie, as DLPack numbers devices. `backend` is the
     name of the code generator, for people; nothing depends on it.
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
     to fit, `ranges` are those that must be (argument, axis, start, stop).
+    The integer at `clamped` is 1 in a call that reads a box with a `hard` part beyond its argument.
     """
 
     program: str
@@ -145,6 +195,10 @@ class Plan:
     abi: int = ABI_VERSION
     device: int = int(DeviceType.CPU)
     statuses: tuple[Status, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    platform: str = ""
+    codes: tuple[int, ...] = ()
+    clamped: int = -1
 
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -179,7 +233,12 @@ def _lines(plan: Plan) -> Iterator[str]:
     for index, access in enumerate(plan.accesses):
         yield f"statement {index}{', a further part' * access.continues}"
         yield from (f"  writes     {_shown_box(box, plan)}" for box in access.writes)
-        yield from (f"  reads      {_shown_box(box, plan)}" for box in access.reads)
+        for box in access.reads:
+            yield f"  reads      {_shown_box(box, plan)}"
+            if box.hard:
+                starts, stops = zip(*box.hard, strict=True)
+                part = attrs.evolve(box, start=starts, stop=stops)
+                yield f"  must have  {_shown_box(part, plan)}"
         for pair in access.pointwise:
             written, read = (plan.arguments[index].name for index in pair)
             yield f"  pointwise  {written} may be {read}"
@@ -194,6 +253,10 @@ def _lines(plan: Plan) -> Iterator[str]:
     for status in plan.statuses:
         fact = f"{plan.arguments[status.argument].name} is {status.kind.replace('_', ' ')}"
         yield f"{f'code {status.code}':<12} {fact}"
+    for number, launch in enumerate(plan.launches):
+        yield f"{f'launch {number}':<12} {launch}"
+    if plan.clamped >= 0:
+        yield f"{f'int {plan.clamped}':<12} 1 if a read leads out of what it must have"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"
 
 

@@ -50,6 +50,7 @@ class Reason(enum.IntEnum):
     NO_TABLE = 21
     TABLE = 22
     WORKSPACE = 23
+    WORKSPACE_SHARED = 24
 
 
 class ProgramFailedError(FieldforgeError, RuntimeError):
@@ -69,6 +70,16 @@ class NotFiniteError(ProgramFailedError):
         super().__init__(f"'{program}' wrote a number to '{output}' that is not finite.")
         self.program = program
         self.output = output
+
+
+class ReadBeyondError(ProgramFailedError):
+    """A program with its checks compiled in would read a field beyond its ends, below `where`.
+
+    It has written nothing: embedded execution tells whether a mask takes such a value.
+    """
+
+    def __init__(self, program: str, name: str) -> None:
+        super().__init__(f"'{program}' reads a field beyond its ends, maybe '{name}'.")
 
 
 def reject(
@@ -193,11 +204,17 @@ def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
     return error
 
 
-def _outputs_overlap(plan: Plan, _: Sequence[Any], first: int, second: int) -> OverlapError:
-    one, other = sorted((first, second))
+def _outputs_overlap(plan: Plan, _: Sequence[Any], *indices: int) -> OverlapError:
+    names = [plan.arguments[index].name for index in sorted(indices)]
+    if len(names) == 1:
+        return OverlapError(
+            f"Argument '{names[0]}' is written, and its own elements share memory.",
+            hint=f"Pass a copy of '{names[0]}'.",
+        )
+    if names[0] == names[1]:
+        return OverlapError(f"One statement writes parts of '{names[0]}' that overlap.")
     return OverlapError(
-        f"Arguments '{plan.arguments[one].name}' and '{plan.arguments[other].name}' are written "
-        "and share memory."
+        f"Arguments '{names[0]}' and '{names[1]}' are written by one statement and share memory."
     )
 
 
@@ -225,10 +242,20 @@ def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> Argumen
     )
 
 
+def _workspace_shared(plan: Plan, _: Sequence[Any], index: int) -> OverlapError:
+    name = plan.arguments[index].name
+    return OverlapError(
+        f"Argument '{name}' of '{plan.program}' lies in the memory of the workspace.",
+        hint="Give the workspace a buffer of its own.",
+    )
+
+
 def _status(plan: Plan, _: Sequence[Any], code: int) -> ProgramFailedError:
     for status in plan.statuses:
         if status.code == code:
-            return NotFiniteError(plan.program, plan.arguments[status.argument].name)
+            name = plan.arguments[status.argument].name
+            kind = ReadBeyondError if status.kind == "beyond" else NotFiniteError
+            return kind(plan.program, name)
     return ProgramFailedError(f"Program '{plan.program}' stopped with code {code}.")
 
 
@@ -245,12 +272,23 @@ def _no_table(plan: Plan, arguments: Sequence[Any], index: int) -> MissingOffset
 
 def _table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
     argument, value = plan.arguments[index], _value(plan, arguments, index)
+    return wrong_table(argument.name, argument.dims, argument.codomain, value)
+
+
+def wrong_table(
+    name: str, dims: Sequence[Dimension], codomain: Dimension | None, value: Any
+) -> ArgumentError:
+    """Return the error for a table of other dimensions, or for what is no table."""
+    wanted = f"({_listed(dims)})"
     got = f"'{_shown(value)}'"
     if getattr(value, "__fieldforge_table__", False):
         got = f"one over ({_listed(value.dims)})"
+        if codomain is not None and value.dims == tuple(dims):
+            wanted = f"{wanted} of indices along '{codomain.value}'"
+            got = f"one of indices along '{value.codomain.value}'"
     return ArgumentError(
-        f"Expected offset '{argument.name}' in the offset provider to be a neighbour table over "
-        f"({_listed(argument.dims)}), got {got}.",
+        f"Expected offset '{name}' in the offset provider to be a neighbour table over {wanted}, "
+        f"got {got}.",
         hint="Make it with 'as_connectivity'.",
     )
 
@@ -272,6 +310,7 @@ _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
     Reason.MEMORY: _memory,
     Reason.STATUS: _status,
     Reason.WORKSPACE: _workspace,
+    Reason.WORKSPACE_SHARED: _workspace_shared,
     Reason.NO_TABLE: _no_table,
     Reason.TABLE: _table,
 }

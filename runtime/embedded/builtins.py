@@ -37,6 +37,7 @@ from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError
+from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
 from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
 from .walking import ScanResult
@@ -130,6 +131,8 @@ def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
         )
     if isinstance(field, ScanResult):
         return field.then(tuple(dims), lambda value: broadcast(value, dims))
+    if isinstance(field, PartialField):
+        return field.each(lambda value: broadcast(value, dims))
     return mapped(lambda field: widened(field, dims), field)
 
 
@@ -196,7 +199,7 @@ def as_offset(offset: FieldOffset, by: Any, /) -> Displacement:
             f"The field given to 'as_offset' must have the dimension '{offset.source.value}' of "
             f"offset '{offset.value}', got '{by}'."
         )
-    return Displacement(offset.source, by)
+    return Displacement(offset.source, required(by))
 
 
 _FUNCTIONS: Final = (
@@ -249,7 +252,7 @@ def _select(mask: Any, then: Any, otherwise: Any) -> Any:
     _check_number("where", then)
     _check_number("where", otherwise)
     common = common_dtype(then, otherwise)
-    return combined("select", mask, converted(then, common), converted(otherwise, common))
+    return chosen(mask, converted(then, common), converted(otherwise, common))
 
 
 def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
@@ -260,6 +263,15 @@ def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
         branch = branch.in_region(part) if isinstance(branch, ScanResult) else branch  # noqa: PLW2901
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
+    if any(isinstance(field, PartialField) for field in fields):
+        value, valid, sure = (
+            _joined(region, rest, *map(of, fields)) for of in (value_of, valid_of, sure_of)
+        )
+        return PartialField(value, valid, sure, choices_of(fields))
+    return _joined(region, rest, *fields)
+
+
+def _joined(region: Region, rest: Region, *fields: AnyValue) -> AnyValue:
     dims = in_canonical_order(
         (*region.dims, *(dim for field in fields for dim in field.domain.dims))
     )

@@ -15,12 +15,14 @@ import numpy as np
 from ..fields.alignment import first, reordered, view_on
 from ..fields.field import make, values_of
 from ..fields.neighbour_table import Connectivity
+from ..fields.operators import combined
 from ..fields.premap import check_codomain, replaced, resolved
 from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
 from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
+from .partial import PartialField
 from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
 from .provenance import is_checking
 from .strips import Strip, strips
@@ -30,6 +32,8 @@ MOST_RUNS: Final = 1024
 
 def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
     """Return `value(*connectivities)` with its meaning inside an operator."""
+    if isinstance(value, PartialField):
+        return _of_partial(value, connectivities)
     match connectivities:
         case (Displacement() as displacement,):
             return _displaced(value, displacement)
@@ -43,6 +47,18 @@ def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
     check_codomain(value.domain, maps[0])
     assert isinstance(maps[0], Connectivity)
     return _gathered(value, maps[0])
+
+
+def _of_partial(value: PartialField, connectivities: tuple[Any, ...]) -> PartialField:
+    """Apply values and their validity; missing neighbours are valid, for they are undefined."""
+    made = value.each(lambda part: applied(part, *connectivities))
+    moves = isinstance(connectivities[0], Displacement)
+    table = None if moves else resolved(connectivities)[0]
+    if not isinstance(table, Connectivity) or table.valid().all():
+        return made
+    missing = make(~table.valid(), table.domain)
+    valid = combined("or", made.valid, missing)
+    return PartialField(made.value, valid, made.sure, made.choices)
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -66,21 +82,24 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
 
 
 def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
-    """Yield the values of the rows whose neighbours all lie in the strip, run by run."""
+    """Yield the values of the rows whose neighbours all lie in the strip, run by run.
+
+    Of other rows yield the slots whose neighbour lies there: one slot may be all that is read.
+    """
     dim = table.codomain
     axis, own = strip.domain.dim_index(dim, False), strip.domain[dim].unit_range
     places = entries - first(own)
     inside = (places >= 0) & (places < len(own))
     places = np.where(valid & inside, places, 0)
     good = inside if strip.have is None else inside & strip.have[places]
-    rows = (good | ~valid).all(axis=tuple(range(1, entries.ndim)))
     target = table.domain[0]
-    for start, stop in _runs(rows, table):
+    for (start, stop), slots in _parts(good | ~valid, table):
         indices = NamedRange(target.dim, UnitRange(start, stop) + first(target.unit_range))
-        domain = Domain(indices, *table.domain[1:])
-        array = strip.array.take(places[start:stop], axis=axis)
+        local = (NamedRange(one, own[slots]) for one, own in table.domain[1:])
+        domain = Domain(indices, *local)
+        array = strip.array.take(places[start:stop, slots], axis=axis)
         if is_checking() and array.dtype.kind == "f":
-            array = _without_missing(array, valid[start:stop], axis)
+            array = _without_missing(array, valid[start:stop, slots], axis)
         axes = strip.domain.replace(dim, *domain)
         order = replaced(strip.domain.dims, {dim: domain.dims})
         axes_in_order = Domain(*(axes[one] for one in order))
@@ -97,17 +116,37 @@ def _without_missing(array: Any, valid: Any, axis: int) -> Any:
     return np.where(valid.reshape(shape), array, np.nan).astype(array.dtype)
 
 
-def _runs(rows: Any, table: Connectivity) -> list[tuple[int, int]]:
+def _parts(good: Any, table: Connectivity) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Yield runs of rows, each with slots, that together are where `good` is true.
+
+    Whole rows come first. A slot with too many runs of its own is left out.
+    """
+    if good.ndim == 1:
+        yield from ((run, ...) for run in _few(_runs(good), table))
+        return
+    rows = good.all(axis=1)
+    whole, others = _runs(rows), [_runs(slot & ~rows) for slot in good.T]
+    if len(whole) > MOST_RUNS and any(len(_runs(slot)) <= MOST_RUNS for slot in good.T):
+        whole, others = [], [_runs(slot) for slot in good.T]
+    yield from ((run, slice(None)) for run in _few(whole, table))
+    for slot, runs in enumerate(others):
+        if len(runs) <= MOST_RUNS:
+            yield from ((run, slice(slot, slot + 1)) for run in runs)
+
+
+def _runs(rows: Any) -> list[tuple[int, int]]:
     """Return the stretches of true rows as pairs of start and stop."""
-    if rows.all():
-        return [(0, len(rows))]
     edges = np.flatnonzero(np.diff(rows, prepend=False, append=False))
-    if len(edges) > 2 * MOST_RUNS:
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _few(runs: list[tuple[int, int]], table: Connectivity) -> list[tuple[int, int]]:
+    if len(runs) > MOST_RUNS:
         raise NonContiguousDomain(
             f"The indices of '{table}' whose neighbours all lie in the field make "
-            f"{len(edges) // 2} separate blocks."
+            f"{len(runs)} separate blocks."
         )
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+    return runs
 
 
 def _without_neighbours(value: AnyValue, table: Connectivity) -> AnyValue:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from ..fields import context
-from ..fields.alignment import view_on
+from ..fields.alignment import is_same_array, overlaps_itself, view_on
 from ..fields.field import Field, make, values_of
 from ..fields.neighbour_table import beyond
 from ..language.dimension import Dimension, DimensionKind
@@ -27,6 +27,7 @@ from ..process.errors import (
 )
 from .arguments import describe
 from .invalid_values import check_written
+from .missing_values import check_exists
 from .piecewise import AnyValue, PiecewiseField, gap, on_box
 
 
@@ -47,6 +48,7 @@ class _Write:
     name: str
     target: Any
     value: Any
+    box: Domain
 
 
 def write(operator: str, result: Any, out: Any, domain: Any, arguments: Mapping[str, Any]) -> None:
@@ -106,13 +108,19 @@ def _prepared(operator: str, leaf: _Leaf, arguments: Mapping[str, Any]) -> _Writ
     if box.is_empty():
         return None
     _check_cover(operator, name, value, box, arguments)
+    check_exists(operator, name, value, box)
     check_written(operator, name, value, box)
     if out.readonly:
         raise ReadOnlyError(f"'{name}' of '{operator}' cannot be written: its memory is read-only.")
     if isinstance(value, PiecewiseField):
         value = on_box(value, box)
+    if overlaps_itself(out.ndarray):
+        raise OverlapError(
+            f"'{name}' of '{operator}' cannot be written: its own elements share memory.",
+            hint=f"Pass a copy of '{name}'.",
+        )
     source = view_on(values_of(value), value.domain, box)
-    return _Write(name, view_on(out.ndarray, out.domain, box), source)
+    return _Write(name, view_on(out.ndarray, out.domain, box), source, box)
 
 
 def _as_field(operator: str, name: str, value: Any, out: Any) -> AnyValue:
@@ -201,6 +209,8 @@ def _given(arguments: Mapping[str, Any], dim: Dimension) -> str:
 def _check_overlap(operator: str, writes: list[_Write]) -> None:
     for index, one in enumerate(writes):
         for other in writes[:index]:
+            if one.box == other.box and is_same_array(one.target, other.target):
+                continue  # the last one is written
             if np.shares_memory(one.target, other.target):
                 raise OverlapError(
                     f"The outputs '{other.name}' and '{one.name}' of '{operator}' share memory."

@@ -42,6 +42,7 @@ class PiecewiseField(Operators):
 
     __slots__ = ("dims", "pieces")
     __fieldforge_field__ = True
+    is_partial = False  # some values are not valid: a 'PartialField'
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = tuple(pieces)
@@ -69,6 +70,8 @@ class PiecewiseField(Operators):
         """Return the part on a finite `Domain`, or at one index such as `E2CDim(0)`."""
         if isinstance(index, NamedIndex):
             met = [piece for piece in self.pieces if index.value in piece.box[index.dim].unit_range]
+            if not met and index.dim.kind is DimensionKind.LOCAL:  # no neighbour lies in the field
+                return nothing(self.domain.pop(index.dim).dims, self.dtype.dtype)
             if not met:
                 raise IndexOutOfBounds(f"Index '{index}' is outside '{self}'.")
             return assembled(
@@ -93,6 +96,9 @@ class PiecewiseField(Operators):
 
     def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
         """Apply an operation where pieces of all operands meet."""
+        for operand in operands:
+            if isinstance(operand, PiecewiseField) and operand.is_partial:
+                return operand.combined(op, operands, dtype)
         met: list[tuple[Domain, tuple[Any, ...]]] = [(Domain(), ())]
         for operand in operands:
             parts = pieces_of(operand) if isinstance(operand, Operators) else [operand]

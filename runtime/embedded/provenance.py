@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -18,6 +18,8 @@ from ..fields.context import tables
 from ..process.source import Span
 from .piecewise import AnyValue
 from .rewriting import APPLY, CALLEE
+
+Place: TypeAlias = tuple[str, Span | None]  # an operator, and a stretch of its source
 
 
 @attrs.frozen(eq=False)
@@ -69,13 +71,13 @@ def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
     if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
         return value
     if all(value is not operand for operand in operands):  # 'where' may return what it was given
-        checking.made[id(value)] = Made(value, op, operands, *_place(), tables())
+        checking.made[id(value)] = Made(value, op, operands, *place_of_call(), tables())
     return value
 
 
-def _place() -> tuple[str, Span | None]:
+def place_of_call() -> Place:
     """Return the running operator and the current place in its source."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if APPLY in code.co_freevars or CALLEE in code.co_freevars:

@@ -13,7 +13,8 @@ from ..fields.neighbour_table import Connectivity
 from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain
-from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
+from ..process.errors import ArgumentError, EmbeddedExecutionError
+from .partial import PartialField
 from .piecewise import AnyValue, Piece, assembled, at_index, cut, nothing, pieces_of
 
 
@@ -25,19 +26,20 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
         raise ArgumentError(
             f"Expected a field with dimension '{local}' in call to '{name}', got '{value}'."
         )
+    if isinstance(value, PartialField):
+        valid, sure = (reduced(name, "minimum", each, local) for each in (value.valid, value.sure))
+        return PartialField(reduced(name, op, value.value, local), valid, sure, value.choices)
     table = table_along(local)
-    slots, given = table.domain[local].unit_range, value.domain[local].unit_range
-    if given and not slots <= given:
-        raise IndexOutOfBounds(
-            f"'{name}' needs the neighbours {slots} along '{local.value}', given are {given}."
-        )
+    slots = table.domain[local].unit_range
     rows = [own for own in table.domain if own.dim is not local and own.dim in value.domain.dims]
     if not rows and not table.valid().all():
         raise EmbeddedExecutionError(
             f"'{name}' over '{local.value}' cannot tell which neighbours are missing: the field "
             f"has no dimension '{table.domain.dims[0].value}'."
         )
-    pieces = cut(pieces_of(value), [Domain(*rows)])
+    # of a row that is not whole only single slots have values: there is no sum over it
+    whole = [piece for piece in pieces_of(value) if slots <= piece.box[local].unit_range]
+    pieces = cut(whole, [Domain(*rows)])
     if not pieces:
         return nothing(value.domain.pop(local).dims, value.dtype.dtype)
     return assembled([_over_slots(op, piece, table, local) for piece in pieces])

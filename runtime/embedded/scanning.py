@@ -13,6 +13,7 @@ import numpy as np
 from ..fields.alignment import extents, reordered, view_on
 from ..fields.context import levels_along
 from ..fields.field import make, values_of
+from ..language.annotations import with_annotated_types
 from ..language.definition import ScanOptions
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
@@ -22,6 +23,7 @@ from ..language.types import ScalarType, Type
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, unwrapped
+from .partial import required
 from .piecewise import AnyValue, Piece, assembled, pieces_of
 from .strips import Strip, strips
 from .walking import ScanResult, Walks, walked
@@ -38,7 +40,8 @@ class Walk:
 
     def first_state(self) -> Any:
         """Return the `init` of the scan in the types of its state."""
-        made = converted_to(self.state, self.options.init, as_number)
+        init = with_annotated_types(self.options.init)
+        made = converted_to(self.state, init, as_number)
         if made is MISFIT:
             raise ArgumentError(
                 f"Argument 'init' to scan operator '{self.name}' must have same type as its first "
@@ -60,7 +63,7 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     The levels are those of the statement that runs; nothing is walked before it is asked for.
     """
     axis, init = walk.options.axis, walk.first_state()
-    arguments = map_leaves(walked, tuple(arguments))
+    arguments = map_leaves(lambda leaf: required(walked(leaf)), tuple(arguments))
     fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
     levels = levels_along(axis)
     if levels is None:  # nothing is written

@@ -67,3 +67,32 @@ def _cut(own: UnitRange, wanted: UnitRange) -> slice:
         return slice(0, 0)
     ahead = first(wanted) - first(own)
     return slice(ahead, ahead + len(wanted))
+
+
+def is_same_array(one: Any, other: Any) -> bool:
+    """Tell whether two arrays are one and the same memory, element by element."""
+    mine, theirs = (array.__array_interface__ for array in (one, other))
+    return mine["data"] == theirs["data"] and all(
+        getattr(one, name) == getattr(other, name) for name in ("shape", "strides", "dtype")
+    )
+
+
+def overlaps_itself(array: Any) -> bool:
+    """Tell whether two elements of one array share memory, as views made by `as_strided` do.
+
+    >>> from numpy.lib.stride_tricks import as_strided
+    >>> a = np.zeros(4)
+    >>> overlaps_itself(a[::-2]), overlaps_itself(as_strided(a, (2, 3), (8, 8)))
+    (False, True)
+    """
+    axes = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1]
+    reach, apart = array.itemsize, True
+    for stride, extent in sorted(axes):
+        apart &= stride >= reach
+        reach += stride * (extent - 1)
+    if apart or not array.size:
+        return False
+    places = np.zeros((1,), np.int64)
+    for stride, extent in axes:
+        places = np.add.outer(places, np.arange(extent) * stride).ravel()
+    return bool((np.diff(np.sort(places)) < array.itemsize).any())

@@ -14,7 +14,7 @@ from ..language.domain import Domain
 from ..language.dtype import DType
 from ..process.errors import ArgumentError, DeviceError, DomainError
 from .alignment import first
-from .device import CPU, Device, DeviceType, cupy_device_type
+from .device import CPU, Device, DeviceType
 from .layout import allocate
 
 
@@ -72,12 +72,14 @@ class CPUAllocator:
 
 @attrs.frozen
 class GPUAllocator:
-    """Placeholder for GPU memory, which this version cannot allocate: every request is refused."""
+    """Makes arrays on the GPU of this process, whatever its vendor; see `device_allocator`."""
 
     @property
     def device_type(self) -> DeviceType:
-        """The kind of GPU that CuPy works on here; CUDA where there is no CuPy."""
-        return cupy_device_type() or DeviceType.CUDA
+        """The kind of GPU that the process uses; CUDA where there is none."""
+        from .. import gpu
+
+        return _KINDS.get(gpu.platform() or "", DeviceType.CUDA)
 
     @property
     def __gt_device_type__(self) -> DeviceType:
@@ -90,11 +92,13 @@ class GPUAllocator:
         device_id: int = 0,
         aligned_index: Sequence[NamedIndex] | None = None,
     ) -> Any:
-        """Raise `DeviceError`."""
-        raise DeviceError(
-            "Fields cannot be allocated on a GPU in this version.",
-            hints=["Use 'numpy', the backend 'cpu', or no allocator at all."],
-        )
+        """Make an array; a `DeviceError` says why there is no GPU."""
+        from .device_allocator import GPUAllocator as OfDevice
+
+        return OfDevice(self.device_type).__gt_allocate__(domain, dtype, device_id, aligned_index)
+
+
+_KINDS: Final = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
 
 
 CPU_ALLOCATOR: Final = CPUAllocator()
@@ -114,6 +118,11 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
         maker = ARRAY_ALLOCATORS.get(maker.__name__, maker)
     if maker is None and (device or CPU)[0] == DeviceType.CPU:
         maker = CPU_ALLOCATOR
+    if maker is None and device is not None:
+        from .device_allocator import GPUAllocator  # a program on the CPU does not pay for it
+
+        maker = GPUAllocator(DeviceType(device[0]))
+        maker.device(device[1])
     if maker is None or isinstance(maker, ModuleType):
         what = f"namespace '{maker.__name__}'" if maker else f"device '{device}'"
         raise DeviceError(

@@ -9,14 +9,14 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import attrs
 import numpy as np
 
-from ..language.dimension import Dimension, NamedIndex
+from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
 from ..process.errors import ArgumentError, DeviceError, DomainError
 from .allocator import CPUAllocator, find_allocator
-from .device import Device
+from .device import Device, DeviceType
 from .field import Field, make
 from .neighbour_table import SKIP, Connectivity, as_indices
 
@@ -77,7 +77,7 @@ def zeros(
     """
     field, is_zero = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=True)
     if not is_zero:
-        field.ndarray[...] = 0
+        _fill(field, 0)
     return field
 
 
@@ -107,7 +107,7 @@ def full(
     """Make a field of one value; without a dtype it has that of the value."""
     dtype = _dtype_of_number(fill_value) if dtype is None else dtype
     field, _ = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)
-    field.ndarray[...] = fill_value
+    _fill(field, fill_value)
     return field
 
 
@@ -132,7 +132,7 @@ def as_field(
     'Field(I=(-1:1); float64)'
     """
     find_allocator(allocator, device)
-    array = _array_on_cpu(data)
+    array = data if _is_on(data, device) else _array_on_cpu(data)
     box = _domain_for(domain, array, origin)
     _check_axes(box, data)
     if box.shape != array.shape:
@@ -141,7 +141,7 @@ def as_field(
         )
     dtype = array.dtype if dtype is None else dtype
     field, _ = _allocated(box, dtype, aligned_index, allocator, device, zeroed=False)
-    field[...] = array
+    _copy_in(field, array)
     return field
 
 
@@ -176,13 +176,24 @@ def as_connectivity(
     array = as_indices(_array_on_cpu(data), dtype)
     box = _domain_for(domain, array, origin)
     _check_axes(box, data)
+    _check_local_axes(box)
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
         return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
     made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
-    made.ndarray[...] = array
-    return Connectivity.on(made.ndarray, box, codomain, skip_value)
+    _copy_in(made, array)
+    if made.device_type == DeviceType.CPU:
+        return Connectivity.on(made.ndarray, box, codomain, skip_value)
+    return Connectivity.on_device(made.ndarray, Connectivity(array, box, codomain, skip_value))
+
+
+def _check_local_axes(box: Domain) -> None:
+    for dim, own in box:
+        if dim.kind is DimensionKind.LOCAL and own and own.start != 0:
+            raise DomainError(
+                f"Neighbours are counted from 0: the range of '{dim.value}' is {own}."
+            )
 
 
 @attrs.frozen
@@ -290,6 +301,31 @@ def _dtype_of_number(value: Any) -> DType:
     return as_dtype(
         type(value) if isinstance(value, bool | int | float) else np.asarray(value).dtype
     )
+
+
+def _fill(field: Field, value: Any) -> None:
+    if field.device_type == DeviceType.CPU:
+        field.ndarray[...] = value
+    else:
+        from .device_allocator import fill
+
+        fill(field.ndarray, value)
+
+
+def _copy_in(field: Field, array: Any) -> None:
+    if field.device_type == DeviceType.CPU:
+        field[...] = array
+    else:
+        from .device_allocator import copy_in
+
+        copy_in(field.ndarray, array)
+
+
+def _is_on(data: Any, device: Device | None) -> bool:
+    """Tell whether data lies on the device, not the CPU, that a field is to be made on."""
+    if device is None or device[0] == DeviceType.CPU or not hasattr(data, "shape"):
+        return False
+    return hasattr(data, "__dlpack_device__") and data.__dlpack_device__()[0] == device[0]
 
 
 def _array_on_cpu(data: Any) -> np.ndarray[Any, Any]:

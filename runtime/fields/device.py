@@ -12,6 +12,7 @@ class DeviceType(enum.IntEnum):
     CPU = 1
     CUDA = 2
     ROCM = 10
+    NULL = 12  # the simulated device of the GPU runtime; an extension, to DLPack
 
 
 class Device(NamedTuple):

@@ -18,7 +18,7 @@ from .._core import FieldView
 from ..language import operations
 from ..language.annotations import field_alias
 from ..language.connectivity import CartesianConnectivity, Displacement
-from ..language.dimension import Dimension, NamedIndex
+from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
@@ -30,6 +30,7 @@ from ..process.errors import (
     ReadOnlyError,
 )
 from .alignment import align, first, fitted, view_on
+from .context import active
 from .indexing import resolve
 from .layout import allocate
 from .operators import Operators
@@ -120,6 +121,9 @@ class Field(SingleArray, FieldView):
 
         Relative: `f[2, 1:-1]`, `f[..., -1]`. Absolute: `f[I(3)]`, `f[I(3):I(5)]`, `f[domain]`.
         """
+        if _is_absent_slot(self.domain, index):
+            box = Domain(*((dim, UnitRange(0, 0)) for dim in self.domain.pop(index.dim).dims))
+            return Field._on(np.zeros(box.shape, self.dtype.dtype), box)
         places, domain = resolve(self.domain, index)
         return Field._on(self.ndarray[(*places, ...)], domain)
 
@@ -193,8 +197,30 @@ class Field(SingleArray, FieldView):
             raise ValueError(f"A field of '{self.dtype}' cannot be '{dtype}' without a copy.")
         return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.ndarray.__dlpack__(**options)
+    def compact(self) -> Field:
+        """Return a copy without padding, in C order, for libraries that refuse padded rows.
+
+        >>> I, J = Dimension("I"), Dimension("J")
+        >>> field = make(np.zeros((3, 8))[:, :5], Domain((I, (0, 3)), (J, (0, 5))))
+        >>> field.strides, field.compact().strides
+        ((64, 8), (40, 8))
+        """
+        return Field._on(self.ndarray.copy(), self.domain)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        options = {
+            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
+        }  # fmt: skip
+        # Arrays before DLPack 1 know 'stream' alone.
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.ndarray.__dlpack__(**given)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device_type, self.device_id
@@ -293,6 +319,13 @@ def make(array: Any, domain: Domain) -> AnyField:
 def values_of(field: AnyField) -> Any:
     """Return the array behind a field, with extent 1 along infinite axes."""
     return field.array if isinstance(field, UnboundedField) else field.ndarray
+
+
+def _is_absent_slot(domain: Domain, index: Any) -> bool:
+    """Tell whether an operator asks for a slot that a gather left without a value."""
+    if not (isinstance(index, NamedIndex) and index.dim.kind is DimensionKind.LOCAL and active()):
+        return False
+    return index.dim in domain.dims and index.value not in domain[index.dim].unit_range
 
 
 def restricted(field: AnyField, domain: Domain) -> Field:

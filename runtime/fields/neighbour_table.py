@@ -80,12 +80,24 @@ class Connectivity(FieldView):
         made._fill(array, domain, codomain, skip_value)
         return made
 
+    @classmethod
+    def on_device(cls, array: Any, host: Connectivity) -> Connectivity:
+        """Take an array on a device that has the entries of `host`, which calls look into."""
+        made = cls.__new__(cls)
+        FieldView.__init__(made, array, host.dims, tuple(map(first, host.domain.ranges)))
+        vars(made).update(
+            domain=host.domain, codomain=host.codomain, skip_value=host.skip_value,
+            __fieldforge_host__=host,
+        )  # fmt: skip
+        return made
+
     def _fill(
         self, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None
     ) -> None:
         _check_entries(array, domain, codomain, skip_value)
         if isinstance(array, np.ndarray):
-            array.flags.writeable = False
+            # NumPy lets nobody make an array writable whose memory was lent to be read only
+            array = np.asarray(array.data.toreadonly())
         FieldView.__init__(self, array, domain.dims, tuple(map(first, domain.ranges)))
         vars(self).update(domain=domain, codomain=codomain, skip_value=skip_value)
 
@@ -105,7 +117,7 @@ class Connectivity(FieldView):
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """Return the indices as a NumPy array, without a copy where they lie on the CPU."""
-        array = self.ndarray
+        array = getattr(self, "__fieldforge_host__", self).ndarray
         return array if isinstance(array, np.ndarray) else np.asarray(array.get())
 
     def __gt_type__(self) -> ConnectivityType:

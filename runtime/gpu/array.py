@@ -81,20 +81,6 @@ class Array(ArrayBase):
     __slots__ = ()
 
     @classmethod
-    def from_any(cls, obj: Any, *, writable: bool | None = None, order_after: bool = True) -> Array:
-        """Take an array of any library without a copy; a host array stays on the host.
-
-        With `order_after`, what our current stream is given next waits for what the producer has
-        under way. `writable=True` refuses arrays that are read-only, `False` gives a view that is.
-        """
-        array: Array = import_array(obj, order_after)
-        if writable and array.readonly:
-            raise ValueError("The array is read-only.")
-        if writable is False and not array.readonly:
-            return array._view(0, array.shape, array.strides, readonly=True)
-        return array
-
-    @classmethod
     def empty(
         cls,
         shape: int | Sequence[int],
@@ -212,6 +198,10 @@ class Array(ArrayBase):
         host = Array.empty(self.shape, kind, resource=maker)
         copy_array(host, self, stream, True)
         return _on_numpy(host, kind)
+
+    def get(self) -> np.ndarray[Any, Any]:
+        """Return a copy in NumPy, under the name that CuPy has for it."""
+        return self.to_host()
 
     def copy(self, *, device: Device | int | None = None, stream: Any = None) -> Array:
         """Return a dense copy, on the same device or another one."""

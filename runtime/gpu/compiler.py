@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 import attrs
 
 from .errors import KernelCompileError
-from .host_kernels import compile_for_host
 from .native import current_device
 
 Compiler = Literal["auto", "nvrtc", "hiprtc", "host"]
@@ -76,6 +75,8 @@ def compile_kernels(
         arch = current_device().arch if arch is None else arch
         compiler = _compiler_of(arch)
     if compiler == "host":
+        from .host_kernels import compile_for_host  # which needs subprocess
+
         return compile_for_host(source, options)
     if arch is None:
         arch = current_device().arch
@@ -85,7 +86,21 @@ def compile_kernels(
     else:
         plain = arch.replace("sm_", "compute_") if to == "ptx" else arch
         flags = [f"--gpu-architecture={plain}", *options]
-    return _compile(library, source, flags, "PTX" if to == "ptx" else None, name)
+    return _compile(library, source, flags, "PTX" if to == "ptx" else None, name)[0]
+
+
+def compile_with_log(
+    source: str, arch: str, options: Sequence[str], name: str = "kernels"
+) -> tuple[bytes, str]:
+    """Return a cubin or code object for `arch`, and what the compiler said."""
+    library = runtime_compiler(arch)
+    flag = "--offload-arch" if library.prefix == "hiprtc" else "--gpu-architecture"
+    return _compile(library, source, [f"{flag}={arch}", *options], None, name)
+
+
+def runtime_compiler(arch: str) -> _Library:
+    """Open the compiler for an architecture; a `KernelCompileError` says how to install it."""
+    return hiprtc() if _compiler_of(arch) == "hiprtc" else nvrtc()
 
 
 def _compiler_of(arch: str) -> Compiler:
@@ -96,7 +111,7 @@ def _compiler_of(arch: str) -> Compiler:
 
 def _compile(
     library: _Library, source: str, flags: Sequence[str], kind: str | None, name: str
-) -> bytes:
+) -> tuple[bytes, str]:
     program = ctypes.c_void_p()
     encoded = [flag.encode() for flag in flags]
     code = library.call(
@@ -107,14 +122,14 @@ def _compile(
     try:
         array = (ctypes.c_char_p * len(encoded))(*encoded)
         code = library.call("CompileProgram", program, len(encoded), array)
+        log = _read(library, program, "GetProgramLogSize", "GetProgramLog").rstrip(b"\0").decode()
         if code != 0:
-            log = _read(library, program, "GetProgramLogSize", "GetProgramLog")
-            raise _failed(library, code, "CompileProgram", log.rstrip(b"\0").decode())
+            raise _failed(library, code, "CompileProgram", log)
         part = kind or ("CUBIN" if library.prefix == "nvrtc" else "Code")
         found = _read(library, program, f"Get{part}Size", f"Get{part}")
         if not found:
             raise _failed(library, 0, f"Get{part}", "The compiler made nothing for this target.")
-        return found
+        return found, log
     finally:
         library.call("DestroyProgram", ctypes.byref(program))
 

@@ -112,7 +112,7 @@ class Event:
         timing: bool = False,
         blocking: bool = False,
     ) -> None: ...
-    def record(self, stream: Any = None) -> Event: ...
+    def record(self, stream: Any = None, /) -> Event: ...
     @property
     def ptr(self) -> int: ...
     @property
@@ -233,6 +233,14 @@ class HostMemoryResource:
     def is_device_accessible(self) -> bool: ...
 
 class ArrayBase:
+    @staticmethod
+    def from_any(obj: Any, *, writable: bool | None = None, order_after: bool = True) -> Array:
+        """Take an array of any library without a copy; a host array stays on the host.
+
+        With `order_after`, what our current stream is given next waits for what the producer has
+        under way. `writable=True` refuses arrays that are read-only, `False` gives a view that is.
+        """
+
     @property
     def ptr(self) -> int: ...
     @property
@@ -394,7 +402,7 @@ class Graph:
 class GraphExec:
     """A graph that is ready to run."""
 
-    def launch(self, stream: Any = None) -> None: ...
+    def launch(self, stream: Any = None, /) -> None: ...
     def upload(self, stream: Any = None) -> None:
         """Send it to the device ahead of its first launch."""
 

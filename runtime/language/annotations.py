@@ -6,6 +6,7 @@ import builtins
 import sys
 import types as python_types
 import typing
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, cast
 
@@ -14,6 +15,7 @@ import numpy as np
 from ..process.errors import ArgumentError, FieldforgeError
 from . import collection
 from .dimension import Dimension, check_dims
+from .structure import elements, rebuilt
 from .types import (
     SCALARS,
     CollectionType,
@@ -96,13 +98,85 @@ def field_alias(origin: type, parameters: Any) -> FieldAlias:
     return FieldAlias(origin, (Dims(dims) if isinstance(dims, list | tuple) else dims, dtype))
 
 
+class _Field:
+    """What `Field` means in an annotation that is text, where the module has no such name."""
+
+    __fieldforge_field__ = True
+
+    def __class_getitem__(cls, parameters: Any) -> FieldAlias:
+        return field_alias(cls, parameters)
+
+
+LANGUAGE: Final[Mapping[str, Any]] = {
+    **{name: np.dtype(name).type for name in SCALARS if name != "bool"},
+    "Dims": Dims,
+    "Field": _Field,
+}
+
+
+def holds_text(annotation: Any) -> bool:
+    """Tell whether an annotation is a string, or one stands inside it: `Field[[I], "float64"]`."""
+    waiting = [annotation]
+    for each in waiting:  # grows while it is walked
+        if isinstance(each, str | typing.ForwardRef):
+            return True
+        if isinstance(each, list | tuple):
+            waiting += each
+        elif not isinstance(each, _TYPES):
+            waiting += typing.get_args(each)
+    return False
+
+
 def type_from_annotation(annotation: Any, names: Mapping[str, Any] | None = None) -> Type:
-    """Return the type that an annotation stands for; strings are evaluated among `names`.
+    """Return the type that an annotation stands for.
+
+    Strings are evaluated among `names`, then among the names of the language.
 
     >>> str(type_from_annotation(tuple[int, Annotated[bool, "land or sea"]]))
     'tuple[int64, bool]'
     """
-    return _read(annotation, names or {}, ())
+    return _read(annotation, ChainMap(dict(names or {}), dict(LANGUAGE)), ())
+
+
+def with_annotated_types(value: Any) -> Any:
+    """Return a number, tuple or collection; numbers in collections have the types of its class.
+
+    A Python number becomes a NumPy scalar of the annotated type if it is of its kind and fits;
+    what does not fit stays as it is, and so does a NumPy scalar.
+
+    >>> from typing import NamedTuple
+    >>> State = NamedTuple("State", [("v", np.float32), ("count", np.int64)])
+    >>> [type(each).__name__ for each in with_annotated_types(State(0.0, 1))]
+    ['float32', 'int64']
+    """
+    parts = elements(value)
+    if parts is None:
+        return value
+    if not collection.is_collection(type(value)):
+        return rebuilt(value, tuple(map(with_annotated_types, parts)))
+    try:
+        return _in_type(type_from_annotation(type(value)), value)
+    except AnnotationError:
+        return value
+
+
+def _in_type(type_: Any, value: Any) -> Any:
+    parts = elements(value)
+    if isinstance(type_, TupleType | CollectionType):
+        if parts is None or len(parts) != len(type_.elements):
+            return value
+        return rebuilt(value, tuple(map(_in_type, type_.elements, parts)))
+    if not isinstance(type_, ScalarType) or not isinstance(value, bool | int | float):
+        return value
+    target = np.dtype(type_.name)
+    if isinstance(value, bool) or target.kind == "b":
+        return target.type(value) if isinstance(value, bool) and target.kind == "b" else value
+    if target.kind == "f":
+        made = target.type(value)
+        return made if isinstance(value, float) or int(made) == value else value
+    limits = np.iinfo(target)
+    fits = isinstance(value, int) and limits.min <= value <= limits.max
+    return target.type(value) if fits else value
 
 
 def _read(annotation: Any, names: Mapping[str, Any], inside: tuple[type, ...]) -> Type:

@@ -15,6 +15,7 @@ import attrs
 
 from ..process.errors import ArgumentError, DSLError
 from ..process.source import PYTHON_PARSER, SourceText, Span
+from .annotations import holds_text, type_from_annotation
 from .definition import Definition, Kind, ScanOptions
 
 _LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
@@ -191,7 +192,18 @@ def _annotations(function: types.FunctionType) -> tuple[tuple[str, Any], ...]:
             names = names if names is not None else _nonlocals(function)
             known[value] = _evaluated(value, function.__globals__, names)
     ordered = sorted(written.items(), key=lambda item: item[0] == "return")
-    return tuple((k, known[v] if isinstance(v, str) else v) for k, v in ordered)
+    found = ((k, known[v] if isinstance(v, str) else v) for k, v in ordered)
+    return tuple((key, _without_text(value, function)) for key, value in found)
+
+
+def _without_text(annotation: Any, function: types.FunctionType) -> Any:
+    """Return the type that an annotation with text inside stands for; itself if that fails."""
+    if not holds_text(annotation):
+        return annotation
+    try:
+        return type_from_annotation(annotation, {**function.__globals__, **_nonlocals(function)})
+    except Exception:  # an annotation may run any code; `parse` says what is wrong with it
+        return annotation
 
 
 def _evaluated(text: str, outside: dict[str, Any], names: Mapping[str, Any]) -> Any:

@@ -49,7 +49,7 @@ class Region:
         other = as_region(other)
         dims = in_canonical_order((*self.dims, *other.dims))
         mine, others = _widened(self.boxes, dims), _widened(other.boxes, dims)
-        return Region(dims, _joined((*mine, *_without(others, mine))))
+        return Region(dims, _joined((*mine, *without(others, mine))))
 
     __ror__ = __or__
 
@@ -80,7 +80,7 @@ def outside(region: Region) -> Region:
     everything = Domain(*((dim, None) for dim in region.dims))
     sides = [side for box in region.boxes for own in box.ranges for side in _sides(own)]
     is_box = region.is_box and len(region.dims) == len(sides) == 1
-    return Region(region.dims, _joined(_without((everything,), region.boxes)), is_box)
+    return Region(region.dims, _joined(without((everything,), region.boxes)), is_box)
 
 
 def _sides(own: UnitRange) -> list[object]:
@@ -92,7 +92,8 @@ def _widened(boxes: Boxes, dims: tuple[Dimension, ...]) -> Boxes:
     return tuple(everything & box for box in boxes)
 
 
-def _without(boxes: Boxes, holes: Iterable[Domain]) -> Boxes:
+def without(boxes: Boxes, holes: Iterable[Domain]) -> Boxes:
+    """Return disjoint boxes that cover what `holes` leave of some disjoint boxes."""
     for hole in holes:
         boxes = tuple(part for box in boxes for part in _cut(box, hole))
     return boxes

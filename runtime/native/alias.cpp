@@ -1,4 +1,5 @@
-// Arguments that share memory: allow it, take a snapshot, or refuse the call.
+// Arguments that share memory: allow it, take a snapshot, or refuse the call. Statements run in
+// order, so only what one statement reads and writes counts.
 #include <algorithm>
 
 #include "call.h"
@@ -14,44 +15,101 @@ bool touches(const std::vector<Box>& boxes, int32_t argument) {
                        [&](const Box& box) { return box.argument == argument; });
 }
 
-}  // namespace
-
-// Shared memory is correct if each point is read before it is written: the only reading statement
-// lists the pair, and no earlier statement writes.
-bool Frame::is_pointwise(int32_t written, int32_t read) const {
-    if (!is_same_view(field(written), field(read))) return false;
-    bool was_read = false, was_written = false;
-    for (const Access& access : plan_.accesses) {
-        if (touches(access.reads, read)) {
-            const auto& pairs = access.pointwise;
-            const bool listed =
-                std::find(pairs.begin(), pairs.end(), std::pair{written, read}) != pairs.end();
-            if (!listed || was_read || was_written) return false;
-            was_read = true;
-        }
-        was_written |= touches(access.writes, written);
-    }
-    return true;
+bool is_listed(const Access& access, int32_t written, int32_t read) {
+    const auto& pairs = access.pointwise;
+    return std::find(pairs.begin(), pairs.end(), std::pair{written, read}) != pairs.end();
 }
 
-// A snapshot before the call has the right values if only one statement reads the argument, and
-// no earlier statement writes to the memory.
+}  // namespace
+
+// Consecutive accesses of one statement, by the first and one past the last.
+std::vector<std::pair<size_t, size_t>> Frame::statements() const {
+    std::vector<std::pair<size_t, size_t>> found;
+    for (size_t i = 0; i < plan_.accesses.size(); ++i) {
+        if (plan_.accesses[i].continues && !found.empty()) found.back().second = i + 1;
+        else found.emplace_back(i, i + 1);
+    }
+    return found;
+}
+
+bool Frame::touches_in(std::pair<size_t, size_t> statement, int32_t argument) const {
+    return std::any_of(plan_.accesses.begin() + statement.first,
+                       plan_.accesses.begin() + statement.second, [&](const Access& access) {
+                           return touches(access.writes, argument) ||
+                                  touches(access.reads, argument);
+                       });
+}
+
+std::vector<std::pair<int64_t, int64_t>> Frame::ranges_of(const Box& box) const {
+    std::vector<std::pair<int64_t, int64_t>> found;
+    for (const Range& range : box.ranges) found.emplace_back(value(range.start), value(range.stop));
+    return found;
+}
+
+// One field twice among the outputs of a statement: the last one is written, the others write to
+// memory that nobody reads. Any other overlap of outputs of one statement is an error.
+Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
+    std::vector<const Box*> boxes;
+    for (size_t i = statement.first; i < statement.second; ++i) {
+        for (const Box& box : plan_.accesses[i].writes) {
+            if (!is_empty(box)) boxes.push_back(&box);
+        }
+    }
+    for (size_t j = 0; j < boxes.size(); ++j) {
+        const Part later = part_of(field(boxes[j]->argument), ranges_of(*boxes[j]));
+        for (size_t i = 0; i < j; ++i) {
+            const int32_t one = boxes[i]->argument, other = boxes[j]->argument;
+            const auto ranges = ranges_of(*boxes[i]);
+            const bool equal = ranges == ranges_of(*boxes[j]);
+            if (one == other && equal) continue;
+            if (!share_memory(part_of(field(one), ranges), later)) continue;
+            const Refusal refusal{Reason::outputs_overlap, {one, other}};
+            if (one == other || !equal || !is_same_view(field(one), field(other))) return refusal;
+            for (const auto& each : statements()) {
+                if (each != statement && touches_in(each, one)) return refusal;
+            }
+            add_snapshot(one);
+        }
+    }
+    return {};
+}
+
+// Within a statement shared memory is correct if each point is read before it is written. Else the
+// argument is read from a snapshot, which is taken before the call.
+Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) {
+    for (size_t i = statement.first; i < statement.second; ++i) {
+        const Access& access = plan_.accesses[i];
+        if (!touches(access.reads, read)) continue;
+        for (size_t j = statement.first; j < statement.second; ++j) {
+            for (const Box& box : plan_.accesses[j].writes) {
+                const int32_t written = box.argument;
+                if (written == read || !share_memory(field(written), field(read))) continue;
+                const bool alike = is_same_view(field(written), field(read));
+                if (alike && is_listed(access, written, read)) continue;
+                if (!can_snapshot(read)) return {Reason::inputs_overlap, {written, read}};
+                add_snapshot(read);
+                return {};
+            }
+        }
+    }
+    return {};
+}
+
+// A snapshot from before the call has the right values if the argument is not written and no
+// statement before one that reads it writes to the memory.
 bool Frame::can_snapshot(int32_t read) const {
-    bool was_read = false, was_written = false;  // by the statements before
-    bool reads = false, writes = false;          // by this one, whose accesses follow each other
-    for (const Access& access : plan_.accesses) {
-        if (!access.continues) {
-            was_read |= reads;
-            was_written |= writes;
-            reads = writes = false;
+    bool was_written = false;
+    for (const auto& [first, last] : statements()) {
+        bool writes = false;
+        for (size_t i = first; i < last; ++i) {
+            const Access& access = plan_.accesses[i];
+            if (was_written && touches(access.reads, read)) return false;
+            for (const Box& box : access.writes) {
+                if (box.argument == read) return false;
+                writes |= share_memory(field(box.argument), field(read));
+            }
         }
-        if (touches(access.reads, read)) {
-            if (was_read || was_written) return false;
-            reads = true;
-        }
-        for (const Box& box : access.writes) {
-            writes |= share_memory(field(box.argument), field(read));
-        }
+        was_written |= writes;
     }
     return true;
 }
@@ -69,15 +127,10 @@ void Frame::add_snapshot(int32_t read) {
 }
 
 Refusal Frame::resolve_overlaps() {
-    for (int32_t slot : plan_.written) {
-        const int32_t written = plan_.fields[slot];
-        for (int32_t other : plan_.fields) {
-            if (other == written || !share_memory(field(written), field(other))) continue;
-            const Argument& argument = plan_.arguments[other];
-            if (argument.written) return {Reason::outputs_overlap, {written, other}};
-            if (!argument.read || is_pointwise(written, other)) continue;
-            if (!can_snapshot(other)) return {Reason::inputs_overlap, {written, other}};
-            add_snapshot(other);
+    for (const auto& statement : statements()) {
+        if (Refusal refusal = resolve_outputs(statement)) return refusal;
+        for (int32_t read : plan_.fields) {
+            if (Refusal refusal = resolve_input(statement, read)) return refusal;
         }
     }
     return {};

@@ -25,6 +25,7 @@ Block Arena::take(size_t size) noexcept {
 
 void Arena::give_back(Block block) noexcept {
     if (block.data == nullptr) return;
+    if (device_.queues) return device_.release(block);
     const std::lock_guard guard(lock_);
     try {
         free_.push_back(block);

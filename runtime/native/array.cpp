@@ -32,10 +32,10 @@ bool is_masked(PyObject* array) {
 }
 
 bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
-    if (gpu::is_device_array(array)) return gpu::fill_from_device_array(view, array, dims, nullptr);
-    if (PyObject_CheckBuffer(array)) {
+    if (PyObject_CheckBuffer(array) && !gpu::is_device_array(array)) {
         return !is_masked(array) && fill_from_buffer(view, array, dims, nullptr);
     }
+    if (gpu::is_own_array(array)) return gpu::fill_from_device_array(view, array, dims, nullptr);
     if (has_dlpack(array)) return fill_from_dlpack(view, array, dims);
     const Held numpy(as_numpy(array));
     return numpy && fill_from_buffer(view, numpy.get(), dims, nullptr);

@@ -39,8 +39,8 @@ int64_t apply(Op op, int64_t a, int64_t b) {
     }
 }
 
-int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop) {
-    const Entries found = entries_of(view, start, stop);
+int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& slots) {
+    const Entries found = entries_of(view, start, stop, slots);
     return op == Op::lowest ? found.lowest : found.beyond;
 }
 
@@ -203,7 +203,7 @@ bool Frame::take_field(int32_t argument) {
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
     if ((view.form & wanted.mask) != wanted.form) return false;
-    if (wanted.is_table && view.table == nullptr) return false;
+    if (wanted.is_table && !fits_table(wanted, view)) return false;
     const Axis* axis = view.axes;
     for (PyObject* dim : wanted.dims) {
         if ((axis++)->dim != dim) return false;
@@ -246,7 +246,8 @@ void Frame::compute() {
     for (const Instruction& step : plan_.code) {
         const int64_t left = value(step.left), right = value(step.right);
         registers_[step.reg] = step.table < 0 ? apply(step.op, left, right)
-                                              : ask(field(step.table), step.op, left, right);
+                                              : ask(field(step.table), step.op, left, right,
+                                                    plan_.slots[step.slots]);
     }
     int64_t* next = ints_;
     for (const Operand& source : plan_.ints) *next++ = value(source);
@@ -279,25 +280,32 @@ Refusal Frame::check() {
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
     }
-    if (outputs_are_apart()) return {};
+    if (outputs_are_apart() && !plan_.repeats) return {};
     return resolve_overlaps();
 }
 
 Refusal Frame::run(const Entry& entry) {
+    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+        if (meets_workspace(lows_[i], highs_[i])) {
+            return {Reason::workspace_shared, {plan_.fields[i]}};
+        }
+    }
     const Lease memory(*entry.arena, value(plan_.workspace), copied_);
     if (memory.refusal()) return memory.refusal();
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
     PyThreadState* thread = PyEval_SaveThread();
     const int32_t status = execute(entry, words, memory);
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
     auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
                                            plan_.scalars.size(), copied_, value(plan_.workspace));
+    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+        made->spans.push_back({plan_.fields[i], lows_[i], highs_[i]});
+    }
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!views_.has(leaves_[i])) made->hold(leaves_[i]);
     }

@@ -13,10 +13,17 @@
 #include "plan.h"
 #include "prepared.h"
 #include "refusal.h"
+#include "table.h"
 
 namespace fieldforge {
 
 // An argument that stands for another one: what a slot of a recorded sequence holds in a call.
+// Whether a table is one at all, with the codomain that the plan asks for.
+inline bool fits_table(const Argument& wanted, const FieldView& view) {
+    return view.table != nullptr &&
+           (wanted.codomain == nullptr || view.table->codomain() == wanted.codomain);
+}
+
 struct Substitute {
     PyObject* recorded;
     PyObject* given;
@@ -69,13 +76,19 @@ class Frame {
     // diagnose.cpp: the same questions again, once the answer was no.
     bool has_type(int32_t argument) const;
     Refusal diagnose_arguments() const;
-    bool is_empty(const Box& box) const;
+    bool is_empty(const std::vector<Range>& ranges) const;
+    const std::vector<Range>& required(const Box& box) const;
+    size_t first_short(const Box& box, const std::vector<Range>& ranges) const;
     Refusal diagnose_box(const Box& box, bool written) const;
-    Refusal diagnose_domains() const;
+    Refusal diagnose_domains();
 
     // alias.cpp: what to do about arguments that share memory.
     Refusal resolve_overlaps();
-    bool is_pointwise(int32_t written, int32_t read) const;
+    std::vector<std::pair<size_t, size_t>> statements() const;
+    bool touches_in(std::pair<size_t, size_t> statement, int32_t argument) const;
+    std::vector<std::pair<int64_t, int64_t>> ranges_of(const Box& box) const;
+    Refusal resolve_outputs(std::pair<size_t, size_t> statement);
+    Refusal resolve_input(std::pair<size_t, size_t> statement, int32_t read);
     bool can_snapshot(int32_t read) const;
     void add_snapshot(int32_t read);
 

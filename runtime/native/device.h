@@ -24,6 +24,9 @@ struct Device {
     void (*copy)(void* to, const void* from, size_t size, const Context& context) noexcept;
     const Context* context;  // the same for every call; null: ask `current`
     const Context* (*current)(Context& room) noexcept;  // may fill `room` and return it
+    // Work is queued and memory comes and goes in the order of the current stream, so that no
+    // block is kept for the next call, which may use another one.
+    bool queues = false;
 };
 
 // Memory of the host; nothing is queued.

@@ -14,7 +14,7 @@ bool Frame::has_type(int32_t argument) const {
     }
     if (!is_field_view(leaves_[argument])) return false;
     const FieldView& view = field(argument);
-    if (wanted.is_table && view.table == nullptr) return false;
+    if (wanted.is_table && !fits_table(wanted, view)) return false;
     const auto& dims = wanted.dims;
     return view.dtype == wanted.dtype && view.ndim == static_cast<int32_t>(dims.size()) &&
            std::equal(dims.begin(), dims.end(), view.axes,
@@ -42,51 +42,75 @@ Refusal Frame::diagnose_arguments() const {
         if (view.device_type != plan_.device) return {Reason::device, {i}};
         if (wanted.written && view.readonly) return {Reason::read_only, {i}};
         if (!view.regular) return {Reason::layout, {i}};
+        if (wanted.written && (view.form & form_writable) == 0) {
+            return {Reason::outputs_overlap, {i}};
+        }
     }
     return types;  // an argument changed meanwhile; the report names none
 }
 
-bool Frame::is_empty(const Box& box) const {
-    return std::any_of(box.ranges.begin(), box.ranges.end(), [&](const Range& range) {
+bool Frame::is_empty(const std::vector<Range>& ranges) const {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
         return value(range.stop) <= value(range.start);
     });
+}
+
+// What must exist of a box: its hard part if it has one, and there is an element to clamp to.
+const std::vector<Range>& Frame::required(const Box& box) const {
+    const FieldView& view = field(box.argument);
+    const bool has_element =
+        std::all_of(view.axes, view.axes + box.ranges.size(),
+                    [](const Axis& axis) { return axis.start < axis.stop; });
+    return box.hard.empty() || !has_element ? box.ranges : box.hard;
+}
+
+// The first axis along which an argument does not cover ranges.
+size_t Frame::first_short(const Box& box, const std::vector<Range>& ranges) const {
+    const FieldView& view = field(box.argument);
+    size_t axis = 0;
+    while (axis < ranges.size() && value(ranges[axis].start) >= view.axes[axis].start &&
+           value(ranges[axis].stop) <= view.axes[axis].stop) {
+        ++axis;
+    }
+    return axis;
 }
 
 // The first axis that is too short, with the whole range that the program needs along it,
 // because that is what the person must provide.
 Refusal Frame::diagnose_box(const Box& box, bool written) const {
-    const FieldView& view = field(box.argument);
-    const auto fits = [&](size_t axis) {
-        return value(box.ranges[axis].start) >= view.axes[axis].start &&
-               value(box.ranges[axis].stop) <= view.axes[axis].stop;
-    };
-    size_t axis = 0;
-    while (axis < box.ranges.size() && fits(axis)) ++axis;
-    if (axis == box.ranges.size() || is_empty(box)) return {};
-    int64_t first = value(box.ranges[axis].start), last = value(box.ranges[axis].stop);
+    const std::vector<Range>& needed = required(box);
+    const size_t axis = first_short(box, needed);
+    if (axis == needed.size() || is_empty(needed)) return {};
+    int64_t first = value(needed[axis].start), last = value(needed[axis].stop);
     for (const Access& access : plan_.accesses) {
-        const auto empty = [&](const Box& other) { return is_empty(other); };
+        const auto empty = [&](const Box& other) { return is_empty(other.ranges); };
         if (!written && std::any_of(access.writes.begin(), access.writes.end(), empty)) continue;
         for (const Box& other : written ? access.writes : access.reads) {
-            if (other.argument != box.argument || is_empty(other)) continue;
-            first = std::min(first, value(other.ranges[axis].start));
-            last = std::max(last, value(other.ranges[axis].stop));
+            const std::vector<Range>& ranges = required(other);
+            if (other.argument != box.argument || is_empty(ranges)) continue;
+            first = std::min(first, value(ranges[axis].start));
+            last = std::max(last, value(ranges[axis].stop));
         }
     }
     return {Reason::domain, {box.argument, static_cast<int64_t>(axis), first, last, written}};
 }
 
-// Empty boxes may lie anywhere, and a statement that writes nothing reads nothing.
-Refusal Frame::diagnose_domains() const {
+// Empty boxes may lie anywhere, and a statement that writes nothing reads nothing. A read that may
+// lead out of its argument makes the generated code clamp its indices.
+Refusal Frame::diagnose_domains() {
     for (const Access& access : plan_.accesses) {
         bool idle = false;
         for (const Box& box : access.writes) {
-            idle |= is_empty(box);
+            idle |= is_empty(box.ranges);
             if (Refusal refusal = diagnose_box(box, true)) return refusal;
         }
         if (idle) continue;
         for (const Box& box : access.reads) {
             if (Refusal refusal = diagnose_box(box, false)) return refusal;
+            const bool is_short = first_short(box, box.ranges) < box.ranges.size();
+            if (plan_.clamped >= 0 && !box.hard.empty() && is_short && !is_empty(box.ranges)) {
+                ints_[plan_.clamped] = 1;
+            }
         }
     }
     return {};

@@ -24,11 +24,12 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                      &threads)) {
         return nullptr;
     }
-    if (address == 0) {
-        PyErr_SetString(PyExc_ValueError, "The address of an entry point cannot be 0.");
-        return nullptr;
-    }
     try {
+        std::unique_ptr<Work> work = make_work(source, keepalive);
+        if (address == 0 && work == nullptr) {
+            PyErr_SetString(PyExc_ValueError, "The address of an entry point cannot be 0.");
+            return nullptr;
+        }
         auto plan = std::make_unique<CallPlan>(read_plan(source));
         const Device* device = find_device(plan->device);
         if (device == nullptr) {
@@ -42,6 +43,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         entry->plan = plan.release();
         entry->device = device;
         entry->arena = arena.release();
+        entry->work = work.release();
         entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
         entry->openmp = {reinterpret_cast<void (*)(int)>(static_cast<uintptr_t>(set_threads)),
                          reinterpret_cast<int (*)()>(static_cast<uintptr_t>(get_threads))};
@@ -76,6 +78,7 @@ void deallocate(PyObject* self) {
     Entry* entry = entry_of(self);
     delete entry->plan;
     delete entry->arena;
+    delete entry->work;
     Py_XDECREF(entry->source);
     Py_XDECREF(entry->keepalive);
     type->tp_free(self);

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "plan.h"
 #include "wishes.h"
+#include "work.h"
 
 namespace fieldforge {
 
@@ -19,7 +20,8 @@ struct Entry {
     CallPlan* plan;
     const Device* device;
     Arena* arena;
-    EntryPoint address;
+    EntryPoint address;  // null if the entry has work for a device
+    Work* work;
     OpenMP openmp;
     int threads;  // default of a call; 0: as many as OpenMP has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it

@@ -8,9 +8,15 @@
 
 namespace fieldforge {
 
+bool meets_workspace(uintptr_t low, uintptr_t high) {
+    if (wishes.workspace == nullptr) return false;
+    const auto start = reinterpret_cast<uintptr_t>(wishes.workspace->data);
+    return low < start + wishes.workspace->size && start < high && low < high;
+}
+
 Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
-    Workspace* theirs = wishes.workspace;
+    Workspace* theirs = arena.queues() ? nullptr : wishes.workspace;  // that is memory of the host
     if (wanted > 0 && theirs != nullptr) {
         if (theirs->size < wanted) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
@@ -41,6 +47,21 @@ Lease::~Lease() {
     arena_.give_back(own_);
 }
 
+namespace {
+
+int32_t invoke(const Entry& entry, const Words& words, const Lease& memory, const Context& context) {
+    if (entry.work != nullptr) return entry.work->run(words, memory.workspace(), context);
+    return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), &context);
+}
+
+}  // namespace
+
+Refusal refusal_of(int32_t status) {
+    if (status == 0) return {};
+    if (status == work_failed) raise_failure();
+    return {Reason::status, {status}};
+}
+
 int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
     const Device& device = *entry.device;
     Context room;
@@ -55,11 +76,10 @@ int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
     }
     const Team team(entry.openmp, entry.threads);
     if (!is_timed.load(std::memory_order_relaxed)) {
-        return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), context);
+        return invoke(entry, words, memory, *context);
     }
     const auto began = std::chrono::steady_clock::now();
-    const int32_t status =
-        entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), context);
+    const int32_t status = invoke(entry, words, memory, *context);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     wishes.seconds += took.count();
     return status;

@@ -28,6 +28,9 @@ struct Words {
     size_t copy_count;
 };
 
+// Whether the workspace that the caller has brought lies in the bytes low..high.
+bool meets_workspace(uintptr_t low, uintptr_t high);
+
 // The memory of one call in flight. Made and destroyed with the interpreter's lock held.
 class Lease {
    public:
@@ -51,5 +54,9 @@ class Lease {
 
 // Calls an entry and returns its status; the interpreter's lock need not be held.
 int32_t execute(const Entry& entry, const Words& words, const Lease& memory);
+
+// Turns what `execute` returned into a refusal. If the device failed, the Python error is set, and
+// whoever would put the refusal into words leaves it as it is.
+Refusal refusal_of(int32_t status);
 
 }  // namespace fieldforge

@@ -2,6 +2,7 @@
 #include "field_view.h"
 
 #include "held.h"
+#include "overlap.h"
 #include "table.h"
 
 namespace fieldforge {
@@ -62,8 +63,9 @@ void derive(FieldView* view) {
 // Last of all: a view with a dtype is complete, and calls take it.
 bool complete(FieldView* view, DType dtype) {
     view->dtype = dtype;
+    const bool writable = !view->readonly && !overlaps_itself(*view);
     view->form = make_form(dtype, view->ndim, view->device_type,
-                           (view->readonly ? 0 : form_writable) | (view->regular ? form_regular : 0));
+                           (writable ? form_writable : 0) | (view->regular ? form_regular : 0));
     if (familiar_field_type == nullptr && Py_TYPE(view) != field_view_type &&
         !is_table_type(Py_TYPE(view))) {
         familiar_field_type = reinterpret_cast<PyTypeObject*>(

@@ -23,7 +23,7 @@ constexpr int inline_axes = 3;
 class TableIndex;  // table.h
 
 // Dtype, rank, device, layout and access in one word, so that a call compares them at once.
-// `form_writable` stands apart: a field that is only read may have it or not.
+// `form_writable` stands apart, and is not set where elements share memory: a field that is only read may have it or not.
 using Form = uint32_t;
 constexpr Form form_writable = 1;
 constexpr Form form_regular = 2;

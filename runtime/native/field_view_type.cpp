@@ -27,9 +27,7 @@ int init(PyObject* self, PyObject* args, PyObject* kwargs) {
         PyErr_SetString(PyExc_TypeError, "A FieldView is set up once.");
         return -1;
     }
-    const bool offers_no_buffer =
-        gpu::is_device_array(array) || (!PyObject_CheckBuffer(array) && has_dlpack(array));
-    if (offers_no_buffer ? gpu::fill_from_device_array(view, array, dims, starts)
+    if (gpu::is_device_array(array) ? gpu::fill_from_device_array(view, array, dims, starts)
                          : fill_from_buffer(view, array, dims, starts)) {
         return 0;
     }

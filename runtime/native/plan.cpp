@@ -4,12 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -130,10 +134,24 @@ class Compiler {
         stack.pop_back();
         const Operand start = stack.back();
         const Op code = op == "lowest" ? Op::lowest : Op::beyond;
-        const auto [reg, is_new] = place({static_cast<int64_t>(code), start.reg, start.offset,
-                                          stop.reg, stop.offset, index});
-        if (is_new) plan_.code.push_back({reg, code, start, stop, index});
+        const int32_t slots = place_slots(word);
+        const auto [reg, is_new] =
+            place({static_cast<int64_t>(code) + (int64_t{slots} << 8), start.reg, start.offset,
+                   stop.reg, stop.offset, index});
+        if (is_new) plan_.code.push_back({reg, code, start, stop, index, slots});
         stack.back() = {reg, 0};
+    }
+
+    int32_t place_slots(nb::handle word) {
+        std::vector<int32_t> slots;
+        for (nb::handle each : word.attr("slots")) {
+            slots.push_back(nb::cast<int32_t>(each));
+            if (slots.back() < 0) refuse("a slot of a table is negative");
+        }
+        auto& known = plan_.slots;
+        const auto at = std::find(known.begin(), known.end(), slots) - known.begin();
+        if (at == std::ssize(known)) known.push_back(std::move(slots));
+        return static_cast<int32_t>(at);
     }
 
     std::pair<int32_t, bool> place(const Key& key) {
@@ -160,6 +178,8 @@ Argument read_table(Argument made, nb::handle given) {
     made.name = given.attr("name").ptr();
     made.width = get<int64_t>(given, "width");
     made.skip = get<bool>(given, "skip");
+    const nb::object codomain = given.attr("codomain");
+    made.codomain = codomain.is_none() ? nullptr : codomain.ptr();  // the plan holds it
     if (made.dtype != DType::int32 || made.dims.size() != 2) refuse("a table is int32 over 2 axes");
     if (made.written) refuse("a table is written");
     made.read = true;
@@ -239,7 +259,7 @@ void read_arguments(CallPlan& plan, nb::handle given) {
 }
 
 Box read_box(CallPlan& plan, Compiler& compiler, nb::handle given, bool written) {
-    Box box{get<int32_t>(given, "argument"), {}};
+    Box box{get<int32_t>(given, "argument"), {}, {}};
     if (box.argument < 0 || box.argument >= static_cast<int32_t>(plan.arguments.size()) ||
         !plan.arguments[box.argument].is_field) {
         refuse("a box belongs to no field");
@@ -254,6 +274,16 @@ Box read_box(CallPlan& plan, Compiler& compiler, nb::handle given, bool written)
     for (size_t axis = 0; axis < target.dims.size(); ++axis) {
         const Operand first = compiler.compile(start[axis]);
         box.ranges.push_back({first, compiler.compile(stop[axis])});
+    }
+    const nb::object hard = given.attr("hard");
+    const size_t count = nb::len(hard);
+    if (count != 0 && (written || count != target.dims.size())) {
+        refuse("the hard part of a read needs one range for each axis of its field");
+    }
+    for (size_t axis = 0; axis < count; ++axis) {
+        const nb::object range = hard[axis];
+        const Operand first = compiler.compile(range[0]);
+        box.hard.push_back({first, compiler.compile(range[1])});
     }
     return box;
 }
@@ -271,6 +301,10 @@ void read_accesses(CallPlan& plan, Compiler& compiler, nb::handle given) {
             access.pointwise.emplace_back(nb::cast<int32_t>(pair[0]), nb::cast<int32_t>(pair[1]));
         }
         access.continues = nb::cast<bool>(statement.attr("continues"));
+        std::set<int32_t> written;
+        for (const Box& box : access.writes) {
+            plan.repeats |= !written.insert(box.argument).second;
+        }
         plan.accesses.push_back(std::move(access));
     }
 }
@@ -343,6 +377,10 @@ CallPlan read_plan(PyObject* given) {
     read_accesses(plan, compiler, source.attr("accesses"));
     read_fitting_ranges(plan, source.attr("alike"), source.attr("ranges"));
     plan.workspace = compiler.compile(source.attr("workspace"));
+    plan.clamped = get<int32_t>(source, "clamped");
+    if (plan.clamped >= static_cast<int32_t>(plan.ints.size())) {
+        refuse("the integer for clamped reads does not exist");
+    }
     collect_ranges(plan);
     finish_fields(plan);
     return plan;

@@ -41,6 +41,7 @@ struct Instruction {
     Operand left;
     Operand right;
     int32_t table = -1;  // argument whose rows left .. right are asked, for the last two
+    int32_t slots = 0;   // position in `CallPlan::slots`
 };
 
 // One step into a nested tuple or collection that must have `count` elements.
@@ -57,6 +58,7 @@ struct Argument {
     PyObject* name;           // borrowed from the Python plan
     int64_t width;            // of a table
     bool skip;                // a table may have missing entries
+    PyObject* codomain;       // of a table, borrowed; null for any
     bool read;
     bool written;
     DType dtype;
@@ -76,6 +78,7 @@ struct Range {
 struct Box {
     int32_t argument;
     std::vector<Range> ranges;
+    std::vector<Range> hard;  // what must lie inside the argument, if that is not the whole box
 };
 
 // A range that must lie inside an axis, for the quick check.
@@ -122,12 +125,15 @@ struct CallPlan {
     std::vector<Load> loads;  // first the loads, in any order, then the code
     std::vector<ScalarLoad> scalar_loads;
     std::vector<Instruction> code;
+    std::vector<std::vector<int32_t>> slots{{}};  // of tables; the first are all slots
     std::vector<Operand> ints;
     std::vector<Access> accesses;
+    bool repeats = false;  // some access writes several boxes of one argument
     std::vector<Inside> inside;  // every range of every box, once
     std::vector<Alike> alike;
     std::vector<Known> known;
     Operand workspace;
+    int32_t clamped = -1;  // integer that is 1 if a box with a hard part leads out of its argument
 
     // How much the plan demands of layout, ranges and tables: of two plans that fit, the more
     // demanding one is faster.

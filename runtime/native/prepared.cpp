@@ -35,14 +35,23 @@ int32_t Prepared::run_in(const Lease& memory) const {
                    memory);
 }
 
+Refusal Prepared::check_workspace() const {
+    for (const Bytes& each : spans) {
+        if (meets_workspace(each.low, each.high)) {
+            return {Reason::workspace_shared, {each.argument}};
+        }
+    }
+    return {};
+}
+
 Refusal Prepared::run() const {
+    if (Refusal refusal = check_workspace()) return refusal;
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     PyThreadState* thread = PyEval_SaveThread();
     const int32_t status = run_in(memory);
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 int Prepared::traverse(visitproc visit, void* arg) const {

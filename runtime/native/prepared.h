@@ -27,6 +27,14 @@ class Prepared {
     size_t copied() const { return copied_; }
     const std::vector<PyObject*>& arguments() const { return held_; }
 
+    // The bytes of an argument, for the workspace of a later call.
+    struct Bytes {
+        int32_t argument;
+        uintptr_t low;
+        uintptr_t high;
+    };
+    std::vector<Bytes> spans;
+    Refusal check_workspace() const;
     // Leaves the interpreter and calls.
     Refusal run() const;
     // Calls; the interpreter's lock need not be held.

@@ -153,6 +153,7 @@ PyObject* with_room(Program* self, const Given& given, const Call& call) {
 }  // namespace
 
 PyObject* refuse(Program* self, const Entry* entry, const Bound& bound, const Refusal& refusal) {
+    if (PyErr_Occurred()) return nullptr;
     const Held arguments(shown(entry, bound));
     return reject(self->signature, entry->source, arguments.get(), refusal.reason,
                   tuple_of(refusal.detail));

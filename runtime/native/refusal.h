@@ -21,13 +21,14 @@ enum class Reason : int {
     read_only = 14,        // argument
     layout = 15,           // argument
     domain = 16,           // argument, axis, first and one past the last index, 1 if written
-    outputs_overlap = 17,  // two arguments
+    outputs_overlap = 17,  // two arguments, or one whose own elements share memory
     inputs_overlap = 18,   // written argument, read argument
     memory = 19,           // bytes of workspace, bytes of snapshots
     status = 20,           // what the program returned
     no_table = 21,         // argument that the offset provider does not have
     table = 22,            // argument for which the offset provider has something else
     workspace = 23,        // bytes that are needed, bytes that the caller has brought
+    workspace_shared = 24,  // argument that lies in the memory of the workspace
 };
 
 struct Refusal {

@@ -39,6 +39,10 @@ bool Round::is_current(const std::vector<Recorded>& calls) const {
 }
 
 Refusal Round::run(Arena& arena, size_t& place) const {
+    for (place = 0; place < calls_.size(); ++place) {
+        if (Refusal refusal = calls_[place]->check_workspace()) return refusal;
+    }
+    place = 0;
     const Lease memory(arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     int32_t status = 0;
@@ -48,8 +52,7 @@ Refusal Round::run(Arena& arena, size_t& place) const {
         if (status != 0) break;
     }
     PyEval_RestoreThread(thread);
-    if (status != 0) return {Reason::status, {status}};
-    return {};
+    return refusal_of(status);
 }
 
 }  // namespace fieldforge

@@ -17,17 +17,16 @@ Entries merge(Entries a, Entries b) {
     return {std::min(a.lowest, b.lowest), std::max(a.beyond, b.beyond)};
 }
 
-Entries scan(const FieldView& view, int64_t start, int64_t stop) {
-    const Axis &rows = view.axes[0], &slots = view.axes[1];
-    const int64_t width = slots.stop - slots.start;
-    const auto* row = reinterpret_cast<const char*>(view.data) + start * rows.stride;
+int64_t width_of(const FieldView& view) { return view.axes[1].stop - view.axes[1].start; }
+
+Entries scan(const FieldView& view, int64_t start, int64_t stop, int64_t slot) {
+    const Axis& rows = view.axes[0];
+    const auto* at = reinterpret_cast<const char*>(view.data) + start * rows.stride +
+                     slot * view.axes[1].stride;
     Entries found = neutral;
-    for (int64_t i = start; i < stop; ++i, row += rows.stride) {
-        for (int64_t k = 0; k < width; ++k) {
-            const int64_t entry = *reinterpret_cast<const int32_t*>(row + k * slots.stride);
-            if (entry < 0) continue;
-            found = merge(found, {entry, entry + 1});
-        }
+    for (int64_t i = start; i < stop; ++i, at += rows.stride) {
+        const int64_t entry = *reinterpret_cast<const int32_t*>(at);
+        if (entry >= 0) found = merge(found, {entry, entry + 1});
     }
     return found;
 }
@@ -37,9 +36,22 @@ TableIndex* make_index(FieldView& view) {
     if (view.dtype != DType::int32 || view.ndim != 2 || !view.regular) return nullptr;
     if (!is_table_type(Py_TYPE(object))) return nullptr;
     PyObject* skip = PyObject_GetAttrString(object, "skip_value");
+    PyObject* codomain = PyObject_GetAttrString(object, "codomain");
     PyErr_Clear();
-    auto* made = new TableIndex(skip != nullptr && skip != Py_None);
+    PyObject* host = nullptr;
+    if (view.device_type != device_cpu) {
+        host = PyObject_GetAttrString(object, "__fieldforge_host__");
+        PyErr_Clear();
+        if (host == nullptr || !is_field_view(host)) {
+            Py_XDECREF(host);
+            Py_XDECREF(skip);
+            Py_XDECREF(codomain);
+            return nullptr;
+        }
+    }
+    auto* made = new TableIndex(skip != nullptr && skip != Py_None, codomain, host);
     Py_XDECREF(skip);
+    Py_XDECREF(codomain);  // the table is immutable and holds it
     // Python code has run: another thread may have been faster.
     if (view.table != nullptr) {
         delete made;
@@ -50,26 +62,35 @@ TableIndex* make_index(FieldView& view) {
 
 }  // namespace
 
-Entries TableIndex::over(const FieldView& view, int64_t start, int64_t stop) {
+Entries TableIndex::over(const FieldView& view, int64_t start, int64_t stop, const Slots& slots) {
     const std::lock_guard guard(lock_);
     for (const Answer& answer : answers_) {
-        if (answer.start == start && answer.stop == stop) return answer.entries;
+        if (answer.start == start && answer.stop == stop && answer.slots == slots) {
+            return answer.entries;
+        }
     }
-    const Entries found = compute(view, start, stop);
-    answers_[next_++ % answers_.size()] = {start, stop, found};
+    const FieldView& readable = host_ == nullptr ? view : *reinterpret_cast<FieldView*>(host_);
+    const Entries found = compute(readable, start, stop, slots);
+    answers_[next_++ % answers_.size()] = {start, stop, slots, found};
     return found;
 }
 
-Entries TableIndex::compute(const FieldView& view, int64_t start, int64_t stop) {
+Entries TableIndex::compute(const FieldView& view, int64_t start, int64_t stop,
+                            const Slots& slots) {
     if (blocks_.empty()) summarize(view);
     const int64_t first = (start + block_rows - 1) / block_rows, last = stop / block_rows;
+    const int64_t width = width_of(view), count = slots.empty() ? width : slots.size();
     Entries found = neutral;
-    if (first >= last) {
-        found = scan(view, start, stop);
-    } else {
-        for (int64_t i = first; i < last; ++i) found = merge(found, blocks_[i]);
-        found = merge(found, scan(view, start, first * block_rows));
-        found = merge(found, scan(view, last * block_rows, stop));
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t slot = slots.empty() ? k : slots[k];
+        if (slot >= width) continue;  // a table of this width does not fit the plan
+        if (first >= last) {
+            found = merge(found, scan(view, start, stop, slot));
+            continue;
+        }
+        for (int64_t i = first; i < last; ++i) found = merge(found, blocks_[i * width + slot]);
+        found = merge(found, scan(view, start, first * block_rows, slot));
+        found = merge(found, scan(view, last * block_rows, stop, slot));
     }
     return found.lowest == nothing ? Entries{} : found;
 }
@@ -77,7 +98,10 @@ Entries TableIndex::compute(const FieldView& view, int64_t start, int64_t stop) 
 void TableIndex::summarize(const FieldView& view) {
     const int64_t rows = view.axes[0].stop - view.axes[0].start;
     for (int64_t start = 0; start < rows; start += block_rows) {
-        blocks_.push_back(scan(view, start, std::min(start + block_rows, rows)));
+        const int64_t stop = std::min(start + block_rows, rows);
+        for (int64_t slot = 0; slot < width_of(view); ++slot) {
+            blocks_.push_back(scan(view, start, stop, slot));
+        }
     }
 }
 
@@ -117,10 +141,10 @@ PyObject* find_table(PyObject* provider, PyObject* name) {
     return found;
 }
 
-Entries entries_of(const FieldView& table, int64_t start, int64_t stop) {
+Entries entries_of(const FieldView& table, int64_t start, int64_t stop, const Slots& slots) {
     const Axis& rows = table.axes[0];
     if (start >= stop || start < rows.start || stop > rows.stop) return {};
-    return table.table->over(table, start - rows.start, stop - rows.start);
+    return table.table->over(table, start - rows.start, stop - rows.start, slots);
 }
 
 }  // namespace fieldforge

@@ -13,6 +13,9 @@
 
 namespace fieldforge {
 
+// The slots of a table whose entries count; none stand for all.
+using Slots = std::vector<int32_t>;
+
 // The smallest valid entry and one more than the largest; both 0 where no entry is valid.
 struct Entries {
     int64_t lowest = 0;
@@ -33,26 +36,34 @@ struct TableLock {
 // blocks of rows and all answers stay valid.
 class TableIndex {
    public:
-    explicit TableIndex(bool skips) : skips_(skips) {}
+    // `host` is a view of the same entries that the host can read, if the table's own is none; the
+    // index takes the reference.
+    TableIndex(bool skips, PyObject* codomain, PyObject* host = nullptr)
+        : skips_(skips), codomain_(codomain), host_(host) {}
+    ~TableIndex() { Py_XDECREF(host_); }
     TableIndex(const TableIndex&) = delete;
     TableIndex& operator=(const TableIndex&) = delete;
 
     bool has_skips() const { return skips_; }
-    // Over the rows start .. stop, counted from the first of the table and inside it.
-    Entries over(const FieldView& view, int64_t start, int64_t stop);
+    PyObject* codomain() const { return codomain_; }  // borrowed from the table
+    // Over some slots of the rows start .. stop, counted from the first of the table and inside it.
+    Entries over(const FieldView& view, int64_t start, int64_t stop, const Slots& slots);
 
    private:
     struct Answer {
         int64_t start = 0;
         int64_t stop = 0;
+        Slots slots;
         Entries entries;
     };
-    Entries compute(const FieldView& view, int64_t start, int64_t stop);
+    Entries compute(const FieldView& view, int64_t start, int64_t stop, const Slots& slots);
     void summarize(const FieldView& view);
 
     const bool skips_;
+    PyObject* const codomain_;
+    PyObject* const host_;
     TableLock lock_;
-    std::vector<Entries> blocks_;
+    std::vector<Entries> blocks_;  // by block, then by slot
     std::array<Answer, 8> answers_{};  // a cache of the last queries; an empty range is an empty slot
     size_t next_ = 0;
 };
@@ -66,8 +77,8 @@ TableIndex* table_of(PyObject* object);
 // A new reference to the entry of an offset provider (or null), or null without an error set.
 PyObject* find_table(PyObject* provider, PyObject* name);
 
-// Over the rows start .. stop of a table in domain coordinates; nothing for rows that it does not
-// have, because the check of the ranges refuses them.
-Entries entries_of(const FieldView& table, int64_t start, int64_t stop);
+// Over some slots of the rows start .. stop of a table in domain coordinates; nothing for rows that
+// it does not have, because the check of the ranges refuses them.
+Entries entries_of(const FieldView& table, int64_t start, int64_t stop, const Slots& slots);
 
 }  // namespace fieldforge

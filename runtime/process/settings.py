@@ -75,6 +75,9 @@ class Settings:
         build_budget: seconds that a build may take before a warning names what took them.
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
+        site_options: the file of backend options that holds for all models of a site.
+        model_options: the file of backend options of the model that runs.
+        options: backend options that overrule both files, as in `parallel_from=0; jam=false`.
         compiler_variables: the variables, by their own names, that compilers are given.
 
     """
@@ -97,6 +100,9 @@ class Settings:
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
+    site_options: Path | None = None
+    model_options: Path | None = None
+    options: tuple[tuple[str, str], ...] = ()
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -167,6 +173,21 @@ def _read_key_file(variable: str, text: str) -> Path:
     return path
 
 
+def _read_options_file(variable: str, text: str) -> Path:
+    path = Path(os.path.abspath(os.path.expanduser(text)))
+    if "\0" in text or not path.is_file():
+        raise _refused(variable, text, "a file of options")
+    return path
+
+
+def _read_pairs(variable: str, text: str) -> tuple[tuple[str, str], ...]:
+    """Read NAME=VALUE pairs that semicolons separate."""
+    pairs = [part.partition("=") for part in text.split(";") if part.strip()]
+    if not all(equals and name.strip() and value.strip() for name, equals, value in pairs):
+        raise _refused(variable, text, "options such as 'parallel_from=0; jam=false'")
+    return tuple((name.strip(), value.strip()) for name, _, value in pairs)
+
+
 def _read_words(variable: str, text: str) -> tuple[str, ...]:
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not all(word.isidentifier() for word in words):
@@ -235,6 +256,9 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "build_budget": _read_seconds,
     "gpu": _read_platform,
     "check": _read_words,
+    "site_options": _read_options_file,
+    "model_options": _read_options_file,
+    "options": _read_pairs,
 }
 
 _current: list[Settings] = []

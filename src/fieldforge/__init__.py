@@ -64,6 +64,8 @@ if _TYPE_CHECKING:
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
+    from .workflows.options.database import use_options
+    from .workflows.setups.set_up import setup
 
 __version__ = "0.1.0"
 
@@ -115,9 +117,11 @@ __all__ = [
     "record",
     "reference",
     "scan_operator",
+    "setup",
     "stage",
     "threads",
     "unit_range",
+    "use_options",
     "using",
     "wait_for_compilation",
     "workspace",
@@ -133,6 +137,8 @@ _LATE: _Final = {
     "locking": ".workflows.batches.lock_file",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
+    "setup": ".workflows.setups.set_up",
+    "use_options": ".workflows.options.database",
     "wait_for_compilation": ".workflows.builds.background",
 }
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {

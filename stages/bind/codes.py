@@ -62,7 +62,8 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
                 pending += [Word(part.op), other]
             pending.append(first)
         elif isinstance(part, TableBound):
-            asked = Word(part.end, argument=symbols.places[f"table {part.table}"])
+            table = symbols.places[f"table {part.table}"]
+            asked = Word(part.end, argument=table, slots=part.slots)
             pending += [asked, part.stop, part.start]
         else:
             words.append(_word(part, symbols))

@@ -40,6 +40,10 @@ def plan_of(interface: Interface) -> Plan:
         statuses=tuple(
             Status(code, kind, symbols.places[name]) for code, kind, name in interface.statuses
         ),
+        launches=interface.launches,
+        platform=interface.platform,
+        codes=interface.codes,
+        clamped=interface.clamped,
     )
 
 
@@ -92,6 +96,7 @@ def _arguments(interface: Interface) -> tuple[Argument, ...]:
             read=True,
             width=table.width,
             skip=table.skip,
+            codomain=None if table.source is table.local else table.source,
         )
         for table in interface.tables
     )
@@ -125,17 +130,24 @@ def _access(
     writes = dict.fromkeys((store.target, store.box) for store in statement.stores)
     return Access(
         writes=tuple(_box(target, box, symbols) for target, box in writes),
-        reads=tuple(_box(read.name, read.box, symbols) for read in reads),
+        reads=tuple(_box(read.name, read.box, symbols, read.hard) for read in reads),
         pointwise=tuple(dict.fromkeys(pairs)),
         continues=continues,
     )
 
 
-def _box(name: str, box: Ranges, symbols: Symbols) -> Box:
+def _box(name: str, box: Ranges, symbols: Symbols, hard: Ranges | None = None) -> Box:
     ranges = {range_.dim: range_ for range_ in box}
     place = symbols.places[name]
+    parts = {range_.dim: range_ for range_ in hard or ()}
+    dims = symbols.dims[place]
     return Box(
         argument=place,
-        start=tuple(code_of(ranges[dim].start, symbols) for dim in symbols.dims[place]),
-        stop=tuple(code_of(ranges[dim].stop, symbols) for dim in symbols.dims[place]),
+        start=tuple(code_of(ranges[dim].start, symbols) for dim in dims),
+        stop=tuple(code_of(ranges[dim].stop, symbols) for dim in dims),
+        hard=tuple(
+            (code_of(parts[dim].start, symbols), code_of(parts[dim].stop, symbols))
+            for dim in dims
+            if hard is not None
+        ),
     )

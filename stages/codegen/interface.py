@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, groupby
-from typing import Literal
 
-from ...runtime.calls.plan import ABI_VERSION
+import attrs
+
+from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Range, Ranges, greatest, least
+from ..ir.bounds import Bound, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
 from ..ir.settled import shared
 from .integers import integers
 from .schedule.drafts import Group
 from .schedule.hazards import is_pointwise
+from .soft_reads import Clamping, Hard, with_hard
 
 
 def describe(
@@ -26,18 +28,26 @@ def describe(
     backend: str,
     device: DeviceType,
     alike: tuple[tuple[str, ...], ...] = (),
-    statuses: tuple[tuple[int, Literal["not_finite"], str], ...] = (),
+    statuses: tuple[tuple[int, StatusKind, str], ...] = (),
+    more: Sequence[Bound] = (),
+    clamping: Clamping | None = None,
 ) -> Interface:
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
     A statement with several groups is listed once more as a whole, so that the call compares what
-    one group reads with what the others write.
+    one group reads with what the others write. A call computes the bounds `more` too, for launches.
+    With `clamping` the code has a second version, and soft reads may lead out of their fields.
     """
-    statements, reads, continues = _accesses(kernel, groups)
-    ints = integers(kernel)
-    ends = [end for read in reads for range_ in read.box for end in (range_.start, range_.stop)]
+    hard = clamping.hard if clamping else [{} for _ in groups]
+    statements, reads, continues = _accesses(kernel, groups, hard)
+    ints = integers(kernel) + (clamping.integers if clamping else ())
+    boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
+    ends = [end for range_ in boxes for end in (range_.start, range_.stop)]
     # integers that only the checks need follow those of the generated code
     ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
+    if more:
+        known = set(ints)
+        ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
     return Interface(
         program=program.name,
         parameters=program.parameters,
@@ -60,11 +70,12 @@ def describe(
         device=int(device),
         abi=ABI_VERSION,
         statuses=statuses,
+        clamped=clamping.flag if clamping else -1,
     )
 
 
 def _accesses(
-    kernel: Kernel, groups: Sequence[Group]
+    kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
     steps: list[list[tuple[Nest, ...]]] = [[] for _ in groups]
     for step in kernel.steps():
@@ -79,11 +90,12 @@ def _accesses(
         found: list[Read] = []
         for place, index in enumerate(members):
             earlier = [groups[other].box for other in members[:place]]
-            found += _reads(kernel, steps[index], stores, earlier, len(statements))
+            own = _reads(kernel, steps[index], stores, earlier, len(statements))
+            found += (with_hard(read, hard[index]) for read in own)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
-            reads += [Read(len(statements), read.name, read.box, read.pointwise) for read in found]
+            reads += [attrs.evolve(read, statement=len(statements)) for read in found]
             statements.append(Statement(stores))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)

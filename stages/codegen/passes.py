@@ -12,6 +12,7 @@ from ..ir.loops_text import show
 from ..ir.verify_loops import verify
 from .loop_passes.arena import plan_arena
 from .loop_passes.prefetching import prefetch
+from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
 from .loop_passes.unswitching import unswitch
@@ -24,7 +25,7 @@ LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
-BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in PASSES}
+BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, spread)}
 
 
 def ignore(name: str, kernel: Kernel) -> None:

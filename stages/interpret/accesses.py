@@ -20,11 +20,15 @@ def rows_of(given: Any, span: tuple[int, int]) -> Any:
     return given.asnumpy()[span[0] - first : span[1] - first]
 
 
-def extreme(given: Any, end: str, start: int, stop: int) -> int:
-    """Return the smallest valid entry in some rows, or one past the largest; 0 without entries."""
-    array, first = given.asnumpy(), given.starts[0]
-    rows = array[max(start - first, 0) : max(stop - first, 0)]
-    valid = rows[given.valid()[max(start - first, 0) : max(stop - first, 0)]]
+def extreme(given: Any, end: str, start: int, stop: int, slots: tuple[int, ...] = ()) -> int:
+    """Return the smallest valid entry in some rows, or one past the largest; 0 without entries.
+
+    Only the entries of `slots` count; those of all slots if there are none.
+    """
+    first = given.starts[0]
+    rows = slice(max(start - first, 0), max(stop - first, 0))
+    place = (rows, list(slots)) if slots else rows
+    valid = given.asnumpy()[place][given.valid()[place]]
     if not valid.size:
         return 0
     return int(valid.min()) if end == "lowest" else int(valid.max()) + 1

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from ...runtime.calls.refusals import parts_below
+from ...runtime.calls.refusals import parts_below, wrong_table
 from ...runtime.embedded.arguments import (
     MISFIT,
     as_number,
-    describe,
     wrong_structure,
     wrong_types,
 )
+from ...runtime.fields.alignment import overlaps_itself
 from ...runtime.language.binding import bind_arguments
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType
@@ -38,9 +35,11 @@ def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
     for name in written:
         if not found[name].ndarray.flags.writeable:
             raise ReadOnlyError(f"Argument '{name}' is written, but its memory is read-only.")
-    for first, second in combinations(written, 2):
-        if np.shares_memory(found[first].ndarray, found[second].ndarray):
-            raise OverlapError(f"Arguments '{first}' and '{second}' are written and share memory.")
+        if overlaps_itself(found[name].ndarray):
+            raise OverlapError(
+                f"Argument '{name}' is written, and its own elements share memory.",
+                hint=f"Pass a copy of '{name}'.",
+            )
     return found
 
 
@@ -54,12 +53,10 @@ def _table(table: Table, provider: Mapping[str, Any]) -> Any:
         raise MissingOffsetError(f"Offset '{table.name}' not found in offset provider.")
     given = provider[table.name]
     dims = (table.target, table.local)
-    if not getattr(given, "__fieldforge_table__", False) or given.dims != dims:
-        raise ArgumentError(
-            f"Expected offset '{table.name}' in the offset provider to be a neighbour table over "
-            f"({dims[0].value}, {dims[1].value}), got '{describe(given)}'.",
-            hint="Make it with 'as_connectivity'.",
-        )
+    codomain = None if table.source is table.local else table.source
+    fits = getattr(given, "__fieldforge_table__", False) and given.dims == dims
+    if not fits or codomain not in (None, given.codomain):
+        raise wrong_table(table.name, dims, codomain, given)
     missing = given.skip_value is not None
     if given.shape[1] != table.width or (missing and not table.skip):
         raise ArgumentError(

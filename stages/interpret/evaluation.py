@@ -8,14 +8,17 @@ empty box needs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 
 from ...runtime.calls.refusals import too_small
+from ...runtime.fields.alignment import is_same_array
 from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
+from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
 from ..ir.bounds import (
     Bound,
@@ -55,6 +58,7 @@ from ..lower.infer_boxes import Walk
 from .accesses import displaced, extreme, gathered, reduced, slot_of
 from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
 from .columns import at_levels, walked
+from .validity import all_of, check_valid, chosen, clamped, inside, on_levels, with_missing
 
 Arguments: TypeAlias = Mapping[str, Any]
 
@@ -64,16 +68,31 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
     call = Call.of(lowered.program, arguments)
     for statement in lowered.program.statements:
         stores = list(call.live(statement))
+        _check_overlap(stores, arguments)
         boxes = call.needed(stores)
-        values = _evaluate(call, boxes, {store.value for store, _ in stores})
+        done = _evaluate(call, boxes, {store.value for store, _ in stores})
         results = []
         for store, spans in stores:
             dims = tuple(each.dim for each in store.box)
-            result = values[store.value].on(dims, spans)
+            check_valid(store.target, done.valid.get(store.value), dims, spans, done.beyond())
+            result = done.boxed[store.value].on(dims, spans)
             # compute all values before the first store; a single assignment copies by itself
             results.append(np.array(result) if len(stores) > 1 else result)
         for (store, spans), result in zip(stores, results, strict=True):
             view(arguments[store.target], spans)[...] = result
+
+
+def _check_overlap(stores: list[tuple[Store, Spans]], arguments: Arguments) -> None:
+    """Refuse stores of one statement to memory that they share, unless it is one and the same."""
+    for (one, spans), (other, theirs) in combinations(stores, 2):
+        first, second = view(arguments[one.target], spans), view(arguments[other.target], theirs)
+        if spans == theirs and is_same_array(first, second):
+            continue
+        if np.shares_memory(first, second):
+            raise OverlapError(
+                f"Arguments '{one.target}' and '{other.target}' are written by one statement and "
+                "share memory."
+            )
 
 
 def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) -> None:
@@ -83,11 +102,14 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
     for store, spans in stores:
         dims = tuple(each.dim for each in store.box)
         _check(store.target, "writes", dims, spans, arguments[store.target])
-    boxes = call.needed(stores)
+    boxes, hard = call.needed(stores), call.needed(stores, hard=True)
     for ref, spans in boxes.items():
         value = program.values[ref]
         if isinstance(value, Input):
-            _check(value.name, "reads", value.dims, spans, arguments[value.name])
+            if ref in hard:
+                _check(value.name, "reads", value.dims, hard[ref], arguments[value.name])
+            if not all(arguments[value.name].shape):  # not one element to clamp to
+                _check(value.name, "reads", value.dims, spans, arguments[value.name])
         elif isinstance(value, Gather | Neighbours | Reduce):
             table = call.walk.tables[value.table]
             if table.skip or not isinstance(value, Reduce):
@@ -138,13 +160,19 @@ class Call:
             if all(start < stop for start, stop in spans):
                 yield store, spans
 
-    def needed(self, stores: list[tuple[Store, Spans]]) -> dict[Ref, Spans]:
-        """Return the box of each value that these stores need, in the order of the rows."""
+    def needed(self, stores: list[tuple[Store, Spans]], hard: bool = False) -> dict[Ref, Spans]:
+        """Return the box of each value that these stores need, in the order of the rows.
+
+        With `hard` only what must exist: not what reaches the stores through a side of `where`.
+        """
         areas = self.walk.areas
         seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]
+        needs = self.walk.from_seeds(seeds)
+        if hard:
+            needs = {ref: areas.hard(need) for ref, need in needs.items()}
         return {
             ref: tuple(map(_ends, areas.of(self.program.values[ref].dims, need)))
-            for ref, need in self.walk.from_seeds(seeds).items()
+            for ref, need in needs.items()
             if need
         }
 
@@ -155,7 +183,7 @@ def _value_of(symbol: Symbol, arguments: Arguments) -> int:
             return int(arguments[symbol.name])
         case TableBound():
             start, stop = (int(str(each)) for each in (symbol.start, symbol.stop))
-            return extreme(arguments[symbol.table], symbol.end, start, stop)
+            return extreme(arguments[symbol.table], symbol.end, start, stop, symbol.slots)
         case DomainSymbol():
             field: Memory = arguments[symbol.field]
             axis = field.dims.index(symbol.dim)
@@ -175,7 +203,7 @@ def _ends(each: Range) -> tuple[int, int]:
     return each.start.value, each.stop.value
 
 
-def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> dict[Ref, Boxed]:
+def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> Done:
     """Compute rows in order; drop values that no later row needs."""
     values = call.program.values
     last = {operand: ref for ref in boxes for operand in values[ref].operands}
@@ -185,17 +213,23 @@ def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> dict[Ref
         for operand in values[ref].operands:
             if last[operand] == ref and operand not in stored:
                 done.drop(operand)
-    return done.boxed
+    return done
 
 
 @attrs.frozen
 class Done:
-    """The values of a statement computed so far; for a scan, those of its state."""
+    """The values of a statement computed so far; for a scan, those of its state.
+
+    `valid` says where values depend on no read outside of a field; a value that is valid everywhere
+    is not in it. `exceeded` are the fields that are read outside.
+    """
 
     call: Call
     boxes: dict[Ref, Spans]
     boxed: dict[Ref, Boxed] = attrs.field(factory=dict)
     states: dict[Ref, list[Boxed]] = attrs.field(factory=dict)
+    valid: dict[Ref, Boxed] = attrs.field(factory=dict)
+    exceeded: dict[str, None] = attrs.field(factory=dict)
 
     def compute(self, ref: Ref) -> None:
         """Compute one row."""
@@ -204,16 +238,34 @@ class Done:
             self.states[ref] = self._scan(value, spans)
         else:
             self.boxed[ref] = Boxed(self._array(value, spans), value.dims, spans)
+            valid = self._valid(value, spans)
+            if valid is not None:
+                self.valid[ref] = Boxed(valid, value.dims, spans)
+
+    def beyond(self) -> str:
+        """Name the fields that are read outside, each with its domain."""
+        return " or ".join(map(self._domain, self.exceeded)) or "the levels of a scan"
+
+    def _domain(self, name: str) -> str:
+        field: Memory = self.call.arguments[name]
+        axes = zip(field.dims, field.starts, field.shape, strict=True)
+        ranges = (f"{dim.value} {start}:{start + count}" for dim, start, count in axes)
+        return f"'{name}' ({', '.join(ranges)})"
 
     def drop(self, ref: Ref) -> None:
         """Forget a row."""
+        self.valid.pop(ref, None)
         self.boxed.pop(ref, None)
         self.states.pop(ref, None)
 
     def _array(self, value: Value, spans: Spans) -> Array:
         match value:
             case Input():
-                return view(self.call.arguments[value.name], spans)
+                field = self.call.arguments[value.name]
+                if inside(field, spans) is None:
+                    return view(field, spans)
+                self.exceeded[value.name] = None
+                return clamped(field, spans)
             case Scalar():
                 return np.dtype(value.dtype).type(self.call.arguments[value.name])
             case Literal():
@@ -223,38 +275,73 @@ class Done:
                 dtype = value.dtype if value.op == "cast" else None
                 return operations.apply(value.op, *operands, dtype=dtype)
             case Region():
-                return self._region(value, spans)
+                return self._region(value, spans, value.dtype, self.boxed)
             case Result():
                 return at_levels(value, self.states[value.scan][value.index], spans)
-        return self._access(value, spans)
+        return self._access(value, spans, self.boxed)
 
-    def _access(self, value: Value, spans: Spans) -> Array:
+    def _valid(self, value: Value, spans: Spans) -> Array | None:
+        """Return where a value is valid, None for everywhere."""
+        operands = [self.valid.get(each) for each in value.operands]
+        match value:
+            case Input():
+                return inside(self.call.arguments[value.name], spans)
+            case Result():
+                return on_levels(value, self.states[value.scan][value.index], spans)
+        if all(each is None for each in operands):
+            return None
+        match value:
+            case Map(op="select"):
+                return chosen(self.boxed[value.args[0]], operands, value.dims, spans)
+            case Map():
+                return all_of(operands, value.dims, spans)
+        sure = self._sure(value)
+        if isinstance(value, Region):
+            return self._region(value, spans, "bool", sure)
+        if isinstance(value, Reduce):  # the smallest validity of the neighbours there are
+            least = attrs.evolve(value, op="min", dtype="uint8")
+            return self._access(least, spans, sure) != 0
+        found = self._access(attrs.evolve(value, dtype="bool"), spans, sure)
+        if isinstance(value, Gather | Neighbours):
+            return with_missing(value, self.call.arguments[value.table], found, spans)
+        return found
+
+    def _sure(self, value: Value) -> dict[Ref, Boxed]:
+        """Return the validity of the operands as values; an index is one and stays."""
+        by = value.by if isinstance(value, Displace) else None
+        return {
+            ref: self.boxed[ref] if ref == by else self.valid.get(ref, _everywhere(self.boxed[ref]))
+            for ref in value.operands
+            if ref in self.boxed
+        }
+
+    def _access(self, value: Value, spans: Spans, boxed: Mapping[Ref, Boxed]) -> Array:
         match value:
             case Shift():
                 axis = value.dims.index(value.onto)
                 start, stop = (end + value.offset for end in spans[axis])
-                arg = self.boxed[value.arg]
+                arg = boxed[value.arg]
                 return arg.on(arg.dims, (*spans[:axis], (start, stop), *spans[axis + 1 :]))
             case Gather() | Neighbours():
                 table = self.call.walk.tables[value.table]
                 given = self.call.arguments[table.name]
-                return gathered(value, table, given, self.boxed.get(value.arg), spans)
+                return gathered(value, table, given, boxed.get(value.arg), spans)
             case Reduce():
                 table = self.call.walk.tables[value.table]
                 given = self.call.arguments[table.name]
-                return reduced(value, table, given, self.boxed[value.arg], spans)
+                return reduced(value, table, given, boxed[value.arg], spans)
             case Local():
-                arg = self.boxed[value.arg]
+                arg = boxed[value.arg]
                 return slot_of(arg, value.dim, value.index, value.dims, spans)
             case Displace():
                 ends = self.call.walk.spans.of(value.arg, value.dim)
                 start, stop = map(self.call.number, ends)
-                arg, by = self.boxed[value.arg], self.boxed[value.by]
+                arg, by = boxed[value.arg], boxed[value.by]
                 return displaced(value, arg, by, spans, (start, stop))
         raise TypeError(f"The interpreter does not know '{type(value).__name__}'.")
 
-    def _region(self, value: Region, spans: Spans) -> Array:
-        array = np.empty(shape_of(spans), value.dtype)
+    def _region(self, value: Region, spans: Spans, dtype: str, boxed: Mapping[Ref, Boxed]) -> Array:
+        array = np.empty(shape_of(spans), dtype)
         outside = regions.without(regions.EVERYWHERE, value.boxes)
         for branch, boxes in ((value.otherwise, outside), (value.then, value.boxes)):
             for box in boxes:
@@ -263,7 +350,7 @@ class Done:
                     starts = (start for start, _ in spans)
                     place = zip(part, starts, strict=True)
                     index = tuple(slice(a - start, b - start) for (a, b), start in place)
-                    array[index] = self.boxed[branch].on(value.dims, part)
+                    array[index] = boxed[branch].on(value.dims, part)
         return array
 
     def _part(self, dims: tuple[Dimension, ...], spans: Spans, box: regions.Box) -> Spans:
@@ -284,3 +371,8 @@ class Done:
         init = [self.boxed[each].array for each in value.init]
         arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
         return [Boxed(array, value.dims, box) for array in arrays]
+
+
+def _everywhere(value: Boxed) -> Boxed:
+    """Return the validity of a value that is valid everywhere."""
+    return Boxed(np.ones(shape_of(value.spans), np.bool_), value.dims, value.spans)

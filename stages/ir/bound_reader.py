@@ -29,7 +29,7 @@ TABLE_ENDS: Final[Mapping[str, OneOf["lowest", "beyond"]]] = {
     "beyond": "beyond",
 }
 
-Function: TypeAlias = Operation | tuple[OneOf["lowest", "beyond"], str]
+Function: TypeAlias = Operation | tuple[OneOf["lowest", "beyond"], str, tuple[int, ...]]
 
 
 class BoundReader:
@@ -124,8 +124,9 @@ class BoundReader:
             return OPERATIONS[name]
         if name in TABLE_ENDS:
             table = line.name()
+            slots = tuple(line.several("]", line.integer)) if line.accept("[") else ()
             line.expect(",")
-            return TABLE_ENDS[name], table
+            return TABLE_ENDS[name], table, slots
         end: OneOf["start", "stop"] = "start" if name == "start" else "stop"
         if name != end:
             line.fail("a function of bounds before its arguments")
@@ -141,4 +142,6 @@ def _applied(function: Function, args: list[Bound], line: Line) -> Bound:
         return Apply(function, tuple(args))
     if len(args) != 2:
         line.fail("two rows of a table")
-    return TableBound(*function, *args)
+    end, table, slots = function
+    start, stop = args
+    return TableBound(end, table, start, stop, slots)

@@ -106,25 +106,33 @@ class Apply(_Shared):
 class TableBound(_Shared):
     """The smallest valid entry of a table in rows `start .. stop`, or one past the largest entry.
 
-    It is 0 if no entry is valid. Printed `lowest(E2C, 0, n)`, `beyond(E2C, 0, n)`.
+    It is 0 if no entry is valid. Only the entries of `slots` count, those of all slots if there are
+    none. Printed `lowest(E2C, 0, n)`, `beyond(E2C[1], 0, n)`.
     """
 
     end: Literal["lowest", "beyond"]
     table: str
     start: Bound
     stop: Bound
+    slots: tuple[int, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         _set(self, "depth", 0)
         rows = map(_identity, (self.start, self.stop))
-        _set(self, "digest", _digest(self.end, self.table.encode(), *rows))
+        slots = self.slots_text.encode()
+        _set(self, "digest", _digest(self.end, self.table.encode(), *rows, slots))
+
+    @property
+    def slots_text(self) -> str:
+        """The slots as a listing has them after the name of the table: `[0, 2]`, or nothing."""
+        return f"[{', '.join(map(str, self.slots))}]" if self.slots else ""
 
     def __str__(self) -> str:
         return self.spelled([str(self.start), str(self.stop)])
 
     def spelled(self, inner: Sequence[str]) -> str:
         """Return the text of the bound, given the texts of its rows."""
-        return f"{self.end}({', '.join((self.table, *inner))})"
+        return f"{self.end}({', '.join((self.table + self.slots_text, *inner))})"
 
 
 Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
@@ -274,12 +282,32 @@ def translate(ranges: Ranges, dim: Dimension, offset: int) -> Ranges:
     )
 
 
-def table_range(table: str, start: Bound, stop: Bound) -> tuple[Bound, Bound]:
-    """Return the range of the valid entries in a range of rows of a neighbour table."""
+def table_range(
+    table: str, start: Bound, stop: Bound, slots: tuple[int, ...] = ()
+) -> tuple[Bound, Bound]:
+    """Return the range of the valid entries of some slots (of all if none) in a range of rows."""
     rows = difference(stop, start)
     if rows is not None and rows <= 0:
         return Const(0), Const(0)
-    return TableBound("lowest", table, start, stop), TableBound("beyond", table, start, stop)
+    lowest = TableBound("lowest", table, start, stop, slots)
+    return lowest, TableBound("beyond", table, start, stop, slots)
+
+
+def of_any_slot(left: Range, right: Range) -> Range | None:
+    """Return the range of what two slots of the same rows of one table name, None for others.
+
+    It is exact where one of the slots has no valid entry; a minimum of both bounds is not.
+    """
+    one, other = left.start, right.start
+    if not (isinstance(one, TableBound) and isinstance(other, TableBound)):
+        return None
+    rows = one.table, one.start, one.stop
+    slots = tuple(sorted({*one.slots, *other.slots})) if one.slots and other.slots else ()
+    if rows != (other.table, other.start, other.stop):
+        return None
+    if (left.stop, right.stop) != tuple(table_range(*rows, s.slots)[1] for s in (one, other)):
+        return None
+    return Range(left.dim, *table_range(*rows, slots))
 
 
 def parts(*bounds: Bound) -> Iterator[Bound]:
@@ -328,7 +356,7 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
                 value = _compute(part.op, [values[id(arg)] for arg in part.args])
             case TableBound():
                 start, stop = (Const(values[id(arg)]) for arg in arguments(part))
-                value = value_of(TableBound(part.end, part.table, start, stop))
+                value = value_of(TableBound(part.end, part.table, start, stop, part.slots))
             case _:
                 value = value_of(part)
         values[id(part)] = value

@@ -271,7 +271,10 @@ class Result(Value):
 
 @attrs.frozen
 class Table:
-    """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur."""
+    """A neighbour table: indices of `source` over `target` x `local`; with `skip` -1 may occur.
+
+    `source` is `local` where no offset says what the table holds: reductions need no more.
+    """
 
     name: str
     source: Dimension
@@ -333,12 +336,17 @@ class Dataflow:
 
 @attrs.frozen
 class Read:
-    """The box of a field leaf that a statement reads; `pointwise` if it reads no other point."""
+    """The box of a field leaf that a statement reads; `pointwise` if it reads no other point.
+
+    If `hard` is given, only that part of the box must exist: the code has a version that clamps the
+    other reads, which `where` hides.
+    """
 
     statement: int
     name: str
     box: Ranges
     pointwise: bool
+    hard: Ranges | None = None
 
 
 def union_of(lists: Iterable[tuple[Dimension, ...]]) -> tuple[Dimension, ...]:

@@ -165,7 +165,7 @@ class Names:
                 return f"{bound.end}({quoted(bound.field)}, {self.labels[bound.dim]})"
             case TableBound():
                 rows = f"{self.bound(bound.start)}, {self.bound(bound.stop)}"
-                return f"{bound.end}({quoted(bound.table)}, {rows})"
+                return f"{bound.end}({quoted(bound.table)}{bound.slots_text}, {rows})"
             case Apply():
                 inner = [self.bound(arg) for arg in bound.args]
                 return " + ".join(inner) if bound.op == "add" else f"{bound.op}({', '.join(inner)})"

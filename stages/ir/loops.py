@@ -6,7 +6,7 @@
     tiling      ::= consecutive nests that run tile by tile, the tiles shared among threads
     nest        ::= loops outer to inner, parts of the innermost, states, body, what is read,
                     the box whose emptiness skips it
-    loop        ::= (parallel | sequential | vector) dim: start .. stop, maybe backward
+    loop        ::= (parallel | sequential | vector | thread) dim: start .. stop, maybe backward
     instruction ::= Load(buffer[offsets]) | Constant | Argument | Compute(op, row...)
                   | Index(dim) | Number(bound) | State(k) | Store(buffer, row) | Advance(k, row)
 
@@ -56,12 +56,13 @@ class Buffer:
 class Loop:
     """A loop over one dimension; threads share adjacent `parallel` loops as one collapsed loop.
 
-    Threads also share a `vector` loop without other loops around it. A loop with a `margin` runs
+    Threads also share a `vector` loop without other loops around it. On a GPU, each iteration of
+    the `thread` loops together is a thread of its own. A loop with a `margin` runs
     over the part of its range inside the tile, extended by the margin before its start and beyond
     its end. With a `step` an iteration works on that many indices.
     """
 
-    kind: OneOf["parallel", "sequential", "vector"]
+    kind: OneOf["parallel", "sequential", "vector", "thread"]
     range: Range
     backward: bool = False
     margin: tuple[int, int] | None = None
@@ -201,7 +202,8 @@ class Nest:
     writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
     iterations of the loop around the innermost one before it reads them. Unswitching: the writer
     emits a second version of the innermost loops for the case that each condition in `usual` has
-    the given value.
+    the given value. `block` is how many threads a block of a GPU has along each `thread` loop,
+    inner to outer.
     """
 
     statement: int
@@ -216,6 +218,7 @@ class Nest:
     ahead: int = 0
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
+    block: tuple[int, ...] = ()
 
     @property
     def box(self) -> Ranges:

@@ -70,7 +70,8 @@ class _Printer:
                 inner = [self.bound(arg) for arg in args]
                 return " + ".join(inner) if op == "add" else f"{op}({', '.join(inner)})"
             case TableBound(end=end, table=table, start=start, stop=stop):
-                return f"{end}({table}, {self.bound(start)}, {self.bound(stop)})"
+                rows = f"{self.bound(start)}, {self.bound(stop)}"
+                return f"{end}({table}{bound.slots_text}, {rows})"
         return str(bound)
 
     def range(self, range_: Range) -> str:
@@ -105,6 +106,8 @@ class _Printer:
         if nest.asked:
             rows = ", ".join(f"%{row}" for row in nest.asked)
             yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
+        if nest.block:
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads"
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"

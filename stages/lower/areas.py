@@ -10,7 +10,8 @@ empty area; a symbolic hull includes it, and may be larger than the call needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import enum
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 import attrs
@@ -27,17 +28,31 @@ Dims: TypeAlias = tuple[Dimension, ...]
 MOST_AREAS: Final = 8
 
 
+class Firmness(enum.Enum):
+    """Whether the points of an area must exist.
+
+    HARD   they must; an operand below a `where` may still become soft
+    SOFT   they need not: they reach the store only through one side of a `where`
+    FIRM   they must, and so must all that they are computed from: arguments of scans, indices
+    """
+
+    HARD = "hard"
+    SOFT = "soft"
+    FIRM = "firm"
+
+
 @attrs.frozen
 class Area:
     """A box on which values are needed.
 
     `certain` tells that the box is not empty if its statement writes anything, `pointwise` that no
-    access on the way to it moved to another point.
+    access on the way to it moved to another point, `firmness` whether its points must exist.
     """
 
     ranges: Ranges
     certain: bool = True
     pointwise: bool = True
+    firmness: Firmness = Firmness.HARD
 
     def __getitem__(self, dim: Dimension) -> Range:
         return next(each for each in self.ranges if each.dim is dim)
@@ -76,10 +91,10 @@ class Areas:
             self._made[key] = self.number(attrs.evolve(area, ranges=ranges, pointwise=False))
         return self._made[key]
 
-    def added(self, number: int, dim: Dimension) -> int:
-        """Return the area with a local dimension, in which slot 0 is needed."""
-        kept = (each for each in self._areas[number].ranges if each.dim is not dim)
-        return self._with(number, (*kept, Range(dim, Const(0), Const(1))))
+    def added(self, number: int, slots: Range) -> int:
+        """Return the area with some slots of a local dimension."""
+        kept = (each for each in self._areas[number].ranges if each.dim is not slots.dim)
+        return self._with(number, (*kept, slots))
 
     def renamed(self, number: int, dim: Dimension, new: Dimension) -> int:
         """Return the area with `new` in place of `dim`."""
@@ -114,16 +129,46 @@ class Areas:
             kept[axis] = (0, 0)
             moved |= extent[axis] != (0, 0)
         inside = tuple(ranges[each.dim] for each in area.ranges)
-        made = self.number(Area(inside, False, area.pointwise and not moved))
+        made = self.number(Area(inside, False, area.pointwise and not moved, area.firmness))
         return {} if made is None else {made: tuple(kept)}
 
     def joined(self, dims: Dims, need: Need) -> Need:
-        """Return the need as extents around a single area."""
+        """Return the need as extents around a single area for each firmness."""
         if len(need) <= 1:
             return need
-        certain = any(self._areas[number].certain for number in need)
-        made = self.number(Area(self.of(dims, need), certain, self.is_pointwise(need)))
-        return {} if made is None else {made: ((0, 0),) * len(dims)}
+        joined: Need = {}
+        for firmness in Firmness:
+            part = {n: extent for n, extent in need.items() if self[n].firmness is firmness}
+            if len(part) > 1:
+                certain = any(self._areas[number].certain for number in part)
+                area = Area(self.of(dims, part), certain, self.is_pointwise(part), firmness)
+                made = self.number(area)
+                part = {} if made is None else {made: ((0, 0),) * len(dims)}
+            joined |= part
+        return joined
+
+    def softened(self, need: Need) -> Need:
+        """Return the need of a branch of `where`: soft unless it is firm."""
+        return self._with_firmness(need, {Firmness.HARD: Firmness.SOFT})
+
+    def firm(self, need: Need) -> Need:
+        """Return the need of what must exist wherever a value is computed from it."""
+        return self._with_firmness(need, dict.fromkeys(Firmness, Firmness.FIRM))
+
+    def hard(self, need: Need) -> Need:
+        """Return the part of a need that must exist."""
+        return {n: extent for n, extent in need.items() if self[n].firmness is not Firmness.SOFT}
+
+    def _with_firmness(self, need: Need, other: Mapping[Firmness, Firmness]) -> Need:
+        changed: Need = {}
+        for number, extent in need.items():
+            old = self._areas[number]
+            made: int | None = number
+            if other.get(old.firmness, old.firmness) is not old.firmness:
+                made = self.number(attrs.evolve(old, firmness=other[old.firmness]))
+            assert made is not None  # the area is as full as the old one
+            widen(changed, {made: extent})
+        return changed
 
     def is_pointwise(self, need: Need) -> bool:
         """Tell whether only the written points are needed."""
@@ -150,6 +195,7 @@ class Areas:
                 asked, (before, beyond) = self._areas[number][dim], extent[axis]
                 low, high = ends.get(asked, (before, beyond))
                 ends[asked] = (min(low, before), max(high, beyond))
+            ends = _with_slots_joined(ends)
             starts = (bounds.add(each.start, low) for each, (low, _) in ends.items())
             stops = (bounds.add(each.stop, high) for each, (_, high) in ends.items())
             yield Range(dim, bounds.least(starts), bounds.greatest(stops))
@@ -165,6 +211,21 @@ def widen(need: Need, more: Need) -> None:
             need[number] = tuple(
                 (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, extent, strict=True)
             )
+
+
+def _with_slots_joined(ends: dict[Range, tuple[int, int]]) -> dict[Range, tuple[int, int]]:
+    """Join what several slots of the same rows of a table name, with equal extents around it."""
+    joined: dict[Range, tuple[int, int]] = {}
+    for each, around in ends.items():
+        whole = each
+        for other, other_around in joined.items():
+            both = bounds.of_any_slot(each, other) if around == other_around else None
+            if both is not None:
+                del joined[other]
+                whole = both
+                break
+        joined[whole] = around
+    return joined
 
 
 def _is_empty(each: Range) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import FieldType, ScalarType, Type, leaves
 from ...runtime.process.errors import DomainError, DSLError, OptionError
 from ..artifacts import Parsed, Variant
@@ -77,10 +77,10 @@ class _Builder:
         self.store(targets, values)
 
     def store(self, targets: Iterable[tuple[Leaf, Ranges]], values: Leaves) -> None:
-        """Add a statement that writes `values`."""
-        stores = tuple(
-            Store(leaf.name, box, value) for (leaf, box), value in zip(targets, values, strict=True)
-        )
+        """Add a statement that writes `values`; of equal targets the last one is written."""
+        pairs = zip(targets, values, strict=True)
+        last = {(leaf.name, box): value for (leaf, box), value in pairs}
+        stores = tuple(Store(name, box, value) for (name, box), value in last.items())
         self.statements.append(Statement(stores))
         self.written.update({store.target for store in stores})
 
@@ -118,12 +118,6 @@ def _check_target(leaf: Leaf) -> None:
             f"Only fields can be written, and '{leaf.name}' is a scalar.",
             hint=f"Annotate '{leaf.name}' as a field without dimensions: 'Field[[], ...]'.",
         )
-    for dim in leaf.dims:
-        if dim.kind is DimensionKind.LOCAL:
-            raise DomainError(
-                f"Dimension '{dim}' must not be local: '{leaf.name}' is written.",
-                hint="Reduce the neighbours, or select one of them, before the operator returns.",
-            )
 
 
 def _levels(box: Ranges, axes: frozenset[Dimension]) -> Levels:

@@ -11,13 +11,14 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import DSLError
 from ..artifacts import Lowered
 from ..ir import bounds
-from ..ir.bounds import Range, Ranges, table_range
+from ..ir.bounds import Const, Range, Ranges, table_range
 from ..ir.dataflow import (
     Dataflow,
     Displace,
     Gather,
     Input,
     Local,
+    Map,
     Neighbours,
     Read,
     Reduce,
@@ -30,7 +31,7 @@ from ..ir.dataflow import (
     Value,
 )
 from . import regions
-from .areas import MOST_AREAS, Area, Areas, Dims, Need, widen
+from .areas import MOST_AREAS, Area, Areas, Dims, Firmness, Need, widen
 from .rewrite import reachable
 from .spans import Spans
 
@@ -116,12 +117,15 @@ class Walk:
                 yield value.arg, *self._gathered(value, need)
             case Reduce():
                 table = self.tables[value.table]
-                ends = (0, max(table.width, 1) - 1)
-                yield value.arg, *self._slots(value.dims, need, table.local, ends)
+                slots = (0, max(table.width, 1))
+                yield value.arg, *self._slots(value.dims, need, table.local, slots)
             case Local():
-                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index,) * 2)
+                yield (
+                    value.arg,
+                    *self._slots(value.dims, need, value.dim, (value.index, value.index + 1)),
+                )
             case Displace():
-                yield value.by, value.dims, need
+                yield value.by, value.dims, self.areas.firm(need)
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
                 new = Range(value.dim, start, stop)
                 yield value.arg, value.dims, self._replaced(value.dims, need, new)
@@ -129,8 +133,13 @@ class Walk:
                 yield from self._branches(value, need)
             case Scan():
                 new = Range(value.axis, *map(self.areas.resolve, (value.start, value.stop)))
-                asked = self._replaced(value.dims, need, new)
+                asked = self.areas.firm(self._replaced(value.dims, need, new))
                 yield from ((operand, value.dims, asked) for operand in value.operands)
+            case Map(op="select"):
+                condition, *branches = value.args
+                yield condition, value.dims, need
+                soft = self.areas.softened(need)
+                yield from ((branch, value.dims, soft) for branch in branches)
             case _:
                 yield from ((operand, value.dims, need) for operand in value.operands)
 
@@ -149,23 +158,40 @@ class Walk:
         axis = value.dims.index(table.target)
         dims = tuple(table.source if dim is table.target else dim for dim in value.dims)
         asked: Need = {}
-        for number, extent in self.areas.joined(value.dims, need).items():
-            rows = self.areas[number][table.target]
-            start, stop = (
-                bounds.add(rows.start, extent[axis][0]),
-                bounds.add(rows.stop, extent[axis][1]),
-            )
-            ends = map(self.areas.resolve, table_range(table.name, start, stop))
-            new = Range(table.source, *ends)
-            made = self.areas.replaced(number, table.target, new)
-            if made is not None:
-                asked[made] = (*extent[:axis], (0, 0), *extent[axis + 1 :])
+        for slots, part in self._by_slots(value, table, need).items():
+            for number, extent in self.areas.joined(value.dims, part).items():
+                rows = self.areas[number][table.target]
+                start = bounds.add(rows.start, extent[axis][0])
+                stop = bounds.add(rows.stop, extent[axis][1])
+                ends = map(self.areas.resolve, table_range(table.name, start, stop, slots))
+                made = self.areas.replaced(number, table.target, Range(table.source, *ends))
+                if made is not None:
+                    widen(asked, {made: (*extent[:axis], (0, 0), *extent[axis + 1 :])})
         return dims, asked
 
+    def _by_slots(
+        self, value: Gather | Neighbours, table: Table, need: Need
+    ) -> Mapping[tuple[int, ...], Need]:
+        """Divide a need by the slots of the table that it reads; none stand for all."""
+        if isinstance(value, Gather):
+            return {(value.index,) if table.width > 1 else (): need}
+        found: dict[tuple[int, ...], Need] = {}
+        axis = value.dims.index(table.local)
+        for number, extent in need.items():
+            asked, (before, beyond) = self.areas[number][table.local], extent[axis]
+            start, stop = bounds.add(asked.start, before), bounds.add(asked.stop, beyond)
+            slots: tuple[int, ...] = ()
+            if isinstance(start, Const) and isinstance(stop, Const):
+                slots = tuple(range(start.value, stop.value))
+            slots = slots if len(slots) < table.width else ()
+            found.setdefault(slots, {})[number] = extent
+        return found
+
     def _slots(
-        self, dims: Dims, need: Need, local: Dimension, ends: tuple[int, int]
+        self, dims: Dims, need: Need, local: Dimension, slots: tuple[int, int]
     ) -> tuple[Dims, Need]:
-        asked = {self.areas.added(number, local): (*e, ends) for number, e in need.items()}
+        new = Range(local, *map(Const, slots))
+        asked = {self.areas.added(number, new): (*e, (0, 0)) for number, e in need.items()}
         return (*dims, local), asked
 
     def _replaced(self, dims: Dims, need: Need, new: Range) -> Need:
@@ -183,8 +209,9 @@ class Walk:
         whole = self.areas.joined(value.dims, need)
         outside = self._outside[value.boxes]
         for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
-            for box in boxes if whole else ():
-                yield branch, value.dims, self.areas.cut(value.dims, whole, box)
+            for number, extent in whole.items():
+                for box in boxes:
+                    yield branch, value.dims, self.areas.cut(value.dims, {number: extent}, box)
 
 
 def _onto(dims: Dims, given: Dims, need: Need) -> Need:
@@ -203,7 +230,7 @@ def _check_levels(values: Sequence[Value], ref: Ref, need: Need, areas: Areas) -
     axis = value.dims.index(value.axis)
     for number, extent in need.items():
         asked = areas[number][value.axis]
-        if not areas[number].certain:
+        if not areas[number].certain or areas[number].firmness is Firmness.SOFT:
             continue
         before = bounds.difference(bounds.add(asked.start, extent[axis][0]), value.start)
         beyond = bounds.difference(bounds.add(asked.stop, extent[axis][1]), value.stop)

@@ -51,7 +51,7 @@ class Tables:
         if known is not None and known.target[1:] == (local,):
             return self.at(known)
         target = _target(local, dims)
-        return self._use(names[0], target, target, local)
+        return self._use(names[0], local, target, local)  # nobody says what it holds
 
     def _use(self, name: str, source: Dimension, target: Dimension, local: Dimension) -> Table:
         if name not in self.given:
@@ -60,7 +60,7 @@ class Tables:
         table = self.used.setdefault(name, Table(name, source, target, local, width, skip))
         if (table.target, table.local) != (target, local):
             raise DSLError(None, f"Two offsets of different dimensions have the name '{name}'.")
-        if table.source is table.target and source is not target:
+        if table.source is table.local and source is not local:
             # a reduction does not need the source of its table
             table = self.used[name] = Table(name, source, target, local, width, skip)
         return table

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from ...runtime.language.annotations import with_annotated_types
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension, DimensionKind
 from ...runtime.language.structure import leaves_of
@@ -72,6 +73,7 @@ def _expect_scalars(scope: Scope, name: str, parameter: syntax.Parameter, node: 
 
 
 def _first_state(scope: Scope, name: str, state: syntax.Parameter, init: Any) -> tuple[str, ...]:
+    init = with_annotated_types(init)
     try:
         found: Any = type_of_value(init)
     except FieldforgeError:

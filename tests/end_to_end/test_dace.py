@@ -153,3 +153,50 @@ def test_a_second_process_imports_no_dace_and_nothing_is_left_behind(tmp_path: P
     assert [first[0], second[0]] == ["True", "False"]
     assert first[1] == second[1]
     assert list(here.iterdir()) == []
+
+
+@ff.field_operator
+def root(u: Levels) -> Levels:
+    return ff.sqrt(u)
+
+
+@ff.program
+def rooted(u: Levels, out: Levels):
+    root(u, out=out)
+
+
+@ff.program
+def named_as_c_names_things(double: Levels, status: Levels, i_I: Levels, state: Levels, θ: Levels):
+    root(double, out=status)
+    root(i_I, out=state)
+    root(θ, out=θ)
+
+
+def test_a_checked_call_names_the_first_number_that_is_not_finite():
+    u, out = ff.ones({I: 3, J: 4, K: 5}), ff.zeros({I: 3, J: 4, K: 5})
+    program = rooted.with_backend("dace_cpu")
+    program.checked(u, out)
+    u.ndarray[1, 2, 3] = -4.0
+
+    with pytest.raises(ff.errors.CheckError, match="sqrt"):
+        program.checked(u, out)
+
+    np.testing.assert_array_equal(out.asnumpy(), np.ones((3, 4, 5)))
+
+
+def test_names_that_mean_something_in_generated_code_are_those_of_fields():
+    numbers = np.random.default_rng(5).random((5, 3, 4, 5))
+    fields = [ff.as_field({I: 3, J: 4, K: 5}, each) for each in numbers]
+
+    named_as_c_names_things.with_backend("dace_cpu")(*fields)
+
+    for place, source in ((1, 0), (3, 2), (4, 4)):
+        np.testing.assert_array_equal(fields[place].asnumpy(), np.sqrt(numbers[source]))
+
+
+def test_the_trace_has_the_sdfg_with_the_names_of_the_program_after_each_pass():
+    trace = rooted.with_backend("dace_cpu").trace(until="codegen")["codegen"]
+
+    assert "u[i_I, " in trace.text or "u[" in trace.loops
+    assert "make_out" in trace.loops
+    assert "sdfg of rooted" in trace.loops

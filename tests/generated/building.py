@@ -22,10 +22,11 @@ from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, WRAPPED, Codegen
+from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
-from fieldforge.stages.target import Target
+from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
 from .grids import header
@@ -44,6 +45,7 @@ class Schedule:
     small_tiles: bool = False
     static_domains: bool = False
     checked: bool = False
+    backend: str = "cpu"
 
 
 @attrs.frozen
@@ -80,11 +82,15 @@ def lowered(program: Any, variant: Variant, checked: bool = False) -> Lowered:
     return made  # type: ignore[no-any-return]
 
 
-def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) -> Written:
+def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarget) -> Written:
     """Write the C++ of a program."""
     arrays, inline = _placed(low, schedule.placement)
     if schedule.small_tiles:
         target = attrs.evolve(target, l2=SMALL_CACHE)
+    if schedule.backend == "dace_cpu":
+        options = {"numerics": "strict", "checked": schedule.checked}
+        stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
+        return _finished(stage, low, variant)
     stage = Codegen(
         target,
         schedule.parallel_from,
@@ -94,6 +100,10 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: Target) 
         stream_from=1 if schedule.small_tiles else None,
         checked=schedule.checked,
     )
+    return _finished(stage, low, variant)
+
+
+def _finished(stage: Any, low: Lowered, variant: Variant) -> Written:
     outputs: Any = stage.run(lowered=low, variant=variant)
     plan = Bind().run(interface=outputs["interface"])["bound"].plan  # type: ignore[attr-defined]
     return Written(outputs["generated"].source, plan)
@@ -117,7 +127,7 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
-    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *Target.host().flags))
+    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *CpuTarget.host().flags))
     outputs: Any = stage.run(generated=generated)
     with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
         path = Path(directory, "batch.so")

@@ -28,7 +28,7 @@ from .isolation import check_apart
 from .pieces import Draw
 from .printing import as_test
 from .programs import program
-from .running import Disagreement
+from .running import Disagreement, schedule_of
 from .shrinking import shrink
 
 BATCH: Final = 64
@@ -45,6 +45,7 @@ class Options:
     jobs: int = 2
     shrinking: float = 60.0
     features: frozenset[str] = frozenset()
+    backend: str = "cpu"
 
 
 def draw_batch(seed: int, batch: int, count: int, features: frozenset[str]) -> list[Case]:
@@ -64,7 +65,8 @@ def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
         began = time.monotonic()
         cases = draw_batch(options.seed, batch, size, options.features)
         level = "-O3" if batch % 8 == 7 else "-O1"
-        found = check_apart(cases, optimise=level)
+        schedules = [schedule_of(case, options.backend) for case in cases]
+        found = check_apart(cases, schedules, optimise=level)
         yield {"count": size, "seconds": time.monotonic() - began, "found": len(found)}
         for each in found:
             place = next(i for i, case in enumerate(cases) if case is each.case)
@@ -227,11 +229,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--features", help="'every', 'supported' (the default), or names with commas"
     )
+    parser.add_argument("--backend", choices=("cpu", "dace_cpu"), default="cpu")
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     given = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored
         signal.signal(number, signal.default_int_handler)
-    options = Options(given.count, given.seed, given.jobs, given.shrink, _features(given.features))
+    features = _features(given.features)
+    options = Options(given.count, given.seed, given.jobs, given.shrink, features, given.backend)
     return 1 if run(options, given.output).found else 0
 
 

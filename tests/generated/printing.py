@@ -19,7 +19,7 @@ def run(backend):
 def {name}():
     meant = run(None)
 
-    for backend in (ff.reference, ff.cpu):
+    for backend in (ff.reference, ff.{backend}):
         given = run(backend)
         for name, array in meant.items():
             {comparison}
@@ -47,6 +47,7 @@ def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
         + _arguments(case)
         + CHECK.format(
             name=name,
+            backend=found.schedule.backend,
             written=written,
             comparison=comparison,
             tables="tables" if case.unstructured else "None",

@@ -21,7 +21,7 @@ from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.process.errors import CheckError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.interpret.stage import Interpret
-from fieldforge.stages.target import Target
+from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.variants.known_domains import ranges_of
 from fieldforge.workflows.variants.naming import variant_of
 
@@ -32,6 +32,7 @@ from .pieces import FLOATS
 
 GUARD: Final = 3  # elements on each side of a field that nobody may write
 PATIENCE: Final = 10  # seconds for any step but the compiler's
+DACE_PATIENCE: Final = 120  # DaCe takes as much longer
 EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
 _INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
 
@@ -52,14 +53,14 @@ class Disagreement:
 
 
 @contextmanager
-def _in_time(stage: str) -> Iterator[None]:
+def _in_time(stage: str, patience: int = PATIENCE) -> Iterator[None]:
     """Raise where a step takes too long; compiled code is not interrupted."""
 
     def late(*_: Any) -> None:
-        raise TimeoutError(f"Stage '{stage}' takes more than {PATIENCE} s.")
+        raise TimeoutError(f"Stage '{stage}' takes more than {patience} s.")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE)
+    signal.alarm(patience)
     try:
         yield
     finally:
@@ -85,7 +86,8 @@ class Run:
         if self.found is not None:
             return
         try:
-            with _in_time(stage):
+            is_dace = self.schedule.backend == "dace_cpu" and stage == "codegen"
+            with _in_time(stage, DACE_PATIENCE if is_dace else PATIENCE):
                 step()
         except Exception as error:
             self.found = Disagreement(self.case, stage, _told(error), self.schedule)
@@ -104,7 +106,7 @@ def check(
     """
     chosen = schedules or [schedule_of(case) for case in cases]
     runs = [Run(case, schedule) for case, schedule in zip(cases, chosen, strict=True)]
-    target = Target.host()
+    target = CpuTarget.host()
     with ff.using(ff.Engine(Memory())), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for index, run in enumerate(runs):
@@ -125,12 +127,13 @@ def check(
     return [run.found for run in runs if run.found is not None]
 
 
-def schedule_of(case: Case) -> Schedule:
-    """Choose how a case is compiled; the same for the same case."""
+def schedule_of(case: Case, backend: str = "cpu") -> Schedule:
+    """Choose how a case is compiled by a backend; the same for the same case."""
     choice = case.seed % 16
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
     static_domains, checked = case.seed % 48 >= 32, case.seed // 16 % 4 == 3
-    return Schedule(PLACEMENTS[choice % 4], parallel_from, choice >= 8, static_domains, checked)
+    placement, small_tiles = PLACEMENTS[choice % 4], choice >= 8
+    return Schedule(placement, parallel_from, small_tiles, static_domains, checked, backend)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -184,7 +187,7 @@ def _entry(run: Run) -> Any:
     return Interpret().run(lowered=run.low)["entry"]
 
 
-def _write(run: Run, target: Target) -> None:
+def _write(run: Run, target: CpuTarget) -> None:
     run.made = written(run.low, _variant(run), run.schedule, target)
 
 

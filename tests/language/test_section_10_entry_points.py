@@ -297,7 +297,7 @@ class TestBackends:
 
     def test_10_1_a_backend_has_a_name_and_an_allocator(self, compiled):
         assert isinstance(compiled, ff.Backend)
-        assert compiled.name in ("cpu", "reference")
+        assert compiled.name in ("cpu", "reference", "dace_cpu")
         assert compiled.allocator.__gt_device_type__ == ff.DeviceType.CPU
         assert ff.ones({I: 2}, allocator=compiled).shape == (2,)
 

@@ -73,7 +73,7 @@ def refused(text: str, kind: str = "field_operator", **options: object):
 
 class TestTree:
     def test_13_all_are_of_one_family(self):
-        for name in errors.__all__:
+        for name in set(errors.__all__) - {"exceptions"}:
             assert issubclass(getattr(errors, name), errors.GT4PyError), name
 
     @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ UNSUPPORTED = {
     "u += 1.0": ("AugAssign", ""),
     "def g():\n        pass": ("FunctionDef", ""),
     "return t[0:1]": ("Slice", ""),
-    "scaled(u, 2.0)": ("Expr", ""),
+    "scaled(u, 2.0)": ("a value that nothing takes", ""),
 }
 UNLISTED = {
     "return u @ u": "MatMult",

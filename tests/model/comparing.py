@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -19,7 +20,10 @@ from fieldforge.workflows.builds.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
 
-COMPILED: Final = ff.recipes.cpu(numerics="strict")
+# Read by the workers of `python -m tests.model.stencils --backend dace_cpu`.
+COMPILED: Final = getattr(ff, os.environ.get("MODEL_BACKEND", "cpu")).with_options(
+    numerics="strict"
+)
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     sys.path += options.path
     os.environ["FLOAT_PRECISION"] = options.precision  # read by the model
+    os.environ["MODEL_BACKEND"] = options.backend  # read by the workers
     install()
     if not is_installed():
         sys.stderr.write(MISSING)
@@ -79,6 +80,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=2, help="how many sets of arguments to draw")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--precision", choices=("double", "mixed", "single"), default="double")
+    parser.add_argument("--backend", choices=("cpu", "dace_cpu"), default="cpu")
     parser.add_argument("--path", action="append", default=[], help="where else to find the model")
     return parser.parse_args(arguments)
 

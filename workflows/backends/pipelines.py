@@ -14,7 +14,7 @@ from ...stages.bind.stage import Bind
 from ...stages.codegen.cpp.stage import Codegen
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
-from ...stages.gpu_target import GpuTarget
+from ...stages.gpu_target import KNOWN_ARCHS, GpuTarget
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.target import CpuTarget
@@ -35,8 +35,23 @@ def dace() -> Workflow:
 
 
 def gpu() -> Workflow:
-    """Parse and lower; there is no code for GPUs yet."""
-    return Workflow.chain(Parse(), Lower(), Refuse())
+    """Write CUDA or HIP, compile it in process, and give the native core the plan of launches."""
+    from ...stages.codegen.gpu.stage import CodegenGpu
+    from ...stages.compile.kernels import CompileKernels
+    from ...stages.decorate.kernels import LoadKernels
+
+    target = _gpu_target()
+    return Workflow.chain(
+        Parse(), Lower(), CodegenGpu(target), CompileKernels(target.vendor), Bind(), LoadKernels()
+    )
+
+
+def gpu_host() -> Workflow:
+    """Compile the kernels of `gpu` for the host, and run them in turn on the null platform."""
+    from ...stages.codegen.gpu.stage import CodegenGpu
+    from ...stages.decorate.kernels import LoadKernels
+
+    return cpu().replace(codegen=CodegenGpu(host=True), decorate=LoadKernels())
 
 
 def dace_gpu() -> Workflow:
@@ -87,6 +102,18 @@ def _target() -> CpuTarget:
 
     pin = find_pin(_places())
     return CpuTarget.host() if pin is None or _has_compiler() else pin.target
+
+
+def _gpu_target() -> GpuTarget:
+    """Return the GPU of this process; without one, what most programs are compiled for."""
+    from ...runtime import gpu as devices
+
+    name = devices.platform()
+    if name in ("cuda", "hip"):
+        arch = devices.Device(0).arch
+        if arch in KNOWN_ARCHS:
+            return GpuTarget(arch)
+    return GpuTarget("sm_90")
 
 
 def _has_compiler() -> bool:

@@ -33,10 +33,11 @@ class Row:
         return made.with_options(**options) if options else made
 
 
-CPU: Final = Row("cpu", pipelines.cpu, CPUAllocator(), aliases=("gtfn_cpu",))
+CPU: Final = Row("cpu", pipelines.cpu, CPUAllocator(), aliases=("gtfn_cpu", "cpp_cpu"))
 DACE_CPU: Final = Row("dace_cpu", pipelines.dace, CPUAllocator())
 REFERENCE: Final = Row("reference", pipelines.reference, CPUAllocator(), aliases=("itir_python",))
-GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu",))
+GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu", "cpp_gpu"))
+GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, CPUAllocator())
 DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, GPUAllocator())
 
-ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, DACE_GPU)
+ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU)

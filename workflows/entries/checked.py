@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from ...runtime.calls.refusals import NotFiniteError
+from ...runtime.calls.refusals import NotFiniteError, ReadBeyondError
 from ...runtime.embedded import invalid_values, provenance
 from ...runtime.fields import context
 from ...runtime.fields.field import Field
@@ -84,8 +84,8 @@ class Checks:
                     return
                 except NotFiniteError as error:
                     refused = _refused(error, given, kept)
-                except CompilerNotFoundError:
-                    pass  # embedded execution needs no compiler
+                except (CompilerNotFoundError, ReadBeyondError):
+                    pass  # embedded execution needs no compiler, and knows which values exist
                 for each in kept:
                     each.put_back()
             self._run_embedded(args, kwargs, given)

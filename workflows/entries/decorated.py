@@ -14,8 +14,8 @@ from ...runtime.process.errors import ArgumentError, OptionError
 from ...stages.parse.free_names import objects_in_sight
 from ...stages.parse.key import forget
 from ..backends.backend import Backend
-from ..backends.ready_made import find_backend
 from ..builds.building import summary
+from ..options.tags import backend_for
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 
@@ -98,8 +98,11 @@ class Decorated:
         return summary(self._current()).signature
 
     def with_backend(self, backend: Backend | str | None) -> Self:
-        """Select a backend, by name or as an object; None runs embedded."""
-        return self._changed(backend=find_backend(backend))
+        """Select a backend, by tag or as an object; None runs embedded.
+
+        A tag gets the options that the option database has for this program.
+        """
+        return self._changed(backend=backend_for(backend, address_of(self.__definition__)))
 
     def with_grid_type(self, grid_type: Any) -> Self:
         """Set the grid type, 'cartesian' or 'unstructured', which is otherwise deduced."""
@@ -164,6 +167,11 @@ def _reached(entry: Decorated) -> list[Decorated]:
                 found[id(value)] = value
                 waiting.append(value)
     return waiting
+
+
+def address_of(definition: Definition) -> str:
+    """Return the name that patterns of option files are compared with, 'module:name'."""
+    return f"{definition.function.__module__}:{definition.name}"
 
 
 def check_grid(definition: Definition) -> None:

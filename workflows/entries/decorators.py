@@ -9,11 +9,11 @@ from ...runtime.language.capture import capture
 from ...runtime.language.definition import Kind, ScanOptions
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
-from ..backends.ready_made import find_backend
 from ..builds.building import check, summary
+from ..options.tags import backend_for
 from ..variants.static_arguments import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
-from .decorated import Made, check_grid
+from .decorated import Made, address_of, check_grid
 from .field_operator import FieldOperator
 from .program import Program
 from .rebinding import watch
@@ -122,7 +122,8 @@ def _made(
     if chosen.static_params:
         types = dict(summary(definition).signature.parameters)
         check_names(types, chosen.static_params, definition.name)
-    found = find_backend(_default() if isinstance(backend, _Unset) else backend)
+    asked = _default() if isinstance(backend, _Unset) else backend
+    found = backend_for(asked, address_of(definition))
     return Made(definition, watch(definition), found, chosen)
 
 

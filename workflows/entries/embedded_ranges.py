@@ -32,7 +32,8 @@ def explained_ranges(name: str, call: Callable[[], Call], provider: Provider) ->
         found = _too_small(name, *call(), provider)
         if found is None:
             raise
-        raise IndexOutOfBounds(found.message, hints=found.hints) from error
+        hints = dict.fromkeys((*error.hints, *found.hints))  # the first knows the table at fault
+        raise IndexOutOfBounds(found.message, hints=tuple(hints)) from error
 
 
 def _too_small(

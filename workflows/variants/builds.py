@@ -17,6 +17,7 @@ from ..engine.engine import Engine
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
+from .naming import why
 from .program_pool import ProgramPool, pool_of
 from .table import EntrySink, VariantTable
 
@@ -135,9 +136,11 @@ class Variants:
         allowed = next(choice for choice in choices if choice is not None)
         if not allowed and not self._has_but_for_layout(variant):
             name = self.shape.source().name
+            known = tuple(self.table.entries)
+            because = f" It is {why(variant, known)}." if known else ""
             raise NotCompiledError(
                 f"No program compiled for this set of static arguments of '{name}': "
-                f"{describe_variant(variant) or 'none'}.",
+                f"{describe_variant(variant) or 'none'}.{because}",
                 hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
             )
 

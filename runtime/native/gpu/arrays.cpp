@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "guarded.h"
 #include "memory.h"
 #include "tensor.h"
 
@@ -12,7 +13,10 @@ namespace fieldforge::gpu {
 
 PyTypeObject* array_type = nullptr;
 
-Array::~Array() { Py_XDECREF(owner); }
+Array::~Array() {
+    if (view.obj != nullptr) PyBuffer_Release(&view);
+    Py_XDECREF(owner);
+}
 
 const Array* as_array(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
@@ -29,10 +33,15 @@ nb::object new_array(Array*& made) {
 }
 
 Device* device_for(int type, int id) {
+    static Platform *cuda = nullptr, *hip = nullptr, *simulated = nullptr;
+    const auto find = [id](Platform*& known, const char* name) {
+        if (known == nullptr) known = &platform_named(name);
+        return &device_at(*known, id);
+    };
     switch (type) {
-        case device_cuda: case device_cuda_managed: return &device_at(platform_named("cuda"), id);
-        case device_rocm: return &device_at(platform_named("hip"), id);
-        case device_null: return &device_at(platform_named("null"), id);
+        case device_cuda: case device_cuda_managed: return find(cuda, "cuda");
+        case device_rocm: return find(hip, "hip");
+        case device_null: return find(simulated, "null");
         default: return nullptr;
     }
 }
@@ -138,9 +147,40 @@ nb::object view(nb::handle self, int64_t offset, nb::handle shape, nb::handle st
     made->device_type = array.device_type;
     made->device_id = array.device_id;
     made->buffer = array.buffer;
-    made->owner = Py_XNewRef(array.owner);
+    // A view of an array that holds a buffer of the host keeps that array, which holds it.
+    made->owner = Py_XNewRef(array.view.obj != nullptr ? self.ptr() : array.owner);
     return result;
 }
+
+PyObject* from_any(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        if (count != 1) throw nb::type_error("Expected one array.");
+        PyObject* writable = Py_None;
+        bool order_after = true;
+        for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+            PyObject* name = PyTuple_GET_ITEM(names, i);
+            if (PyUnicode_CompareWithASCIIString(name, "writable") == 0) writable = args[1 + i];
+            else if (PyUnicode_CompareWithASCIIString(name, "order_after") == 0) {
+                order_after = args[1 + i] == Py_True;
+            } else {
+                throw nb::type_error("Expected 'writable' or 'order_after' as option.");
+            }
+        }
+        nb::object array = import_any(args[0], order_after);
+        if (writable == Py_None) return array.release().ptr();
+        const Array& found = *as_array(array.ptr());
+        if (writable == Py_True && found.readonly) throw nb::value_error("The array is read-only.");
+        if (writable == Py_True || found.readonly) return array.release().ptr();
+        return view(array, 0, numbers(found.shape, found.axes), numbers(found.strides, found.axes), true)
+            .release().ptr();
+    });
+}
+
+PyMethodDef methods[] = {
+    fast_method("from_any", from_any, METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+                "Take an array of any library without a copy."),
+    {nullptr, nullptr, 0, nullptr},
+};
 
 bool on_host(const Array& array) {
     return array.device_type == device_host || array.device_type == device_cuda_host ||
@@ -204,6 +244,7 @@ void release_buffer(PyObject* self, Py_buffer*) {
 PyType_Slot slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {Py_tp_methods, methods},
     {0, nullptr},
 };
 

@@ -105,9 +105,47 @@ nb::object stream_argument(nb::handle given, bool order_after) {
     return nb::int_(address == 0 && type == device_cuda ? uintptr_t{1} : address);
 }
 
-nb::object import_dlpack(nb::handle given, bool order_after) {
+// CuPy says what its current stream is, which costs less than an event that it makes for each array.
+PyObject* cupy_current_stream(PyTypeObject* type) {
+    static PyTypeObject* array = nullptr;
+    static PyObject* current = nullptr;
+    if (type == array) return current;
+    if (array != nullptr || std::strstr(type->tp_name, "ndarray") == nullptr) return nullptr;
+    const nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "cupy"));
+    if (!module.is_valid() || !nb::object(module.attr("ndarray")).is(nb::handle(reinterpret_cast<PyObject*>(type)))) {
+        return nullptr;
+    }
+    nb::object stream = nb::module_::import_("cupy.cuda.stream");
+    if (!nb::hasattr(stream, "get_current_stream_ptr")) return nullptr;
+    current = nb::object(stream.attr("get_current_stream_ptr")).release().ptr();
+    array = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(type)));
+    return current;
+}
+
+nb::object import_cupy(nb::handle given, PyObject* current, bool order_after) {
     const Names& known = names();
-    const nb::object stream = order_after ? stream_argument(given, true) : stream_argument(given, false);
+    PyObject* args[] = {given.ptr(), known.minus_one, known.version};
+    nb::object capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.keywords));
+    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {  // CuPy before 14
+        PyErr_Clear();
+        capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.old_keywords));
+    }
+    if (!capsule.is_valid()) throw nb::python_error();
+    nb::object array = open_capsule(std::move(capsule));
+    Device* device = as_array(array.ptr())->device;
+    if (!order_after || device == nullptr) return array;
+    const nb::object stream = nb::steal(PyObject_CallNoArgs(current));
+    if (!stream.is_valid()) throw nb::python_error();
+    order_after_stream(*device, PyLong_AsVoidPtr(stream.ptr()));
+    return array;
+}
+
+nb::object import_dlpack(nb::handle given, bool order_after) {
+    if (PyObject* current = cupy_current_stream(Py_TYPE(given.ptr()))) {
+        return import_cupy(given, current, order_after);
+    }
+    const Names& known = names();
+    const nb::object stream = stream_argument(given, order_after);
     PyObject* args[] = {given.ptr(), stream.ptr(), known.version};
     nb::object capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.keywords));
     if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {  // before DLPack 1
@@ -183,15 +221,10 @@ DataType type_from_format(const char* format, Py_ssize_t size) {
 }
 
 nb::object import_buffer(nb::handle given) {
-    auto view = std::make_unique<Py_buffer>();
-    if (PyObject_GetBuffer(given.ptr(), view.get(), PyBUF_RECORDS_RO) < 0) throw nb::python_error();
-    Py_buffer& found = *view;
-    nb::object owner = nb::capsule(view.release(), [](void* held) noexcept {
-        PyBuffer_Release(static_cast<Py_buffer*>(held));
-        delete static_cast<Py_buffer*>(held);
-    });
     Array* made = nullptr;
     nb::object array = new_array(made);
+    Py_buffer& found = made->view;
+    if (PyObject_GetBuffer(given.ptr(), &found, PyBUF_RECORDS_RO) < 0) throw nb::python_error();
     if (found.ndim > most_axes) throw nb::value_error("An array has at most 16 axes.");
     made->address = reinterpret_cast<Address>(found.buf);
     made->type = type_from_format(found.format, found.itemsize);
@@ -201,7 +234,7 @@ nb::object import_buffer(nb::handle given) {
         made->shape[i] = found.shape[i];
         made->strides[i] = found.strides[i];
     }
-    made->owner = owner.release().ptr();
+    made->owner = Py_NewRef(given.ptr());
     return array;
 }
 
@@ -213,16 +246,24 @@ nb::object attribute_or_none(nb::handle given, PyObject* name) {
 
 }  // namespace
 
+bool is_numpy(PyTypeObject* type) {
+    static auto* const numpy_type = [] {
+        const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+        if (!numpy.is_valid()) throw nb::python_error();
+        return reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
+    }();
+    return type == numpy_type || PyType_IsSubtype(type, numpy_type);
+}
+
 // The table of a type lives as long as the process; null where there is none that we know.
 const DLExchange* exchange_of(PyTypeObject* type) {
     static PyTypeObject* last_type = nullptr;
     static const DLExchange* last = nullptr;
     if (type == last_type) return last;
-    const nb::object capsule =
-        attribute_or_none(nb::handle(reinterpret_cast<PyObject*>(type)), names().exchange);
+    PyObject* capsule = _PyType_Lookup(type, names().exchange);  // borrowed; no error if there is none
     const DLExchange* found = nullptr;
-    if (capsule.is_valid() && PyCapsule_CheckExact(capsule.ptr())) {
-        found = static_cast<const DLExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+    if (capsule != nullptr && PyCapsule_CheckExact(capsule)) {
+        found = static_cast<const DLExchange*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
         if (found == nullptr) PyErr_Clear();
     }
     while (found != nullptr && found->version.major != dlpack_major) found = found->previous;
@@ -238,10 +279,11 @@ nb::object import_any(nb::handle given, bool order_after) {
     if (const DLExchange* exchange = exchange_of(Py_TYPE(given.ptr()))) {
         return import_exchange(*exchange, given, order_after);
     }
-    if (PyObject_CheckBuffer(given.ptr())) return import_buffer(given);
-    if (PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(given.ptr())), names().dlpack)) {
-        return import_dlpack(given, order_after);
-    }
+    // Arrays of devices may have a buffer that refuses, so those that say where they lie come first.
+    PyTypeObject* type = Py_TYPE(given.ptr());
+    const bool speaks_dlpack = _PyType_Lookup(type, names().dlpack) != nullptr;
+    if (PyObject_CheckBuffer(given.ptr()) && (!speaks_dlpack || is_numpy(type))) return import_buffer(given);
+    if (speaks_dlpack) return import_dlpack(given, order_after);
     nb::object interface = attribute_or_none(given, names().interface);
     if (interface.is_valid()) return import_interface(given, std::move(interface), order_after);
     PyErr_Format(PyExc_TypeError,

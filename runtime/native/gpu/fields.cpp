@@ -48,9 +48,15 @@ bool fill(FieldView* view, PyObject* given, PyObject* dims, PyObject* starts) {
 }  // namespace
 
 bool is_device_array(PyObject* object) {
-    const Array* array = as_array(object);
-    return array != nullptr && array->device != nullptr;
+    static PyObject* const interface = PyUnicode_InternFromString("__cuda_array_interface__");
+    static PyObject* const dlpack = PyUnicode_InternFromString("__dlpack__");
+    if (const Array* array = as_array(object)) return array->device != nullptr;
+    PyTypeObject* type = Py_TYPE(object);
+    return _PyType_Lookup(type, interface) != nullptr ||
+           (!PyObject_CheckBuffer(object) && _PyType_Lookup(type, dlpack) != nullptr);
 }
+
+bool is_own_array(PyObject* object) { return as_array(object) != nullptr; }
 
 // The field keeps the array that it was given, whose memory must not move.
 bool fill_from_device_array(FieldView* view, PyObject* array, PyObject* dims, PyObject* starts) {

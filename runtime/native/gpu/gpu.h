@@ -9,7 +9,8 @@ struct FieldView;
 
 namespace fieldforge::gpu {
 
-bool is_device_array(PyObject* object);  // an `Array` of ours that lies on a device
+bool is_device_array(PyObject* object);  // of any library; one whose memory no buffer lends
+bool is_own_array(PyObject* object);
 // Sets up a view of an array that offers no buffer; false with a Python error set.
 bool fill_from_device_array(FieldView* view, PyObject* array, PyObject* dims, PyObject* starts);
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "guarded.h"
 #include "memory.h"
 
 namespace fieldforge::gpu {
@@ -111,17 +112,29 @@ std::vector<Handle> nodes_of(const Graph& self) {
     return nodes;
 }
 
-nb::object launch(nb::handle object, nb::handle stream) {
-    const auto& self = nb::cast<GraphExec&>(object);
-    Device& device = *self.device;
-    const bool given = !stream.is_none();
-    const StreamRef other = given ? stream_from(stream, &device) : nullptr;
-    const StreamRef& on = given ? other : current_stream(device);
-    const Guard guard(device);
-    GPU_CALL(device, graph_launch, self.exec, on->ptr);
-    if (on->graph != nullptr) keep_for_capture(*on, object.ptr());
-    return nb::none();
+PyObject* launch(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        const auto& self = *nb::inst_ptr<GraphExec>(object);
+        Device& device = *self.device;
+        const Py_ssize_t given = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
+        if (given > 1) throw nb::type_error("A graph is launched on one stream.");
+        const bool elsewhere = given == 1 && args[0] != Py_None;
+        const StreamRef other = elsewhere ? stream_from(args[0], &device) : nullptr;
+        const StreamRef& on = elsewhere ? other : current_stream(device);
+        const Guard guard(device);
+        GPU_CALL(device, graph_launch, self.exec, on->ptr);
+        if (on->graph != nullptr) keep_for_capture(*on, object);
+        Py_RETURN_NONE;
+    });
 }
+
+PyMethodDef exec_methods[] = {
+    fast_method("launch", launch, METH_FASTCALL | METH_KEYWORDS,
+                "Launch it on a stream, the current one if none is given."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot exec_slots[] = {{Py_tp_methods, exec_methods}, {0, nullptr}};
 
 void upload(const GraphExec& self, nb::handle stream) {
     const StreamRef on = stream_from(stream, self.device);
@@ -247,8 +260,7 @@ void add_graphs(nb::module_& module) {
     nb::object stream = module.attr("Stream");
     stream.attr("capture") = nb::cpp_function(capture, nb::name("capture"), nb::scope(stream), nb::is_method(),
                                               nb::arg("mode") = "thread_local");
-    nb::class_<GraphExec>(module, "GraphExec", nb::is_weak_referenceable())
-        .def("launch", launch, nb::arg("stream") = nb::none())
+    nb::class_<GraphExec>(module, "GraphExec", nb::is_weak_referenceable(), nb::type_slots(exec_slots))
         .def("upload", upload, nb::arg("stream") = nb::none())
         .def("update", update, nb::arg("graph_or_mapping"))
         .def_prop_ro("device", [](const GraphExec& self) { return device_object(*self.device); })

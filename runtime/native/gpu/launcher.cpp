@@ -8,7 +8,7 @@
 #include <new>
 
 #include "../field_view.h"
-#include "objects.h"
+#include "guarded.h"
 
 namespace fieldforge::gpu {
 namespace {
@@ -126,6 +126,10 @@ bool use_buffer(const Plan& plan, size_t index, Buffer& buffer, const StreamRef&
 // The address of anything that is memory; false with a Python error set.
 bool read_address(const Plan& plan, size_t index, PyObject* given, const StreamRef& stream,
                   Address& to) {
+    if (PyLong_CheckExact(given)) {
+        to = PyLong_AsUnsignedLongLong(given);
+        return !(to == static_cast<Address>(-1) && PyErr_Occurred());
+    }
     if (const Array* array = as_array(given); array != nullptr) {
         if (array->device == nullptr && array->device_type == device_host) {
             return wrong_device(plan, index, "the host"), false;
@@ -142,10 +146,6 @@ bool read_address(const Plan& plan, size_t index, PyObject* given, const StreamR
     if (Buffer* buffer = as_buffer(given); buffer != nullptr) {
         to = buffer->address;
         return use_buffer(plan, index, *buffer, stream);
-    }
-    if (PyLong_Check(given)) {
-        to = PyLong_AsUnsignedLongLong(given);
-        return !(to == static_cast<Address>(-1) && PyErr_Occurred());
     }
     if (given == Py_None) return to = 0, true;
     if (is_field_view(given)) {
@@ -297,27 +297,6 @@ bool read_options(Options& options, PyObject* const* values, PyObject* names) {
         }
     }
     return true;
-}
-
-// Runs `body`, and turns what it throws into a Python error.
-template <typename F>
-PyObject* guarded(F body) {
-    try {
-        return body();
-    } catch (const Failure& failure) {
-        set_python_error(failure);
-    } catch (nb::python_error& error) {
-        error.restore();
-    } catch (const nb::builtin_exception& error) {
-        PyErr_SetString(error.type() == nb::exception_type::type_error ? PyExc_TypeError
-                                                                       : PyExc_ValueError,
-                        error.what());
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_TypeError, error.what());
-    }
-    return nullptr;
 }
 
 PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {

@@ -87,6 +87,7 @@ struct Array {
     Device* device = nullptr;     // null on the host
     PyObject* owner = nullptr;    // what keeps the memory alive
     Buffer* buffer = nullptr;     // if the owner is one of ours
+    Py_buffer view{};             // of host memory that offers a buffer, held while this lives
     Array() = default;
     ~Array();
     Array(const Array&) = delete;

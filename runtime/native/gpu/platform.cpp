@@ -44,7 +44,8 @@ void load(Platform& platform) {
     int count = 0;
     Result result = driver.init(0);
     if (result == success) result = driver.device_count(&count);
-    if (result == no_device || (result == success && count == 0)) {
+    // HIP says 101 where it finds no device at all.
+    if (result == no_device || result == 101 || (result == success && count == 0)) {
         throw unavailable("The driver of platform '" + name + "' is installed, but it has no GPU.",
                           no_device);
     }
@@ -52,6 +53,7 @@ void load(Platform& platform) {
         Failure failure;
         describe(driver, result, failure);
         failure.call = driver.names[static_cast<int>(Entry::init)];
+        failure.object = "platform '" + name + "'";
         throw failure;
     }
     for (int i = 0; i < count; ++i) {

@@ -2,7 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include "objects.h"
+#include "guarded.h"
 
 namespace fieldforge::gpu {
 namespace {
@@ -102,12 +102,25 @@ nb::object record(const Stream& self, nb::object event) {
     return event;
 }
 
-nb::object record_event(nb::handle self, nb::handle stream) {
-    const Event& event = nb::cast<Event&>(self);
-    if (stream.is_none()) record_on(event, current_stream(*event.device));
-    else record_on(event, stream_from(stream, event.device));
-    return nb::borrow(self);
+PyObject* record_event(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    return guarded([&]() -> PyObject* {
+        const Event& event = *nb::inst_ptr<Event>(self);
+        const Py_ssize_t given = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
+        if (given > 1) throw nb::type_error("An event is recorded on one stream.");
+        if (given == 0 || args[0] == Py_None) record_on(event, current_stream(*event.device));
+        else if (nb::isinstance<Stream>(args[0])) record_on(event, nb::inst_ptr<Stream>(args[0])->ref);
+        else record_on(event, stream_from(args[0], event.device));
+        return Py_NewRef(self);
+    });
 }
+
+PyMethodDef event_methods[] = {
+    fast_method("record", record_event, METH_FASTCALL | METH_KEYWORDS,
+                "Record it on a stream, the current one if none is given."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot event_slots[] = {{Py_tp_methods, event_methods}, {0, nullptr}};
 
 void wait(const Stream& self, nb::handle other) {
     if (!nb::isinstance<Event>(other)) return order(from_object(other, self.ref->device), self.ref);
@@ -190,12 +203,11 @@ void add_streams(nb::module_& module) {
         .def("__repr__", [](const Stream& self) {
             return "<Stream " + hexadecimal(self.ref->ptr) + " of " + self.ref->device->label() + ">";
         });
-    nb::class_<Event>(module, "Event", nb::is_weak_referenceable())
+    nb::class_<Event>(module, "Event", nb::is_weak_referenceable(), nb::type_slots(event_slots))
         .def("__init__", [](Event* self, nb::object device, bool timing, bool blocking) {
             new (self) Event(&device_from(device), timing, blocking);
         }, nb::arg("device") = nb::none(), nb::kw_only(), nb::arg("timing") = false,
              nb::arg("blocking") = false)
-        .def("record", record_event, nb::arg("stream") = nb::none())
         .def_prop_ro("done", is_event_done)
         .def_prop_ro("ptr", [](const Event& self) { return reinterpret_cast<uintptr_t>(self.event); })
         .def_prop_ro("device", [](const Event& self) { return device_object(*self.device); })

@@ -9,6 +9,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.loops import (
     Advance,
     Argument,
+    Buffer,
     Compute,
     Constant,
     Index,
@@ -101,7 +102,8 @@ class BodyText:
             terms = [
                 self.names.term(buffer, axis, index)
                 for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1] and (index := self._index(dim, *places[axis])) != "0"
+                if dim is not self.dims[-1]
+                and (index := self._index_of(buffer, axis, *places[axis])) != "0"
             ]
             address = " + ".join([self.names.buffers[name], *terms])
             is_told = any(place is not None for place, _ in places)
@@ -151,6 +153,10 @@ class BodyText:
         places[inner] = (None, 0)
         return access.buffer, tuple(places)
 
+    def _index_of(self, buffer: Buffer, axis: int, row: int | None, offset: int) -> str:
+        index = self._index(buffer.dims[axis], row, offset)
+        return self.names.inside(buffer, axis, index)
+
     def _index(self, dim: Dimension, row: int | None, offset: int) -> str:
         if row is not None:
             name = self._operand(row)
@@ -175,7 +181,7 @@ class BodyText:
         terms = [
             self.names.term(buffer, axis, index)
             for axis in axes
-            if (index := self._index(buffer.dims[axis], *places[axis])) != "0"
+            if (index := self._index_of(buffer, axis, *places[axis])) != "0"
         ]
         pointer = self.names.buffers[access.buffer] if key is None else self.rows[key]
         return f"{pointer}[{' + '.join(terms) or '0'}]"

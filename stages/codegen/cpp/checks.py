@@ -9,9 +9,11 @@ not depend on threads, and returns one more than the place of its field among th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
+from ....runtime.calls.plan import StatusKind
 from ...ir.loops import Constant, Kernel, Nest, Store
+from ..soft_reads import Clamping
 from .names import Names
 from .operations import TYPES, literal
 
@@ -21,7 +23,7 @@ _BITS: Final = {
     "float32": ("u32", "0x7f800000u", "0x00800000u", 31),
     "float64": ("u64", "0x7ff0000000000000u", "0x0010000000000000u", 63),
 }
-_NOTE: Final = """\
+NOTE: Final = """\
 static inline void note(s32* first, s32 store) {
   s32 known = __atomic_load_n(first, __ATOMIC_RELAXED);
   while (store < known && !__atomic_compare_exchange_n(first, &known, store, true, 0, 0)) {}
@@ -52,7 +54,7 @@ def functions(names: Names) -> Iterator[str]:
         yield f"  return (b & {exponent}) + {lowest};"
         yield "}"
     if names.tests:
-        yield _NOTE
+        yield NOTE
 
 
 def head(names: Names) -> Iterator[str]:
@@ -73,16 +75,33 @@ def status(names: Names) -> str:
     """Return what the entry returns."""
     if not names.tests:
         return "0"
-    fields = [names.buffers[buffer][1:] for _, buffer in names.tests]
-    places = ", ".join(str(int(field) + 1) for field in fields)
+    places = ", ".join(map(str, codes(names.kernel)))
     return f"((const s32[]){{{places}, 0}})[first]"
 
 
-def statuses(kernel: Kernel) -> tuple[tuple[int, Literal["not_finite"], str], ...]:
+def codes(kernel: Kernel) -> tuple[int, ...]:
+    """Return what the entry returns for each tested store."""
+    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
+    return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
+
+
+def statuses(
+    kernel: Kernel, clamping: Clamping | None = None
+) -> tuple[tuple[int, StatusKind, str], ...]:
     """Return the codes that the entry can return, each with its field."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
     tested = dict.fromkeys(field for _, field in tested_stores(kernel))
-    return tuple((fields.index(field) + 1, "not_finite", field) for field in tested)
+    found: list[tuple[int, StatusKind, str]] = [
+        (fields.index(field) + 1, "not_finite", field) for field in tested
+    ]
+    if clamping is not None:
+        found.append((beyond(kernel), "beyond", min(clamping.ends)))
+    return tuple(found)
+
+
+def beyond(kernel: Kernel) -> int:
+    """Return the code of a call that reads beyond a field where `where` may hide it."""
+    return 1 + sum(buffer.memory == "field" for buffer in kernel.buffers)
 
 
 def is_nothing(text: str, dtype: str) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import attrs
+
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
+from ..soft_reads import Clamping
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
 from .names import Names, WriterOptions, stored_type
@@ -44,12 +47,23 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
-    """Return the source of a kernel."""
+CLAMPED = "__attribute__((cold, noinline))"
+WITHIN = """\
+static inline s64 within(s64 i, s64 first, s64 stop) {
+  return i < first ? first : i < stop ? i : stop - 1;
+}"""
+
+
+def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None = None) -> str:
+    """Return the source of a kernel; with `clamping`, it has a version that clamps indices.
+
+    A checked kernel reports the call instead.
+    """
     names = Names(kernel, integers(kernel), options)
     if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
+    clamped = list(_clamped(names, clamping)) if clamping and not options.checked else []
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
     streams = any(nest.streams for nest in kernel.nests)
@@ -58,15 +72,48 @@ def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
+    tools += [WITHIN] if clamped else []
+    first = [f"  if (ints[{clamping.flag}]) {_beyond(names)}"] if clamping else []
     head = [
         *entry_head(),
+        *first,
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
     ]
-    body = [*tools, *functions, "", *head, UNUSED, *nests]
+    body = [*tools, *functions, "", *clamped, *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
+
+
+def _beyond(names: Names) -> str:
+    if names.options.checked:
+        return f"return {cpp_checks.beyond(names.kernel)};"
+    return "return clamped(ptrs, ints, scalars, arena);"
+
+
+def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
+    """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
+    kernel = _plain(names.kernel)
+    known = (*integers(names.kernel), *clamping.integers)
+    own = Names(kernel, known, names.options)
+    own.clamped, own.functions = clamping.ends, names.functions
+    yield f"{CLAMPED} static s32 clamped("
+    yield "    const void* const* ptrs, const s64* ints, const void* scalars, void* arena) {"
+    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
+    yield from (*scalars(own), *pointers(own), UNUSED, *_nests(own), "  return 0;", "}", "")
+
+
+def _plain(kernel: Kernel) -> Kernel:
+    """Return a kernel without what makes loops fast: vectors, prefetches, non-temporal stores."""
+    nests = []
+    for nest in kernel.nests:
+        loops = tuple(
+            attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
+            for loop in nest.loops
+        )
+        nests.append(attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=()))
+    return attrs.evolve(kernel, nests=tuple(nests))
 
 
 # --- nests, alone or tile by tile ---------------------------------------------------------------

@@ -11,6 +11,7 @@ from ...ir.loops import Buffer, Kernel, Load, Nest, Store
 from ...ir.strides import Stride
 from ..integers import split
 from ..schedule.costs import ITEMSIZES
+from ..soft_reads import Ends
 from .operations import TYPES
 
 
@@ -54,6 +55,7 @@ class Names:
         self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
         # number of each tested store, by group of stores and buffer
         self.tests: dict[tuple[int, str], int] = {}
+        self.clamped: Ends = {}  # fields whose loads stay inside
         self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 
     def bound(self, bound: Bound) -> str:
@@ -72,6 +74,13 @@ class Names:
         if buffer.memory in ("arena", "tile"):
             return f"{index} * {self.buffers[buffer.name]}s{axis}"
         return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
+
+    def inside(self, buffer: Buffer, axis: int, index: str) -> str:
+        """Return an index of a load, clamped to the field if loads from it are."""
+        if buffer.name not in self.clamped:
+            return index
+        start, stop = self.clamped[buffer.name][axis]
+        return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
 
     def is_large(self, nest: Nest) -> str:
         """Return the test whether a nest has enough points for several threads."""

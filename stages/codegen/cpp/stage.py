@@ -80,6 +80,7 @@ class Codegen(Stage):
         from ...ir.loops_text import show
         from ..interface import describe
         from ..passes import make_loops
+        from ..soft_reads import clamping_of
         from .checks import statuses
         from .kernel import ALONE, write_cpp
         from .operations import DECLARATION
@@ -87,7 +88,8 @@ class Codegen(Stage):
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
         # a call with domains has compared those, not the ranges of the fields
         alike = () if variant.domain else variant.alike
-        source = write_cpp(kernel, self._writer_options())
+        clamping = clamping_of(lowered.program, groups, kernel)
+        source = write_cpp(kernel, self._writer_options(), clamping)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
@@ -105,7 +107,8 @@ class Codegen(Stage):
                 "cpu",
                 self.target.device,
                 alike,
-                statuses(kernel) if self.checked else (),
+                statuses(kernel, clamping) if self.checked else (),
+                clamping=clamping,
             ),
         }
 

@@ -1,82 +1,175 @@
-"""The names of one kernel in DaCe's world, and the entry point that gives them their values."""
+"""The names of one kernel in an SDFG: those of the user where C++ and DaCe allow it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
-from ...ir.loops import Argument, Buffer, Kernel, Load, Nest, Store
-from ..cpp.memory import pointers, scalars
-from ..cpp.names import Names as CppNames
-from ..cpp.names import WriterOptions
-from ..entry_point import UNUSED, entry_head
-from ..integers import buffers_of, integers
+import attrs
 
-SDFG_NAME = "kernel"  # never the user's: equal programs have equal text
+from ....runtime.language.dimension import Dimension
+from ...ir.bounds import Bound, DomainSymbol, Range, ScalarSymbol
+from ...ir.loops import Argument, Buffer, Kernel, Loop
+from ...ir.strides import Stride
+from ..cpp.operations import TYPES
+from ..integers import buffers_of, split
+
+SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
+
+# What C++ or the text around DaCe's keeps for itself; names of one letter and a number are ours.
+_TAKEN: Final = frozenset(
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class
+    compl concept const const_cast consteval constexpr constinit continue co_await
+    co_return co_yield decltype default delete do double dynamic_cast else enum explicit
+    export extern false float for friend goto if inline int long mutable namespace new
+    noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast
+    struct switch template this thread_local throw true try typedef typeid typename union
+    unsigned using virtual void volatile wchar_t while xor xor_eq and_ None True False
+    arena blockDim blockIdx dace gridDim handle ints kernel lambda main omp ptrs real
+    scalars status std threadIdx uint unix linux""".split()  # noqa: SIM905 - a list of words
+)
+_OURS: Final = re.compile(
+    r"[a-z]+[0-9]+(_.*)?|_.*|.*__.*|(u?int|float)[0-9]*_t|[A-Z]|[A-Z][A-Z0-9_]*_MAX"
+)
+
+
+@attrs.frozen
+class ArrayStride:
+    """The distance between elements of an array in the arena, along an axis."""
+
+    buffer: str
+    axis: int
+
+
+@attrs.frozen
+class GuardedStop:
+    """Where the outermost loop of a nest ends: where it starts, if its guard is empty."""
+
+    start: Bound
+    stop: Bound
+    guard: tuple[Range, ...]
+
+
+Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop"
 
 
 class Names:
-    """Arrays `p0`, `a0`, scalars `x0`, strides `n0`, bounds `lo0_1`, `hi0_1` of nest 0, loop 1."""
+    """What everything is called: `u`, `u_I_stride`, `out_I_stop`, `i_I`."""
 
-    def __init__(self, kernel: Kernel, parallel_from: int) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(parallel_from))
+        self.by_name = {buffer.name: buffer for buffer in kernel.buffers}
+        self._claimed: set[str] = set()
+        self.data = {buffer.name: self._claim(buffer.name) for buffer in kernel.buffers}
+        self.scalars = {name: self._claim(name) for name, _ in kernel.scalars}
+        self._loops: dict[tuple[str, Dimension], str] = {}
+        self._known: dict[Meaning, str] = {}
 
-    def array(self, buffer: str) -> str:
-        """Return the name of a field or of an array in the arena."""
-        return self.cpp.buffers[buffer]
+    def _claim(self, wanted: str) -> str:
+        """Return a name like the one wanted that nothing else has."""
+        plain = re.sub(r"[^0-9A-Za-z_]+", "_", wanted).strip("_") or "value"
+        if plain in _TAKEN or _OURS.fullmatch(plain) or not plain[0].isalpha():
+            plain = f"f_{plain}"
+        name, number = plain, 1
+        while name in self._claimed or name.lower() in _TAKEN:
+            name, number = f"{plain}_{number}", number + 1
+        self._claimed.add(name)
+        return name
 
-    def scalar(self, name: str) -> str:
-        """Return the name of a scalar parameter."""
-        return self.cpp.scalars[name]
+    # --- loops ----------------------------------------------------------------------------------
+
+    def loop(self, loop: Loop) -> str:
+        """Return the name of the index of a loop; that of a vector loop begins with 'v_'."""
+        key = ("v" if loop.kind == "vector" else "i", loop.range.dim)
+        if key not in self._loops:
+            self._loops[key] = self._claim(f"{key[0]}_{loop.range.dim.value}")
+        return self._loops[key]
+
+    def loops_over(self, dims: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of the loops over some dimensions."""
+        wanted = set(dims)
+        return tuple(name for (_, dim), name in self._loops.items() if dim.value in wanted)
+
+    # --- integers -------------------------------------------------------------------------------
+
+    @property
+    def symbols(self) -> dict[str, Meaning]:
+        """The symbols that were asked for, and what they stand for."""
+        return {name: meaning for meaning, name in self._known.items()}
+
+    def symbol(self, meaning: Meaning) -> str:
+        """Return the symbol of an integer that only a call knows."""
+        if meaning not in self._known:
+            self._known[meaning] = self._claim(self._word(meaning))
+        return self._known[meaning]
+
+    def _word(self, meaning: Meaning) -> str:
+        match meaning:
+            case Stride(name, axis) | ArrayStride(name, axis):
+                return f"{self.data[name]}_{self.by_name[name].dims[axis].value}_stride"
+            case DomainSymbol(end=end, field=field, dim=dim):
+                return f"{self.data[field]}_{dim.value}_{end}"
+            case ScalarSymbol(name=name):
+                return f"{self.scalars[name]}_index"
+            case GuardedStop():
+                return "stop_if_any"
+        return "bound"
+
+    def bound(self, bound: Bound) -> tuple[str | None, int]:
+        """Return the symbol of a bound, None if it has none, and what is added to it."""
+        symbol, constant = split(bound)
+        return (None if symbol is None else self.symbol(symbol)), constant
+
+    def text(self, bound: Bound) -> str:
+        """Return a bound as an expression that binds tightly."""
+        symbol, constant = self.bound(bound)
+        if symbol is None:
+            return f"({constant})" if constant < 0 else str(constant)
+        return f"({symbol} {'+' if constant > 0 else '-'} {abs(constant)})" if constant else symbol
+
+    def end(self, end: Bound | GuardedStop) -> str:
+        """Return where a loop begins or ends as an expression that binds tightly."""
+        return self.symbol(end) if isinstance(end, GuardedStop) else self.text(end)
+
+    def strides(self, buffer: Buffer) -> list[str]:
+        """Return the stride of each axis: '1', or a symbol."""
+        return [
+            "1"
+            if dim is buffer.unit
+            else self.symbol(
+                ArrayStride(buffer.name, axis)
+                if buffer.memory == "arena"
+                else Stride(buffer.name, axis)
+            )
+            for axis, dim in enumerate(buffer.dims)
+        ]
+
+    # --- what is used ---------------------------------------------------------------------------
 
     def touched(self) -> list[Buffer]:
         """Return the buffers that nests read or write, in the order of the kernel."""
         found = {name for nest in self.kernel.nests for name in buffers_of(nest)}
         return [buffer for buffer in self.kernel.buffers if buffer.name in found]
 
-    def strides(self, buffer: Buffer) -> list[str]:
-        """Return the stride of each axis: '1', or the name of an integer."""
-        ahead = len("0 * ")
-        terms = [self.cpp.term(buffer, axis, "0") for axis in range(len(buffer.dims))]
-        return [term[ahead:] or "1" for term in terms]
-
     def used_scalars(self) -> list[tuple[str, str]]:
         """Return (name, dtype) of the scalar parameters that bodies use."""
-        rows = [row for nest in self.kernel.nests for row in nest.body]
+        rows = (row for nest in self.kernel.nests for row in nest.body)
         used = {row.name for row in rows if isinstance(row, Argument)}
-        return [(self.scalar(name), dtype) for name, dtype in self.kernel.scalars if name in used]
-
-    def entry(self, name: str, opening: Sequence[str], call: Sequence[str]) -> Iterator[str]:
-        """Write the entry point: integers, scalars, pointers, bounds, and then `call`."""
-        yield from entry_head(name)
-        yield from opening
-        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
-        yield from scalars(self.cpp)
-        yield from pointers(self.cpp)
-        for index, nest in enumerate(self.kernel.nests):
-            yield from self._bounds(index, nest)
-        yield UNUSED
-        yield from call
-        yield "  return 0;"
-        yield "}"
-
-    def _bounds(self, index: int, nest: Nest) -> Iterator[str]:
-        """Define the bounds of a nest; where its guard is empty, its outermost loop is, too."""
-        bound = self.cpp.bound
-        guard = [f"{bound(r.start)} < {bound(r.stop)}" for r in nest.guard]
-        for level, loop in enumerate(nest.loops):
-            start, stop = bound(loop.range.start), bound(loop.range.stop)
-            if level == 0 and guard:
-                stop = f"{' && '.join(guard)} ? {stop} : {start}"
-            yield f"  const s64 lo{index}_{level} = {start};"
-            yield f"  const s64 hi{index}_{level} = {stop};"
-
-
-def connector(row: int, access: Load | Store) -> str:
-    """Return what a tasklet calls the element that one of its rows loads or stores."""
-    return f"{'l' if isinstance(access, Load) else 'o'}{row}"
+        return [(self.scalars[name], dtype) for name, dtype in self.kernel.scalars if name in used]
 
 
 def stored_type(dtype: str) -> str:
     """Return the NumPy name of an element in memory; a bool is a byte."""
     return "uint8" if dtype == "bool" else dtype
+
+
+def type_name(dtype: str) -> str:
+    """Return the C++ name of a value."""
+    return TYPES[dtype][0]
+
+
+def joined(names: Iterable[str]) -> Iterator[str]:
+    """Yield names, each once."""
+    yield from dict.fromkeys(names)

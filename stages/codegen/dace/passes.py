@@ -1,20 +1,210 @@
-"""DaCe's own passes that we run, each once and in one order."""
+"""DaCe's transformations by name, each with a budget, and undone where it exceeds that.
+
+A budget counts applications and nodes, never time: what is built may not depend on how busy the
+machine is.
+"""
 
 from __future__ import annotations
 
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
-# What DaCe calls 'simplify', but for the passes that would undo decisions of the schedule
-# (the order of states keeps what is read from being overwritten, also where two
-# arguments of a call are one memory, which an SDFG cannot say) and that which takes minutes.
+import attrs
+
+from ....runtime.process.errors import OptionError
+from ..errors import CodegenError
+from .pass_list import SdfgPass, name_of
+
+# What DaCe calls 'simplify', but for the passes that would undo decisions of ours: the order of
+# states keeps what is read from being overwritten, also where two arguments of a call are one
+# memory, which an SDFG cannot say; the other one takes minutes on large graphs.
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf")
 
+Watch = Callable[[str, Any], None]
 
-def simplify(sdfg: Any) -> None:
-    """Simplify an SDFG in place, and check that it is a valid one."""
+
+class TransformationWarning(UserWarning):
+    """A transformation was undone because it exceeded its budget."""
+
+
+class InvalidGraphError(CodegenError):
+    """A transformation of the user left an SDFG that is not valid."""
+
+
+@attrs.frozen
+class Settings:
+    """What passes have to know: dimensions to block by loop index, sizes, factors, budgets."""
+
+    block_loops: tuple[str, ...] = ()
+    block_size: int = 10
+    unroll: int = 0
+    most_applications: int = 1000
+    most_nodes: int = 100_000
+
+
+def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch: Watch) -> Any:
+    """Return the SDFG after all passes; it is a valid one after each.
+
+    Warns:
+        TransformationWarning: if a pass exceeds its budget; the SDFG is that before the pass.
+
+    """
+    watch("graph", sdfg)
+    for step in passes:
+        before = copy.deepcopy(sdfg)
+        count = _applied(step, sdfg, settings)
+        nodes = sum(1 for _ in sdfg.all_nodes_recursive())
+        if count > settings.most_applications or nodes > settings.most_nodes:
+            _warn(name_of(step), count, nodes, settings)
+            sdfg = before
+        watch(name_of(step), sdfg)
+    _validate(sdfg, "the passes")
+    return sdfg
+
+
+def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
+    """Run a pass; return how often it was applied."""
+    if isinstance(step, str):
+        return BY_NAME[step](sdfg, settings)
+    result = step(sdfg)
+    if result is not None and not isinstance(result, int | dict):
+        raise OptionError(
+            f"Pass '{name_of(step)}' returned a '{type(result).__name__}'; it changes the SDFG "
+            "that it is given, and returns nothing."
+        )
+    _validate(sdfg, f"pass '{name_of(step)}'")
+    return 1
+
+
+def _warn(name: str, count: int, nodes: int, settings: Settings) -> None:
+    limits = f"{settings.most_applications} applications and {settings.most_nodes} nodes"
+    warnings.warn(
+        f"DaCe's transformation '{name}' was undone: {count} applications and {nodes} nodes, "
+        f"more than the limits of {limits} (options 'most_applications' and 'most_nodes').",
+        TransformationWarning,
+        stacklevel=2,
+    )
+
+
+def _validate(sdfg: Any, who: str) -> None:
+    from dace.sdfg.validation import InvalidSDFGError
+
+    try:
+        with _saving_nothing(sdfg):
+            sdfg.validate()
+    except InvalidSDFGError as error:
+        raise InvalidGraphError(f"After {who} the SDFG is not valid: {error}") from error
+
+
+@contextmanager
+def _saving_nothing(sdfg: Any) -> Iterator[None]:
+    """Keep DaCe from writing an SDFG that is not valid to the current folder."""
+    object.__setattr__(sdfg, "save", lambda *_, **__: None)
+    try:
+        yield
+    finally:
+        object.__delattr__(sdfg, "save")
+
+
+# --- the passes ---------------------------------------------------------------------------------
+
+
+def simplify(sdfg: Any, _: Settings) -> int:
+    """Inline what is nested without need, remove what nobody uses, propagate constants."""
     from dace.transformation.pass_pipeline import Pipeline
     from dace.transformation.passes import simplify as simplification
 
     passes = [kind() for kind in simplification.SIMPLIFY_PASSES if kind.__name__ not in LEFT_OUT]
     Pipeline(passes).apply_pass(sdfg, {})
-    sdfg.validate()
+    return 1
+
+
+def fuse_vertical(sdfg: Any, settings: Settings) -> int:
+    """Join a map with one that reads its results point by point; they are in registers then."""
+    from dace.transformation.dataflow import MapFusionVertical
+
+    if all(_maps(state) < 2 for state in _states(sdfg)):
+        return 0
+    return _everywhere(sdfg, MapFusionVertical, settings)
+
+
+def fuse_horizontal(sdfg: Any, settings: Settings) -> int:
+    """Join maps over the same range that do not depend on each other."""
+    from dace.transformation.dataflow import MapFusionHorizontal
+
+    if all(_maps(state) < 2 for state in _states(sdfg)):
+        return 0
+    return _everywhere(sdfg, MapFusionHorizontal, settings)
+
+
+def fuse_tasklets(sdfg: Any, settings: Settings) -> int:
+    """Join tasklets that hand on a number."""
+    from dace.transformation.dataflow import TaskletFusion
+
+    return _everywhere(sdfg, TaskletFusion, settings)
+
+
+def block(sdfg: Any, settings: Settings) -> int:
+    """Cut the loops over the dimensions of option 'blocking_dims' into blocks, which go outside."""
+    from dace.sdfg import nodes
+    from dace.transformation.dataflow import StripMining
+
+    count = 0
+    wanted = frozenset(settings.block_loops if settings.block_size else ())
+    for state in list(_states(sdfg)) if wanted else ():
+        for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
+            for index, param in enumerate(list(entry.map.params)):
+                if param in wanted:
+                    options = {
+                        "dim_idx": index,
+                        "new_dim_prefix": "block",
+                        "tile_size": str(settings.block_size),
+                    }
+                    StripMining.apply_to(state.sdfg, options=options, map_entry=entry, verify=False)
+                    count += 1
+    return count
+
+
+def unroll_scans(sdfg: Any, settings: Settings) -> int:
+    """Ask the compiler to unroll the loops over levels that scans are."""
+    from dace.sdfg.state import LoopRegion
+
+    if not settings.unroll:
+        return 0
+    loops = [each for each in sdfg.all_control_flow_regions(recursive=True)
+             if isinstance(each, LoopRegion)]  # fmt: skip
+    for loop in loops:
+        loop.unroll, loop.unroll_factor = True, settings.unroll
+    return len(loops)
+
+
+def _states(sdfg: Any) -> list[Any]:
+    return [state for each in sdfg.all_sdfgs_recursive() for state in each.states()]
+
+
+def _maps(state: Any) -> int:
+    from dace.sdfg import nodes
+
+    return sum(isinstance(node, nodes.MapEntry) for node in state.nodes())
+
+
+def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
+    """Apply a transformation until it finds nothing more, or the budget is spent."""
+    count = 0
+    while count <= settings.most_applications:
+        applied = sdfg.apply_transformations_once_everywhere(
+            kind, validate=False, validate_all=False, print_report=False
+        )
+        if not applied:
+            break
+        count += applied
+    return count
+
+
+BY_NAME: Final[Mapping[str, Callable[[Any, Settings], int]]] = {
+    step.__name__: step
+    for step in (simplify, fuse_vertical, fuse_horizontal, fuse_tasklets, block, unroll_scans)
+}

@@ -57,6 +57,7 @@ def dace_defaults() -> Iterator[None]:
             Config.set(*path, value=Config.get_default(*path))
         # Loops that do not depend on each other stay in the order in which they are written.
         Config.set("compiler", "cpu", "openmp_sections", value=False)
+        Config.set("progress", value=False)  # passes that take long would print how far they are
         yield
 
 

@@ -2,63 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
-from ....runtime.calls.plan import ENTRY
+import attrs
+
 from ....runtime.process.errors import FieldforgeError
-from ...ir.loops import Kernel, Nest
+from ...ir.bounds import Bound
+from ...ir.loops import Kernel
+from ..cpp.checks import tested_stores
+from ..cpp.kernel import ALONE
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
-from .graph import build_graph
-from .names import SDFG_NAME, Names
-from .passes import simplify
+from ..loop_passes.arena import plan_arena
+from ..schedule.placement import Rules
+from .arrangement import Together, as_steps, needs_guard
+from .checks import check_functions, status_of
+from .entry import Entry
+from .graph import Graph, build_graph
+from .names import SDFG_NAME, GuardedStop, Names
+from .nests import MARK
+from .pass_list import SdfgPass
+from .passes import Settings, run_passes
 from .settings import dace_defaults
+from .tasklet import Style
 from .text import show_graph
 
 # All that generated code of maps, tasklets and arrays takes from DaCe's headers, which
 # cost seconds to read. The library shows nothing but the entry point.
 PRELUDE: Final = (
-    "#include <stdint.h>",
+    *(f"typedef __{name.upper()}_TYPE__ {name}_t;" for name in TYPES if "int" in name),
     "#define DACE_EXPORTED",
+    "#define DACE_ALIGN(bytes)",
     "namespace dace { typedef uint32_t uint; }",
 )
+# Functions of DaCe's headers that bounds of loops may call once they were cut into blocks.
+FUNCTIONS: Final = {
+    "Min": "static inline s64 Min(s64 a, s64 b) { return a < b ? a : b; }",
+    "Max": "static inline s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
+    "int_floor": "static inline s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
+    "int_ceil": "static inline s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
+}
 HEADERS: Final = ("#include <dace/dace.h>", '#include "../../include/hash.h"')
 STATE: Final = f"{SDFG_NAME}_state_t"
+_PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
 
 
 class DaceTextError(FieldforgeError):
     """DaCe wrote other text than we know how to join with our entry point."""
 
 
-def sdfg_source(kernel: Kernel, parallel_from: int) -> tuple[str, str]:
-    """Return the source of a kernel as DaCe writes it, and the listing of its SDFG."""
+@attrs.frozen
+class Written:
+    """The source of a kernel, the listing of its SDFG, and the kernel as DaCe has left it."""
+
+    source: str
+    listing: str
+    kernel: Kernel
+
+
+@attrs.frozen
+class Plan:
+    """How an SDFG is made and changed, and from how many points on threads share a nest."""
+
+    rules: Rules
+    style: Style
+    passes: tuple[SdfgPass, ...]
+    blocking_dims: tuple[str, ...]
+    settings: Settings
+    parallel_from: int
+
+
+def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
+    """Return the listing of the SDFG of a kernel as it is made, and after each pass."""
+    listings: dict[str, str] = {}
+    names = Names(kernel)
+
+    def keep(name: str, sdfg: Any) -> None:
+        listings[name if name not in listings else f"{name}_{len(listings)}"] = show_graph(
+            sdfg, kernel, names
+        )
+
+    with dace_defaults():
+        _optimised(kernel, names, plan, keep)
+    return listings
+
+
+def _optimised(
+    kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]
+) -> Graph:
+    tests = tested_stores(kernel) if plan.style.checked else {}
+    graph = build_graph(kernel, names, plan.style, tests)
+    loops = names.loops_over(plan.blocking_dims)
+    settings = attrs.evolve(plan.settings, block_loops=loops)
+    return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
+
+
+def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
+    """Return the source of a kernel as DaCe writes it."""
     from dace.codegen.codegen import generate_code
 
-    names = Names(kernel, parallel_from)
+    names, style = Names(kernel), plan.style
+    tests = tested_stores(kernel) if style.checked else {}
     with dace_defaults():
-        graph = build_graph(kernel, names)
-        simplify(graph.sdfg)
-        listing = show_graph(graph.sdfg, kernel, names)
+        graph = _optimised(kernel, names, plan, lambda *_: None)
+        left = _with_arrays_left(kernel, names, graph, plan.rules)
         frame = generate_code(graph.sdfg, validate=False)[0]
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
+        listing = show_graph(graph.sdfg, kernel, names)
     zeros = ", ".join("0" for name in init.split(", ") if name)
-    return _join(frame.clean_code, signature, zeros, names, graph.functions), listing
+    entry = Entry(left, names)
+    called = set(re.findall(r"\b(\w+)\(", frame.clean_code))
+    functions = [text for name, text in FUNCTIONS.items() if name in called]
+    functions += [*check_functions(kernel, tests, style.checked)]
+    functions += [text for _, text in graph.functions]
+    lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
+    opening = [
+        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
+        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
+    ]
+    head = [f"  s32 first = {len(tests)};"] if tests else []
+    threads = any("#pragma omp parallel" in line for line in lines)
+    source = [
+        *PRELUDE,
+        *(f"typedef {meaning} {name};" for name, meaning in TYPES.values()),
+        "",
+        *([ALONE] if threads else []),
+        *functions,
+        "namespace {",
+        *lines,
+        "}",
+        "",
+        *entry.write(opening, signature, head, status_of(kernel, tests)),
+        "",
+    ]
+    return Written("\n".join(source), listing, as_steps(left, graph.together))
 
 
-def _join(
-    frame: str,
-    signature: Sequence[str],
-    zeros: str,
-    names: Names,
-    functions: Iterable[tuple[str, str]],
-) -> str:
-    """Put types and functions before DaCe's text `frame`, and the entry point after it.
+def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
+    """Make arguments of the arrays that DaCe has left, and plan where they lie."""
+    from dace import dtypes
 
-    `signature` are the arguments of the program as DaCe orders them. Its state is made with
-    `zeros`: nothing that we let it keep has a size.
-    """
+    data = {name: buffer for buffer, name in names.data.items()}
+    left = set()
+    for name, desc in graph.sdfg.arrays.items():
+        if name in data:
+            desc.transient = False
+            left.add(data[name])
+    for sdfg in graph.sdfg.all_sdfgs_recursive():
+        for desc in sdfg.arrays.values():
+            if desc.transient and desc.total_size == 1:
+                desc.storage = dtypes.StorageType.Register
+    buffers = [
+        buffer for buffer in kernel.buffers if buffer.memory != "arena" or buffer.name in left
+    ]
+    planned = plan_arena(
+        attrs.evolve(kernel, buffers=tuple(buffers), nests=_merged(kernel, graph.together)), rules
+    )
+    return attrs.evolve(
+        kernel, buffers=planned.buffers, slots=planned.slots, workspace=planned.workspace
+    )
+
+
+def _merged(kernel: Kernel, together: Sequence[Together]) -> tuple[Any, ...]:
+    """Return one nest a state, which touches what all its nests do: their order is DaCe's."""
+    return tuple(
+        attrs.evolve(
+            kernel.nests[each.first],
+            body=tuple(row for nest in kernel.nests[each.first : each.last] for row in nest.body),
+        )
+        for each in together
+    )
+
+
+def _plain(frame: str) -> list[str]:
+    """Return the lines of DaCe's text without its headers."""
     lines = [line.rstrip() for line in frame.splitlines()]
     for header in HEADERS:
         if lines.count(header) != 1:
@@ -67,61 +187,44 @@ def _join(
                 hint="Install the version of DaCe that fieldforge was tested with: 2.0.0b1.",
             )
         lines.remove(header)
-    types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
-    opening = [
-        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
-        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
-    ]
-    call = [f"  __program_{SDFG_NAME}({', '.join(['handle.state', *signature])});"]
-    return "\n".join(
-        [
-            *PRELUDE,
-            *types,
-            "",
-            *(text for _, text in functions),
-            "namespace {",
-            *_annotated(lines, names.kernel, names.cpp.options.parallel_from),
-            "}",
-            "",
-            *names.entry(ENTRY, opening, call),
-            "",
-        ]
-    )
+    return lines
 
 
-def _annotated(lines: Sequence[str], kernel: Kernel, parallel_from: int) -> Iterator[str]:
+def _annotated(
+    lines: Iterable[str], names: Names, signature: Sequence[str], parallel_from: int
+) -> Iterator[str]:
     """Say of the loops what DaCe cannot: from which size on they are worth threads, and SIMD."""
-    outer: dict[str, str] = {}
-    inner: set[str] = set()
-    for index, nest in enumerate(kernel.nests):
-        if nest.loops:
-            outer[_head(index, 0)] = _pragma(index, nest, parallel_from)
-        if len(nest.loops) > 1:
-            inner.add(_head(index, len(nest.loops) - 1))
-    waiting: list[str] = []
+    known = set(signature)
+    pending = ""
     for line in lines:
         bare = line.lstrip()
-        head = bare.partition(" = ")[0]
         indent = line[: len(line) - len(bare)]
-        if bare.startswith("#pragma omp parallel for"):
-            waiting.append(line)
+        found = _PARALLEL.match(bare)
+        if bare.startswith("#pragma unroll"):
+            yield f"{indent}#pragma GCC {bare.removeprefix('#pragma ')}"
             continue
-        if waiting:
-            yield indent + outer[head] if head in outer else waiting[-1]
-            waiting.clear()
-        if head in inner:
+        if found:
+            pending = f"{found[1]} schedule(static){_limit(found[2], names, known, parallel_from)}"
+            continue
+        vector = bare.startswith("for (int64_t v_")
+        if pending:
+            yield f"{indent}#pragma omp parallel for{' simd' if vector else ''}{pending}"
+            pending = ""
+        elif vector:
             yield indent + SIMD
         yield line
 
 
-def _head(index: int, level: int) -> str:
-    return f"for (int64_t i{index}_{level}"
-
-
-def _pragma(index: int, nest: Nest, parallel_from: int) -> str:
-    shared = sum(loop.kind == "parallel" for loop in nest.loops)
-    kind = "parallel for" if shared else "parallel for simd"
-    collapse = f" collapse({shared})" if shared > 1 else ""
-    counts = [f"(hi{index}_{level} - lo{index}_{level})" for level in range(len(nest.loops))]
-    limit = f"if ({' * '.join(counts)} >= {parallel_from})"
-    return f"#pragma omp {kind}{collapse} schedule(static) {limit}"
+def _limit(mark: str, names: Names, known: set[str], parallel_from: int) -> str:
+    """Return the clause that says from how many points on threads share a nest."""
+    nest = names.kernel.nests[int(mark) - MARK]
+    factors = []
+    for loop in nest.loops:
+        stop: Bound | GuardedStop = loop.range.stop
+        if loop is nest.loops[0] and needs_guard(nest):
+            stop = GuardedStop(loop.range.start, loop.range.stop, nest.guard)
+        texts = [names.end(end) for end in (stop, loop.range.start)]
+        words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
+        if words <= known:
+            factors.append(f"({texts[0]} - {texts[1]})")
+    return f" if ({' * '.join(factors)} >= {parallel_from})" if factors else ""

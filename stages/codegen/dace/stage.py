@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
+from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
-from ..cpp.stage import FLAGS
+from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
 from ..value_names import value_names
+from .pass_list import (
+    DACE_PASSES,
+    SdfgPass,
+    check_count,
+    check_flag,
+    check_fusion,
+    check_sdfg_passes,
+)
 from .settings import dace_version
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ...ir.loops import Kernel
+    from .source import Plan
 
 BACKEND = "dace_cpu"
 
@@ -26,6 +39,19 @@ class CodegenDace(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
+        numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
+        mathematics: 'own' or 'library', as for the backend 'cpu'.
+        fusion: 'schedule' lets our cost model decide what becomes an array; with 'dace' every value
+            that is used becomes one, and DaCe's passes fuse what they can.
+        auto_optimize: whether the passes run; without them the SDFG is written as it was made.
+        passes: DaCe's transformations in their order: names of ours, functions of the user's.
+        blocking_dims: names of the dimensions that pass 'block' cuts.
+        blocking_size: how many indices a block has.
+        unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
+        most_applications: a pass that is applied more often is undone, with a warning.
+        most_nodes: a pass that leaves more nodes is undone, with a warning.
+        checked: whether numbers that are not finite are refused when they are written, and what is
+            missing is NaN; `program.checked` sets it.
 
     """
 
@@ -40,25 +66,92 @@ class CodegenDace(Stage):
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    fusion: str = attrs.field(default="schedule", validator=check_fusion)
+    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
+    passes: tuple[SdfgPass, ...] = attrs.field(
+        default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
+    )
+    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    blocking_size: int = attrs.field(default=10, validator=check_count)
+    unroll_scans: int = attrs.field(default=0, validator=check_count)
+    most_applications: int = attrs.field(default=1000, validator=check_count)
+    most_nodes: int = attrs.field(default=100_000, validator=check_count)
+    checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
+        from ..cpp.checks import statuses
+        from ..cpp.kernel import ALONE
+        from ..cpp.operations import DECLARATION
         from ..interface import describe
-        from ..pass_list import PLAN_ONLY
-        from ..passes import make_loops
-        from ..schedule.placement import Rules
-        from .limits import refuse_unsupported
         from .source import sdfg_source
 
-        refuse_unsupported(lowered.program)
-        dace_version()  # says how to install what is missing
-        rules = Rules(self.target, self.arrays, self.inline)
-        kernel, groups = make_loops(lowered, variant, rules, PLAN_ONLY)
-        source, listing = sdfg_source(kernel, self.parallel_from)
+        plan = self._plan(lowered)
+        kernel, groups = self._loops(lowered, variant, plan)
+        written = sdfg_source(kernel, plan)
+        libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
+        libraries += WRAPPED if ALONE in written.source else ()
+        reordering = FAST if self.numerics == "fast" else ()
+        flags = (*FLAGS, *reordering, *self.target.flags, *libraries)
+        # where a call gives domains, those were compared, not the ranges of the fields
+        alike = () if variant.domain else variant.alike
         return {
-            "generated": Generated("c++", source, listing, (*FLAGS, *self.target.flags)),
-            "interface": describe(lowered.program, kernel, groups, BACKEND, self.target.device),
+            "generated": Generated("c++", written.source, written.listing, flags),
+            "interface": describe(
+                lowered.program,
+                written.kernel,
+                groups,
+                BACKEND,
+                self.target.device,
+                alike,
+                statuses(written.kernel) if self.checked else (),
+            ),
         }
+
+    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the listing of the SDFG as it is made, and after each pass."""
+        from .source import after_passes
+
+        plan = self._plan(lowered)
+        return after_passes(self._loops(lowered, variant, plan)[0], plan)
+
+    def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
+        from ..pass_list import PLAN_ONLY
+        from ..passes import make_loops
+
+        return make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+
+    def _plan(self, lowered: Lowered) -> Plan:
+        from ..schedule.placement import Rules
+        from .passes import Settings
+        from .source import Plan
+        from .tasklet import Style
+
+        dace_version()  # says how to install what is missing
+        arrays = self.arrays
+        if self.fusion == "dace":
+            values = lowered.program.values
+            arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
+        is_contracted = self.numerics == "contract" and self.target.has_fma
+        return Plan(
+            Rules(self.target, arrays, self.inline, checked=self.checked),
+            Style(
+                vector_math=self.target.vector_math and self.numerics != "strict",
+                own_math=self.mathematics == "own" and is_contracted,
+                checked=self.checked,
+            ),
+            self.passes if self.auto_optimize else (),
+            self.blocking_dims,
+            Settings(
+                block_size=self.blocking_size,
+                unroll=self.unroll_scans,
+                most_applications=self.most_applications,
+                most_nodes=self.most_nodes,
+            ),
+            self.parallel_from,
+        )
 
     def environment(self) -> Mapping[str, str]:
         """Return the version of DaCe, found without importing it."""

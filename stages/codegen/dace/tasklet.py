@@ -1,65 +1,211 @@
-"""Write the body of a nest as one C++ tasklet, with the expressions of the C++ writer."""
+"""Write instructions of a nest that stand at one place as a C++ tasklet."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
 import attrs
 
-from ...ir.loops import Argument, Compute, Constant, Instruction, Load, Nest, Store
-from ..cpp.operations import TYPES, express, literal
+from ....runtime.language.dimension import Dimension
+from ...ir.loops import (
+    Advance,
+    Argument,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Number,
+    Row,
+    State,
+    Store,
+)
+from ..cpp.checks import is_nothing
+from ..cpp.expressions import literal
+from ..cpp.operations import express, vectorised, written_out
+from .names import Names, type_name
+
+# What is written where it is used.
+NAMELESS: Final = (Constant, Argument, Index, Number)
+STATUS: Final = "status"
 
 
 @attrs.frozen
-class Body:
-    """What a tasklet does, what it reads and writes, and the inline functions that it calls.
+class Style:
+    """How expressions are written; see the options of the same names of the stage."""
 
-    Its connectors are `l3` for the element that row 3 loads, `o5` for the one that row 5 stores,
-    `s0` for the first of its scalars.
+    vector_math: bool = False
+    own_math: bool = False
+    checked: bool = False
+
+
+@attrs.frozen
+class Block:
+    """A tasklet: what it does, and by connector what it reads and writes.
+
+    `loads` are elements of buffers, `lookups` pointers into buffers that it looks into itself,
+    `known` values that stand around it, `states` those of the scan.
     """
 
     text: str
     loads: tuple[tuple[str, Load], ...]
-    stores: tuple[tuple[str, Store], ...]
+    lookups: tuple[tuple[str, Load], ...]
     scalars: tuple[tuple[str, str], ...]
+    known: tuple[tuple[str, Row], ...]
+    states: tuple[tuple[str, int], ...]
+    exports: tuple[tuple[str, Row], ...]
+    stores: tuple[tuple[str, Store], ...]
+    advances: tuple[tuple[str, int], ...]
+    tests: bool
     functions: tuple[tuple[str, str], ...]
 
 
-def write_body(nest: Nest) -> Body:
-    """Return the tasklet of a nest."""
-    used = {row.name for row in nest.body if isinstance(row, Argument)}
-    scalars = {name: f"s{place}" for place, name in enumerate(sorted(used))}
-    functions: dict[str, str] = {}
-    lines: list[str] = []
-    for number, row in enumerate(nest.body):
+def is_lookup(load: Load) -> bool:
+    """Tell whether a load reads where another one says, or only under a condition."""
+    return load.when is not None or any(row is not None for row in load.rows)
+
+
+def ranged_axes(load: Load) -> tuple[int, ...]:
+    """Return the axes whose index a lookup finds itself: those that are told, or the first."""
+    told = tuple(axis for axis, row in enumerate(load.rows) if row is not None)
+    return told or tuple(range(len(load.dims)))[:1]
+
+
+class BlockWriter:
+    """Writes the rows `numbers` of a nest; `exports` are those that deeper loops use."""
+
+    def __init__(
+        self,
+        names: Names,
+        nest: Nest,
+        style: Style,
+        indices: Mapping[Dimension, str],
+        tests: dict[tuple[int, str], int],
+    ) -> None:
+        self.names = names
+        self.nest = nest
+        self.style = style
+        self.indices = indices  # by dimension
+        self.tests = tests
+        self.functions: dict[str, str] = {}
+        self.scalars: dict[str, str] = {}
+        self.known: dict[Row, None] = {}
+
+    def write(self, numbers: Sequence[Row], exports: Sequence[Row]) -> Block:
+        """Return the tasklet."""
+        self.functions, self.scalars, self.known = {}, {}, {}
+        body = self.nest.body
+        here, out = frozenset(numbers), frozenset(exports)
+        lines: list[str] = []
+        loads: list[tuple[str, Load]] = []
+        lookups: list[tuple[str, Load]] = []
+        stores: list[tuple[str, Store]] = []
+        states: list[tuple[str, int]] = []
+        advances: list[tuple[str, int]] = []
+        tested = False
+        for number in numbers:
+            row = body[number]
+            match row:
+                case Load():
+                    is_found = is_lookup(row)
+                    plain = not is_found and row.dtype != "bool" and number not in out
+                    connector = f"v{number}" if plain else f"l{number}"
+                    (lookups if is_found else loads).append((connector, row))
+                    if not plain:
+                        lines.append(self._set(number, row, self._loaded(number, row, here), out))
+                case State(index=index):
+                    states.append((f"v{number}", index))
+                case Store(value=value, buffer=buffer):
+                    stores.append((f"o{number}", row))
+                    text = self._operand(value, here)
+                    lines.append(f"o{number} = {text};")
+                    store = self.tests.get((self.nest.statement, buffer))
+                    if store is not None:
+                        tested = True
+                        lines.append(f"if (!finite_{type_name(row.dtype)}({text})) ")
+                        lines[-1] += f"note({STATUS}_at, {store});"
+                case Advance(index=index, value=value):
+                    advances.append((f"o{number}", index))
+                    lines.append(f"o{number} = {self._operand(value, here)};")
+                case Compute():
+                    lines.append(self._set(number, row, self._computed(row, here), out))
+                case _:
+                    raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
+        return Block(
+            text="\n".join(lines),
+            loads=tuple(loads),
+            lookups=tuple(lookups),
+            scalars=tuple((connector, name) for name, connector in self.scalars.items()),
+            known=tuple((f"v{row}", row) for row in self.known),
+            states=tuple(states),
+            exports=tuple((f"v{row}", row) for row in exports),
+            stores=tuple(stores),
+            advances=tuple(advances),
+            tests=tested,
+            functions=tuple(self.functions.items()),
+        )
+
+    def first_state(self, row: Row) -> Block:
+        """Return the tasklet that sets a state before the first level."""
+        self.functions, self.scalars, self.known = {}, {}, {}
+        text = f"o0 = {self._operand(row, frozenset())};"
+        known = tuple((f"v{each}", each) for each in self.known)
+        scalars = tuple((connector, name) for name, connector in self.scalars.items())
+        return Block(text, (), (), scalars, known, (), (), (), (("o0", 0),), False, ())
+
+    def _set(self, number: Row, row: Instruction, text: str, exports: frozenset[Row]) -> str:
+        begin = "" if number in exports else f"const {type_name(row.dtype)} "
+        return f"{begin}v{number} = {text};"
+
+    def _loaded(self, number: Row, row: Load, here: frozenset[Row]) -> str:
+        test = " != 0" if row.dtype == "bool" else ""
+        if not is_lookup(row):
+            return f"l{number}{test}"
+        place = f"l{number}[{self._index(row, here)}]{test}"
+        if row.when is None:
+            return place
+        return f"{self._operand(row.when, here)} ? {place} : {type_name(row.dtype)}(0)"
+
+    def _index(self, load: Load, here: frozenset[Row]) -> str:
+        """Return the index along the axes that the memlet leaves open."""
+        buffer = self.names.by_name[load.buffer]
+        strides = self.names.strides(buffer)
+        terms = []
+        for axis in ranged_axes(load):
+            row, offset = (load.rows or (None,) * len(load.dims))[axis], load.offsets[axis]
+            dim = buffer.dims[axis]
+            base = self._operand(row, here) if row is not None else self.indices.get(dim, "")
+            index = f"{base} + ({offset})" if base and offset else base or str(offset)
+            stride = strides[axis]
+            terms.append(f"s64({index})" if stride == "1" else f"s64({index}) * {stride}")
+        return " + ".join(terms) or "0"
+
+    def _computed(self, row: Compute, here: frozenset[Row]) -> str:
+        args = [self._operand(arg, here) for arg in row.args]
+        dtypes = [self.nest.body[arg].dtype for arg in row.args]
+        written = express(row.op, row.dtype, args, dtypes)
+        if self.style.vector_math:
+            written = vectorised(row.op, row.dtype, args, dtypes) or written
+        if self.style.own_math:
+            written = written_out(row.op, row.dtype, args, dtypes) or written
+        self.functions.update(written.functions)
+        return written.text
+
+    def _operand(self, number: Row, here: frozenset[Row]) -> str:
+        row = self.nest.body[number]
         match row:
-            case Load():
-                test = " != 0" if row.dtype == "bool" else ""
-                lines.append(f"{_value(number, row)} = l{number}{test};")
-            case Compute(op=op, args=args):
-                operands = [_operand(nest, arg, scalars) for arg in args]
-                written = express(op, row.dtype, operands, [nest.body[arg].dtype for arg in args])
-                functions.update(written.functions)
-                lines.append(f"{_value(number, row)} = {written.text};")
-            case Store(value=stored):
-                lines.append(f"o{number} = {_operand(nest, stored, scalars)};")
-    rows = list(enumerate(nest.body))
-    return Body(
-        text="\n".join(lines),
-        loads=tuple((f"l{number}", row) for number, row in rows if isinstance(row, Load)),
-        stores=tuple((f"o{number}", row) for number, row in rows if isinstance(row, Store)),
-        scalars=tuple((connector, name) for name, connector in scalars.items()),
-        functions=tuple(functions.items()),
-    )
-
-
-def _value(number: int, row: Instruction) -> str:
-    return f"const {TYPES[row.dtype][0]} v{number}"
-
-
-def _operand(nest: Nest, number: int, scalars: dict[str, str]) -> str:
-    row = nest.body[number]
-    match row:
-        case Constant(text=text):
-            return literal(text, row.dtype)
-        case Argument(name=name):
-            return scalars[name]
-    return f"v{number}"
+            case Constant(text=text, dtype=dtype):
+                if self.style.checked and is_nothing(text, dtype):
+                    return f"nothing_{type_name(dtype)}"
+                return literal(text, dtype)
+            case Argument(name=name):
+                return self.scalars.setdefault(name, f"x{len(self.scalars)}")
+            case Index(dim=dim):
+                return f"s64({self.indices[dim]})"
+            case Number(bound=bound):
+                return f"s64({self.names.text(bound)})"
+        if number not in here:
+            self.known[number] = None
+        return f"v{number}"

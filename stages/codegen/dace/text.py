@@ -1,4 +1,4 @@
-"""Print an SDFG: its states in order, maps with their ranges, memlets, tasklets."""
+"""Print an SDFG: its states in order, maps with their ranges, memlets, tasklets, loops."""
 
 from __future__ import annotations
 
@@ -10,52 +10,108 @@ from .names import Names
 
 
 def show_graph(sdfg: Any, kernel: Kernel, names: Names) -> str:
-    """Return the listing of an SDFG; the schedule behind it says what its names stand for."""
-    return "\n".join(_lines(sdfg, kernel, names)) + "\n"
+    """Return the listing of an SDFG and of what its names stand for."""
+    return "\n".join([*_head(sdfg, kernel, names), *show_sdfg(sdfg)]) + "\n"
 
 
-def _lines(sdfg: Any, kernel: Kernel, names: Names) -> Iterator[str]:
+def _head(sdfg: Any, kernel: Kernel, names: Names) -> Iterator[str]:
     yield f"sdfg of {kernel.name}"
     for name, dtype in kernel.scalars:
-        yield f"  {names.scalar(name)} = scalar {name} {dtype}"
+        yield f"  {names.scalars[name]} = scalar {name} {dtype}"
     for buffer in names.touched():
-        dims = ", ".join(dim.value for dim in buffer.dims)
-        strides = ", ".join(names.strides(buffer))
-        text = f"{buffer.memory} {buffer.name} {buffer.dtype} [{dims}] strides ({strides})"
-        reason = f"  # {buffer.reason}" if buffer.reason else ""
-        yield f"  {names.array(buffer.name)} = {text}{reason}"
+        if names.data[buffer.name] in sdfg.arrays:
+            dims = ", ".join(dim.value for dim in buffer.dims)
+            strides = ", ".join(names.strides(buffer))
+            text = f"{buffer.memory} {buffer.name} {buffer.dtype} [{dims}] strides ({strides})"
+            reason = f"  # {buffer.reason}" if buffer.reason else ""
+            yield f"  {names.data[buffer.name]} = {text}{reason}"
+    for symbol, meaning in names.symbols.items():
+        if not symbol.endswith("_stride"):
+            yield f"  {symbol} = {meaning}"
     for note in kernel.notes:
         yield f"  # {note}"
-    reasons = {f"nest{index}": nest for index, nest in enumerate(kernel.nests)}
-    for state in _in_order(sdfg):
-        nest = reasons.get(state.label)
-        yield f"state {state.label}" + (f"  # {nest.reason}" if nest else "")
-        for level, loop in enumerate(nest.loops if nest else ()):
-            number = state.label.removeprefix("nest")
-            yield f"  lo{number}_{level}:hi{number}_{level} = {loop.range}"
-        yield from _state_lines(state)
+    for index, nest in enumerate(kernel.nests):
+        yield f"  # nest{index}: {nest.reason}"
 
 
-def _in_order(sdfg: Any) -> Iterator[Any]:
-    state = sdfg.start_block
-    while state is not None:
-        yield state
-        state = next(iter(sdfg.successors(state)), None)
+def show_sdfg(sdfg: Any, indent: str = "") -> Iterator[str]:
+    """Yield the lines of a control flow region: blocks in order, and where they lead."""
+    for block in _in_order(sdfg):
+        yield from _block_lines(block, indent)
+        for edge in block.parent_graph.out_edges(block):
+            if not edge.data.is_unconditional() or edge.data.assignments:
+                yield f"{indent}to {edge.dst.label} if {edge.data.condition.as_string}"
 
 
-def _state_lines(state: Any) -> Iterator[str]:
+def _in_order(region: Any) -> list[Any]:
+    """Return the blocks of a region, breadth first from its start."""
+    if not region.nodes():
+        return []
+    order, pending = [], [region.start_block]
+    while pending:
+        block = pending.pop(0)
+        if block not in order:
+            order.append(block)
+            pending += region.successors(block)
+    return order
+
+
+def _block_lines(block: Any, indent: str) -> Iterator[str]:
+    from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
+
+    if isinstance(block, SDFGState):
+        yield f"{indent}state {block.label}"
+        yield from _nodes(block, None, f"{indent}  ")
+    elif isinstance(block, ConditionalBlock):
+        for condition, branch in block.branches:
+            yield f"{indent}if {condition.as_string if condition is not None else 'not'}"
+            yield from show_sdfg(branch, f"{indent}  ")
+    elif isinstance(block, LoopRegion):
+        texts = (block.init_statement, block.loop_condition, block.update_statement)
+        yield f"{indent}loop {'; '.join(each.as_string for each in texts)}"
+        yield from show_sdfg(block, f"{indent}  ")
+    elif isinstance(block, ControlFlowRegion):
+        yield f"{indent}region {block.label}"
+        yield from show_sdfg(block, f"{indent}  ")
+
+
+def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
+    """Yield the lines of what stands in one scope of a state."""
     from dace.sdfg import nodes
+    from dace.sdfg.utils import dfs_topological_sort
 
-    for entry in (node for node in state.nodes() if isinstance(node, nodes.MapEntry)):
-        pairs = zip(entry.map.params, entry.map.range.ranges, strict=True)
-        ranges = ", ".join(f"{name}={first}:{last + 1}" for name, (first, last, _) in pairs)
-        yield f"  map [{ranges}] {entry.map.schedule.name} collapse {entry.map.collapse}"
-        yield from (f"    {_place(edge)} -> map" for edge in _full(state.in_edges(entry)))
-    for tasklet in (node for node in state.nodes() if isinstance(node, nodes.Tasklet)):
-        for edge in _full(state.in_edges(tasklet)):
-            yield f"    {edge.dst_conn} <- {_place(edge)}"
-        yield from (f"      {line}" for line in tasklet.code.as_string.splitlines())
-        yield from (f"    {edge.src_conn} -> {_place(edge)}" for edge in state.out_edges(tasklet))
+    children = set(state.scope_children()[scope])
+    for node in dfs_topological_sort(state):
+        if node not in children:
+            continue
+        if isinstance(node, nodes.MapEntry):
+            pairs = zip(node.map.params, node.map.range.ranges, strict=True)
+            ranges = ", ".join(f"{name}={first}:{last + 1}" for name, (first, last, _) in pairs)
+            collapse = f" collapse {node.map.collapse}" if node.map.collapse > 1 else ""
+            yield f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}"
+            yield from (f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node)))
+            yield from _nodes(state, node, f"{indent}  ")
+        elif isinstance(node, nodes.Tasklet | nodes.NestedSDFG | nodes.LibraryNode):
+            yield f"{indent}{type(node).__name__.lower()} {node.label}"
+            yield from _edges(state.in_edges(node), indent, "<-")
+            if isinstance(node, nodes.Tasklet):
+                code = node.code.as_string.splitlines()
+                yield from (f"{indent}    {line}" for line in code)
+            elif isinstance(node, nodes.NestedSDFG):
+                yield from show_sdfg(node.sdfg, f"{indent}    ")
+            yield from _edges(state.out_edges(node), indent, "->")
+        elif isinstance(node, nodes.AccessNode):
+            yield from (
+                f"{indent}{node.data} copied to {edge.dst.data}: {_place(edge)}"
+                for edge in state.out_edges(node)
+                if isinstance(edge.dst, nodes.AccessNode)
+            )
+
+
+def _edges(edges: Iterable[Any], indent: str, arrow: str) -> Iterator[str]:
+    for edge in _full(edges):
+        connector = edge.dst_conn if arrow == "<-" else edge.src_conn
+        yield f"{indent}  {connector} {arrow} {_place(edge)}"
 
 
 def _full(edges: Iterable[Any]) -> Iterator[Any]:

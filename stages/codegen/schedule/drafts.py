@@ -187,7 +187,7 @@ class _Drafting:
         scan = self.points.nodes[walk.node]
         value = scan.value
         assert isinstance(value, dataflow.Scan)
-        loops, beside = scan_loops(value, walk.box, self.units)
+        loops, beside = scan_loops(value, walk.box, self.units, self.rules.columns_apart)
         stores = [(self.names[array.node], self._here(array.node)) for array in arrays]
         stores += [
             (store.target, self.points.at(store.value))
@@ -235,7 +235,7 @@ class _Drafting:
         if walk is not None:
             scan = self.points.nodes[walk].value
             assert isinstance(scan, dataflow.Scan)
-            if scan_loops(scan, array.box, self.units)[1]:
+            if scan_loops(scan, array.box, self.units, self.rules.columns_apart)[1]:
                 return with_first_level(made, scan)
         return made
 

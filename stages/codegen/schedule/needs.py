@@ -139,12 +139,16 @@ def _along(points: Points, dim: Dimension, coord: Coord, need: Need) -> Span | N
     entries = points.nodes[index.point[0]].value
     assert isinstance(entries, Entries)
     rows = _along(points, entries.dims[0], index.point[1][0], need)
-    return None if rows is None else _entries_in(entries, rows).moved(offset)
+    if rows is None:
+        return None
+    slot_base, slot = index.point[1][1]
+    slots = (slot,) if slot_base == FIXED and entries.width > 1 else ()
+    return _entries_in(entries, rows, slots).moved(offset)
 
 
-def _entries_in(entries: Entries, rows: Span) -> Span:
+def _entries_in(entries: Entries, rows: Span, slots: tuple[int, ...]) -> Span:
     range_ = rows.range(entries.dims[0])
-    start, stop = bounds.table_range(entries.table, range_.start, range_.stop)
+    start, stop = bounds.table_range(entries.table, range_.start, range_.stop, slots)
     if not (rows.gated or entries.skip):
         return Span(start, stop)
     far = _far_unless([(start, stop)])

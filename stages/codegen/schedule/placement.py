@@ -43,7 +43,10 @@ MOST_TABLES = 3
 
 @attrs.frozen
 class Rules:
-    """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'."""
+    """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
+
+    With `columns_apart` a scan walks one column after another, whatever the layout.
+    """
 
     target: Machine
     arrays: tuple[str, ...] = ()
@@ -51,6 +54,7 @@ class Rules:
     units: tuple[tuple[str, Dimension], ...] = ()
     jam: bool = False
     checked: bool = False
+    columns_apart: bool = False
 
 
 @attrs.frozen

@@ -30,6 +30,7 @@ class Entries(dataflow.Value):
 
     table: str
     skip: bool
+    width: int = 0
 
 
 @attrs.frozen

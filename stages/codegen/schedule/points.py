@@ -197,7 +197,9 @@ class Points:
 
     def _entries(self, row: Ref, table: dataflow.Table) -> Point:
         dims = (table.target, table.local)
-        value = Entries(dims=dims, dtype="int32", table=table.name, skip=table.skip)
+        value = Entries(
+            dims=dims, dtype="int32", table=table.name, skip=table.skip, width=table.width
+        )
         return self._node((value,), Node(row, value, (), ((0, 0), (0, 0))))
 
     def _slots(self, row: Ref, value: dataflow.Reduce, table: dataflow.Table) -> list[Point]:

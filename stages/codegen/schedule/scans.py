@@ -27,13 +27,16 @@ WHERE = "walks columns side by side"
 
 
 def scan_loops(
-    scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension]
+    scan: dataflow.Scan, box: Ranges, units: Sequence[Dimension], columns_apart: bool = False
 ) -> tuple[tuple[Loop, ...], bool]:
-    """Return the loops of a scan, and whether its columns are the innermost loop."""
+    """Return the loops of a scan, and whether its columns are the innermost loop.
+
+    With `columns_apart` they never are: each column has a thread of its own.
+    """
     ranges = {range_.dim: range_ for range_ in box}
     order, _ = order_dims(list(ranges), units)
     columns = [dim for dim in order if dim is not scan.axis]
-    beside = order[-1] is not scan.axis and len(columns) > 1
+    beside = order[-1] is not scan.axis and len(columns) > 1 and not columns_apart
     outer = columns[:-1] if beside else columns
     loops = [
         Loop("parallel" if i < THREADED else "sequential", ranges[dim])

@@ -60,6 +60,11 @@ def several(device):
 
 
 @pytest.fixture(scope="session")
+def source():
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
 def image(device):
     if device.platform == "null" and not any(map(shutil.which, ("c++", "g++", "clang++"))):
         pytest.skip("the null platform compiles kernels by a C++ compiler, and there is none")

@@ -31,7 +31,9 @@ template <typename T> auto normal() {
     else return T{};
 }
 template <typename F> struct Shape;
-template <typename R, typename... A> struct Shape<R(A...)> { using type = void(decltype(normal<A>())...); };
+template <typename R, typename... A> struct Shape<R(A...)> {
+    using type = void(decltype(normal<A>())...);
+};
 template <typename R, typename... A> struct Shape<R (*)(A...)> : Shape<R(A...)> {};
 template <typename R, typename... A> struct Shape<R (*)(A...) noexcept> : Shape<R(A...)> {};
 template <typename A, typename B> constexpr bool same =
@@ -54,13 +56,15 @@ static_assert(sizeof(g::PoolProperties) == sizeof(CUmemPoolProps));
 static_assert(offsetof(g::PoolProperties, location) == offsetof(CUmemPoolProps, location));
 static_assert(sizeof(g::PoolAccess) == sizeof(CUmemAccessDesc));
 static_assert(sizeof(g::KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
-static_assert(offsetof(g::KernelNode, params) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
+static_assert(offsetof(g::KernelNode, params) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
 static_assert(g::not_ready == CUDA_ERROR_NOT_READY && g::out_of_memory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(g::not_supported == CUDA_ERROR_NOT_SUPPORTED && g::no_device == CUDA_ERROR_NO_DEVICE);
 static_assert(g::capture_unsupported == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 static_assert(g::capture_unjoined == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 static_assert(g::peer_already_enabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-static_assert(g::stream_nonblocking == CU_STREAM_NON_BLOCKING && g::event_untimed == CU_EVENT_DISABLE_TIMING);
+static_assert(g::stream_nonblocking == CU_STREAM_NON_BLOCKING);
+static_assert(g::event_untimed == CU_EVENT_DISABLE_TIMING);
 static_assert(g::event_blocking == CU_EVENT_BLOCKING_SYNC);
 static_assert(g::capture_thread_local == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 static_assert(g::pool_threshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
@@ -95,13 +99,15 @@ template <typename... A> struct Sizes<int (*)(A...)> {
 #include "driver.h"
 namespace g = fieldforge::gpu;
 auto* async = static_cast<hipError_t (*)(void**, size_t, hipStream_t)>(&hipMallocAsync);
-auto* pool = static_cast<hipError_t (*)(void**, size_t, hipMemPool_t, hipStream_t)>(&hipMallocFromPoolAsync);
+using FromPool = hipError_t (*)(void**, size_t, hipMemPool_t, hipStream_t);
+auto* pool = static_cast<FromPool>(&hipMallocFromPoolAsync);
 static_assert(sizeof(g::PoolProperties) == sizeof(hipMemPoolProps));
 static_assert(sizeof(g::PoolAccess) == sizeof(hipMemAccessDesc));
 static_assert(g::not_ready == hipErrorNotReady && g::out_of_memory == hipErrorOutOfMemory);
 static_assert(g::not_supported == hipErrorNotSupported && g::no_device == hipErrorNoDevice);
 static_assert(g::pool_threshold == hipMemPoolAttrReleaseThreshold);
-static_assert(g::event_untimed == hipEventDisableTiming && g::stream_nonblocking == hipStreamNonBlocking);
+static_assert(g::event_untimed == hipEventDisableTiming);
+static_assert(g::stream_nonblocking == hipStreamNonBlocking);
 """
 
 

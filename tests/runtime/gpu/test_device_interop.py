@@ -64,7 +64,8 @@ def test_torch_bfloat16(device, torch):
     assert ours.to_host().astype(float).tolist() == list(range(8))
 
 
-def test_jax_in_and_out(device):
+def test_jax_in_and_out(device, monkeypatch):
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes the memory
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     try:
         place = jax.devices("gpu")[0]

@@ -52,6 +52,7 @@ def test_streams_overlap(device, spin):
         for other, array in zip(others, arrays, strict=True):
             other.wait(stream)
             spin(array, ROUNDS, stream=other)
+        for other in others:
             stream.wait(other)
 
     assert milliseconds(device, fork) < 2 * once

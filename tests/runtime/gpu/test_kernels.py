@@ -64,7 +64,7 @@ def test_arguments_are_checked(device, axpy, module, numbers):
         axpy(1.0, x, x, 1, color=3)
     with pytest.raises(ValueError, match="no type at position 2"):
         module.kernel("axpy").prepare("Pdz")
-    with pytest.raises(TypeError, match="a bound call takes no arguments|A bound call"):
+    with pytest.raises(TypeError, match="A bound call takes no arguments"):
         axpy.bind(1.0, x, x, 1)(7)
     freed = device.memory.allocate(100)
     freed.free()
@@ -164,3 +164,16 @@ def test_a_launch_uses_the_current_stream_and_orders_what_it_takes(device, axpy,
     axpy(1.0, x, y, 1000)
     assert y.stream == gpu.current_stream(device)
     np.testing.assert_allclose(y.to_host(), 2 * numbers)
+
+
+@pytest.mark.parametrize(("compiler", "arch"), [("nvrtc", "sm_90"), ("hiprtc", "gfx90a")])
+def test_the_same_source_compiles_for_both_vendors_without_a_gpu(source, compiler, arch):
+
+    try:
+        image = gpu.compile_kernels(source, arch=arch, compiler=compiler)
+    except gpu.KernelCompileError as error:
+        if error.code != -1:
+            raise
+        pytest.skip(error.message)
+    assert image[:4] == b"\x7fELF" or image.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
+    assert b"axpy" in image

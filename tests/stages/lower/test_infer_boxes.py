@@ -204,7 +204,7 @@ def test_neighbours_ask_for_the_range_that_their_rows_name():
 """)
 
     assert boxes[1] == "Edge: 2 .. n + 2, K: 0 .. 5"
-    assert reads == ["u[Cell: lowest(E2C, 2, n + 2) .. beyond(E2C, 2, n + 2), K: 0 .. 5]"]
+    assert reads == ["u[Cell: lowest(E2C[0], 2, n + 2) .. beyond(E2C[0], 2, n + 2), K: 0 .. 5]"]
 
 
 def test_a_gather_at_two_places_asks_for_the_rows_around_both():
@@ -215,7 +215,7 @@ def test_a_gather_at_two_places_asks_for_the_rows_around_both():
 %3 = add %1 %2 : [Edge, K] float64
 """)
 
-    assert reads == ["u[Cell: lowest(E2C, 0, n + 2) .. beyond(E2C, 0, n + 2), K: 0 .. 5]"]
+    assert reads == ["u[Cell: lowest(E2C[0], 0, n + 2) .. beyond(E2C[0], 0, n + 2), K: 0 .. 5]"]
 
 
 def test_a_reduction_asks_for_all_slots_and_a_slot_for_one():

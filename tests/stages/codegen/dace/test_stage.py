@@ -74,7 +74,13 @@ def print_files(directory: Path, **variables: str) -> str:
     return subprocess.run(
         [sys.executable, "-c", PRINT_FILES],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **variables},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(
+                [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+            ),
+            **variables,
+        },
         capture_output=True,
         text=True,
         check=True,

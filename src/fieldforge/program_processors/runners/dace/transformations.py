@@ -1,17 +1,73 @@
-"""What models use of gt4py's DaCe transformations: the names of the places where hooks went.
+"""What models use of gt4py's DaCe transformations, under its names.
 
-Hooks that edit the graph have no place here: `make_dace_backend` takes them and does not call
-them, because our DaCe backend gets its schedule from our own cost model.
+Hooks are called with our SDFGs. Of the transformations those are here that DaCe has as well; what
+edits graphs of the shape that gt4py gives them, as the functions of `utils` do, says so when it is
+called. DaCe is imported when a transformation is first used.
 """
 
+from __future__ import annotations
+
 import enum
+from types import SimpleNamespace
+from typing import Any, Final, NoReturn
 
-__all__ = ["GT4PyAutoOptHook"]
+from ....runtime.process.errors import OptionError
+from .hooks import GT4PyAutoOptHook
+
+__all__ = [
+    "GT4PyAutoOptHook",
+    "TransientMemoryMode",
+    "gt_propagate_strides_from_access_node",
+    "gt_simplify",
+    "utils",
+]
 
 
-class GT4PyAutoOptHook(enum.StrEnum):
-    """Places in gt4py's optimiser."""
+class TransientMemoryMode(enum.StrEnum):
+    """Where temporaries lie; ours lie in an arena that is kept, or in memory of the caller."""
 
-    TopLevelDataFlowPre = "TopLevelDataFlowPre"
-    TopLevelDataFlowStep = "TopLevelDataFlowStep"
-    TopLevelDataFlowPost = "TopLevelDataFlowPost"
+    SCOPED = "SCOPED"
+    PERSISTENT = "PERSISTENT"
+    POOL = "POOL"
+    EXTERNAL = "EXTERNAL"
+
+
+# Copies from one array to another are tasklets in our SDFGs; what others add is removed by these.
+_OF_DACE: Final = {
+    "MapFusionHorizontal": "MapFusionHorizontal",
+    "MapFusionVertical": "MapFusionVertical",
+    "RemoveAccessNodeCopies": "RedundantArray",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_DACE:
+        from dace.transformation import dataflow
+
+        return getattr(dataflow, _OF_DACE[name])
+    raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
+
+
+def gt_simplify(sdfg: Any, **_: Any) -> None:
+    """Simplify an SDFG as the pass 'simplify' does."""
+    from ....stages.codegen.dace.passes import Settings, simplify
+
+    simplify(sdfg, Settings())
+
+
+def _of_another_shape(name: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise OptionError(
+            f"'{name}' edits SDFGs of gt4py's shape, which those of fieldforge do not have.",
+            hints=["Leave out the hook that calls it, or edit the SDFG by DaCe's own functions."],
+        )
+
+    refuse.__name__ = name
+    return refuse
+
+
+gt_propagate_strides_from_access_node = _of_another_shape("gt_propagate_strides_from_access_node")
+utils = SimpleNamespace(
+    reroute_edge=_of_another_shape("reroute_edge"),
+    reconfigure_dataflow_after_rerouting=_of_another_shape("reconfigure_dataflow_after_rerouting"),
+)

@@ -1,0 +1,1 @@
+"""The names of other packages, over ours."""

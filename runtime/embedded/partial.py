@@ -1,0 +1,238 @@
+"""Partial fields: what `where` gives if one of its sides has no value at some points.
+
+`where(k < n, a(K + 1), 0.0)` has a value on the last level too, as long as the mask takes the other
+side there. A partial field keeps where its values are valid; a statement that writes a point
+without a valid value is refused. Operations, shifts, gathers and reductions pass validity on. What
+must exist in any case (arguments of scans, indices of `as_offset`) is cut to the points at which
+every read existed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from ..fields import context
+from ..fields.alignment import extents
+from ..fields.field import AnyField, make
+from ..fields.operators import Operators, combined
+from ..language.dimension import Dimension, DimensionKind, in_canonical_order
+from ..language.domain import Domain
+from ..language.dtype import DType
+from ..language.ranges import UnitRange
+from ..language.regions import without
+from .piecewise import (
+    AnyValue,
+    Piece,
+    PiecewiseField,
+    assembled,
+    cut,
+    mapped,
+    nothing,
+    pieces_of,
+    widened,
+)
+from .provenance import Place, place_of_call
+
+EVERYWHERE: Final = UnitRange.infinite()
+
+
+@attrs.frozen(eq=False)
+class Choice:
+    """One `where` with a side that ends before the mask does: where it stands, and its domains."""
+
+    place: Place
+    sides: tuple[Domain | None, Domain | None]  # None for a side that is nowhere missing
+
+
+class PartialField(PiecewiseField):
+    """A value that is valid at some points only.
+
+    `value` and `valid` (of bool) cover the same points; `sure` is true on those at which all reads
+    existed, whatever the masks took. `choices` are the calls of `where` that made it partial.
+    """
+
+    __slots__ = ("choices", "sure", "valid", "value")
+    is_partial = True
+
+    def __init__(
+        self, value: AnyValue, valid: AnyValue, sure: AnyValue, choices: Sequence[Choice]
+    ) -> None:
+        self.value, self.valid, self.sure = value, valid, sure
+        self.choices = tuple(dict.fromkeys(choices))
+        self.dims = value.domain.dims
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:  # type: ignore[override]  # those of another value
+        """The values, valid or not."""
+        return pieces_of(self.value)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self.value.dtype
+
+    def each(self, function: Callable[[AnyValue], Any]) -> PartialField:
+        """Apply a function to the values, to their validity, and to what surely exists."""
+        value, valid, sure = map(function, (self.value, self.valid, self.sure))
+        return PartialField(value, valid, sure, self.choices)
+
+    def restrict(self, index: Any) -> Any:
+        """Return the part on a finite `Domain`, or at one index."""
+        return self.each(lambda value: value.restrict(index))
+
+    __getitem__ = restrict
+
+    def __call__(self, *connectivities: Any) -> Any:
+        """Shift, as for a `Field`."""
+        return self.each(lambda value: value(*connectivities))
+
+    def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
+        """Apply an operation: the result is valid where all operands are."""
+        if op == "select":
+            return chosen(*operands)
+        fields = [operand for operand in operands if isinstance(operand, Operators)]
+        value = combined(op, *map(value_of, operands), dtype=dtype)
+        return PartialField(value, *_all_valid(fields), choices_of(fields))
+
+
+def value_of(operand: Any) -> Any:
+    """Return the values of a partial field; anything else as it is."""
+    return operand.value if isinstance(operand, PartialField) else operand
+
+
+def valid_of(operand: Any) -> AnyValue:
+    """Return where an operand is valid; a field that is not partial is so on its domain."""
+    if isinstance(operand, PartialField):
+        return operand.valid
+    valid: AnyValue = mapped(_true, operand)
+    return valid
+
+
+def sure_of(operand: Any) -> AnyValue:
+    """Return where all reads of an operand exist."""
+    return operand.sure if isinstance(operand, PartialField) else valid_of(operand)
+
+
+def choices_of(operands: Sequence[Any]) -> tuple[Choice, ...]:
+    """Return the choices behind some operands."""
+    return tuple(
+        choice for each in operands if isinstance(each, PartialField) for choice in each.choices
+    )
+
+
+def required(value: Any) -> Any:
+    """Return the part of a value at which every read existed, for uses that need all of it."""
+    if not isinstance(value, PartialField):
+        return value
+    pieces = cut(value.pieces, [piece.box for piece in pieces_of(value.sure)])
+    return assembled(pieces) if pieces else nothing(value.dims, value.dtype.dtype, value.domain)
+
+
+def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
+    """Return `where(mask, then, otherwise)`, on all points at which a side has a value."""
+    operands = (mask, then, otherwise)
+    if not context.active() or _have_same_points(operands):
+        return combined("select", *operands)
+    fields = [_as_field(each) for each in operands]
+    both, *sides = _parts(fields)
+    dims, slots = _dims_of(fields), _local_slots(fields)
+    cuts = [(both, _boxes(both[0], dims, slots))]
+    for side, other in zip(sides, (fields[2], fields[1]), strict=True):
+        rest = without(_boxes(side[0], dims, slots), _boxes(other, dims, {}))
+        cuts += [(side, rest)] if rest else []
+    if len(cuts) == 1 and not any(isinstance(each, PartialField) for each in operands):
+        return combined("select", *operands)
+    value, valid = (
+        [piece for part, boxes in cuts for piece in _on(part[place], dims, boxes)]
+        for place in range(2)
+    )
+    if not value:
+        return combined("select", *map(value_of, operands))
+    sure = _all_valid(fields)[1]
+    choices = (*choices_of(fields), _choice(fields))
+    return PartialField(assembled(value), assembled(valid), sure, choices)
+
+
+def _parts(fields: Sequence[AnyValue]) -> list[tuple[AnyValue, AnyValue]]:
+    """Return value and validity of a choice where both sides exist, and where one of them does."""
+    mask, then, otherwise = map(value_of, fields)
+    known, *valid = map(valid_of, fields)
+    zero = then.dtype.dtype.type(0)
+    ours = combined("and", combined("and", known, mask), valid[0])
+    theirs = combined("and", combined("and", known, combined("not", mask)), valid[1])
+    return [
+        (combined("select", mask, then, otherwise), combined("or", ours, theirs)),
+        (combined("select", mask, then, zero), ours),
+        (combined("select", mask, zero, otherwise), theirs),
+    ]
+
+
+def _true(field: AnyField) -> AnyField:
+    return make(np.broadcast_to(np.True_, extents(field.domain)), field.domain)
+
+
+def _all_valid(fields: Sequence[Any]) -> tuple[AnyValue, AnyValue]:
+    valid, sure = valid_of(fields[0]), sure_of(fields[0])
+    for each in fields[1:]:
+        valid = combined("and", valid, valid_of(each))
+        sure = combined("and", sure, sure_of(each))
+    return valid, sure
+
+
+def _as_field(operand: Any) -> Any:
+    return operand if isinstance(operand, AnyValue) else make(operand, Domain())
+
+
+def _dims_of(operands: Sequence[Any]) -> tuple[Dimension, ...]:
+    fields = [each for each in operands if isinstance(each, AnyValue)]
+    return in_canonical_order(dim for field in fields for dim in field.domain.dims)
+
+
+def _local_slots(operands: Sequence[Any]) -> dict[Dimension, UnitRange]:
+    """Return the slots common to all operands: those of a table always exist."""
+    slots: dict[Dimension, UnitRange] = {}
+    for each in operands:
+        for dim, own in each.domain if isinstance(each, AnyValue) else ():
+            if dim.kind is DimensionKind.LOCAL:
+                slots[dim] = slots.get(dim, EVERYWHERE) & own
+    return slots
+
+
+def _have_same_points(operands: Sequence[Any]) -> bool:
+    """Tell whether both sides of `where` exist at the same points of the mask."""
+    if any(isinstance(each, PiecewiseField) for each in operands):
+        return False
+    boxes = [dict(each.domain) if isinstance(each, AnyValue) else {} for each in operands]
+    for dim in {dim for box in boxes for dim in box}:
+        mask, then, otherwise = (box.get(dim, EVERYWHERE) for box in boxes)
+        if dim.kind is not DimensionKind.LOCAL and mask & then != mask & otherwise:
+            return False
+    return True
+
+
+def _boxes(
+    value: AnyValue, dims: Sequence[Dimension], slots: dict[Dimension, UnitRange]
+) -> tuple[Domain, ...]:
+    """Return the boxes of a value over more dimensions; local ones have all slots, or those."""
+    everywhere = Domain(*((dim, None) for dim in dims))
+    boxes = []
+    for piece in pieces_of(value):
+        ranges = dict(everywhere & piece.box)
+        ranges |= {
+            dim: slots.get(dim, EVERYWHERE) for dim in dims if dim.kind is DimensionKind.LOCAL
+        }
+        boxes.append(Domain(*((dim, ranges[dim]) for dim in dims)))
+    return tuple(box for box in boxes if not box.is_empty())
+
+
+def _on(value: AnyValue, dims: Sequence[Dimension], boxes: Sequence[Domain]) -> list[Piece]:
+    return cut(pieces_of(mapped(lambda field: widened(field, dims), value)), boxes)
+
+
+def _choice(fields: Sequence[AnyValue]) -> Choice:
+    domains = [field.domain if field.domain.ndim else None for field in fields[1:]]
+    return Choice(place_of_call(), (domains[0], domains[1]))

@@ -1,0 +1,35 @@
+// Python errors of what C++ throws, for functions that are not called through nanobind.
+#pragma once
+
+#include "objects.h"
+
+namespace fieldforge::gpu {
+
+// Runs `body`, and turns what it throws into a Python error.
+template <typename F>
+PyObject* guarded(F body) {
+    try {
+        return body();
+    } catch (const Failure& failure) {
+        set_python_error(failure);
+    } catch (nb::python_error& error) {
+        error.restore();
+    } catch (const nb::builtin_exception& error) {
+        PyErr_SetString(error.type() == nb::exception_type::type_error ? PyExc_TypeError
+                                                                       : PyExc_ValueError,
+                        error.what());
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_TypeError, error.what());
+    }
+    return nullptr;
+}
+
+// A method that Python calls without a dispatch by types in between.
+template <typename F>
+PyMethodDef fast_method(const char* name, F function, int flags, const char* doc) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), flags, doc};
+}
+
+}  // namespace fieldforge::gpu

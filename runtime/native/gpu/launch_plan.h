@@ -1,0 +1,33 @@
+// The launches of one program as the native core executes them: see `Launch` of runtime/calls/plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fieldforge::gpu {
+
+struct PlannedArgument {
+    enum class Kind : uint8_t { pointer, integer, scalar, slot, status } kind;
+    int32_t place;
+};
+
+struct PlannedLaunch {
+    std::string kernel;
+    int32_t blocks[3];  // places among the integers
+    unsigned threads[3];
+    unsigned shared;
+    std::vector<PlannedArgument> arguments;
+    std::vector<uint16_t> sizes;  // bytes of each argument
+    std::string kinds;            // for the null driver
+};
+
+struct LaunchPlan {
+    std::string platform;
+    std::vector<PlannedLaunch> launches;
+    std::vector<int32_t> codes;  // of the tested stores; none: nothing is tested
+    size_t most_arguments = 0;
+    bool on_host = false;  // the fields lie on the host, so that a call waits for its kernels
+};
+
+}  // namespace fieldforge::gpu

@@ -1,0 +1,114 @@
+// GPUs as devices of programs: temporaries and copies in the order of the current stream.
+#include "program_device.h"
+
+#include "objects.h"
+
+namespace fieldforge {
+
+namespace gpu {
+namespace {
+
+constexpr const char* name_of(int type) {
+    return type == device_cuda ? "cuda" : type == device_rocm ? "hip" : "null";
+}
+
+// Freed memory stays with the driver's pool: the next call asks for as much again.
+void keep_memory(Device& device) {
+    static std::atomic<uint64_t> done{0};
+    const uint64_t bit = uint64_t{1} << (device.index % 64);
+    if (done.load(std::memory_order_relaxed) & bit) return;
+    Handle pool = nullptr;
+    uint64_t all = UINT64_MAX;
+    if (device.driver->pool_current(&pool, device.handle) == success) {
+        device.driver->pool_set(pool, pool_threshold, &all);
+    }
+    done.fetch_or(bit);
+}
+
+template <int type>
+Block allocate(size_t size) noexcept {
+    try {
+        Device& device = at_hand(platform_named(name_of(type)));
+        const Guard guard(device);
+        keep_memory(device);
+        Address address = 0;
+        const Result result =
+            device.driver->alloc_async(&address, size, current_stream(device)->ptr);
+        if (result != success) return {};
+        return {reinterpret_cast<std::byte*>(address), size};
+    } catch (...) {  // the call is refused: there is no memory
+        return {};
+    }
+}
+
+template <int type>
+void release(Block block) noexcept {
+    if (block.data == nullptr || is_finalizing()) return;
+    try {
+        Device& device = at_hand(platform_named(name_of(type)));
+        const Guard guard(device, nullptr);
+        lose(device,
+             device.driver->free_async(reinterpret_cast<Address>(block.data),
+                                       current_stream(device)->ptr),
+             Entry::free_async);
+    } catch (...) {
+        return;
+    }
+}
+
+template <int type>
+void copy(void* to, const void* from, size_t size, const Context& context) noexcept {
+    try {
+        Device& device = device_at(platform_named(name_of(type)), context.device_id);
+        const Guard guard(device);
+        lose(device,
+             device.driver->copy_async(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),
+                                       size, context.stream),
+             Entry::copy_async);
+    } catch (...) {
+        return;
+    }
+}
+
+template <int type>
+const Context* current(Context& room) noexcept {
+    room = {context_version, sizeof(Context), type, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+    try {
+        Device& device = at_hand(platform_named(name_of(type)));
+        const Guard guard(device);
+        room.device_id = device.ordinal;
+        room.stream = current_stream(device)->ptr;
+    } catch (...) {  // the launch fails again, and says why
+        room.stream = nullptr;
+    }
+    return &room;
+}
+
+template <int type>
+constexpr fieldforge::Device made = {type,       allocate<type>, release<type>, copy<type>,
+                                     nullptr, current<type>,  true};
+
+}  // namespace
+
+Device& at_hand(Platform& platform) {
+    if (!platform.several) return *platform.devices[0];
+    Handle context = nullptr;
+    platform.driver.context_get(&context);
+    for (const auto& device : platform.devices) {
+        if (context != nullptr && device->context == context) return *device;
+    }
+    return *platform.devices[0];
+}
+
+void add_program_device(int32_t type) {
+    if (find_device(type) != nullptr) return;
+    switch (type) {
+        case device_cuda: return add_device(made<device_cuda>);
+        case device_rocm: return add_device(made<device_rocm>);
+        case device_null: return add_device(made<device_null>);
+        default: return;
+    }
+}
+
+}  // namespace gpu
+}  // namespace fieldforge

@@ -1,0 +1,33 @@
+// What an entry runs in place of a function of a library: kernels of a device, in order.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "context.h"
+
+namespace fieldforge {
+
+struct Words;
+
+class Work {
+   public:
+    virtual ~Work() = default;
+    // Queues the work of one call; the interpreter's lock need not be held. Returns 0, a code of
+    // the plan, or `work_failed`: then this thread has kept an error for `raise_failure`.
+    virtual int32_t run(const Words& words, std::byte* arena, const Context& context) noexcept = 0;
+};
+
+constexpr int32_t work_failed = -1;
+
+// Makes the error that `run` kept the Python error of this thread.
+void raise_failure();
+
+// The launches of a Python plan, on the module that is made of `image`; null if it has none.
+// Throws nanobind::python_error or std::invalid_argument.
+std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image);
+
+}  // namespace fieldforge

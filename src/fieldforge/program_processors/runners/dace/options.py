@@ -1,0 +1,152 @@
+"""gt4py's options of its DaCe backend: what they are here, or what here does without them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from ....runtime.language.dimension import Dimension
+from ....runtime.process.errors import OptionError
+from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass
+from .hooks import GT4PyAutoOptHook
+
+UNROLLED: Final = 4  # what a compiler would choose, where gt4py leaves it to the compiler
+
+# What asks for something that is so here anyway: the value that asks for nothing, and why.
+_GIVEN: Final[dict[str, tuple[Any, str]]] = {
+    "external_workspace": (
+        None,
+        "temporaries lie in memory of the caller by 'program.with_workspace(buffer)'",
+    ),
+    "unstructured_horizontal_has_unit_stride": (
+        False,
+        "unit strides are found when a program is called, and compiled in",
+    ),
+    "use_max_domain_range_on_unstructured_shift": (
+        None,
+        "every value is computed where tables say that it is needed, and nowhere else",
+    ),
+    "use_metrics": (True, "metrics are taken while 'fieldforge.metrics' asks for them"),
+    "use_zero_origin": (
+        False,
+        "origins are part of the pointers that a program is given, and cost nothing",
+    ),
+    "async_sdfg_call": (
+        True,
+        "a program on a CPU has ended when its call returns",
+    ),
+}
+_GPU_ONLY: Final = "it has an effect on GPUs only"
+_GIVEN_TO_OPTIMISER: Final[dict[str, tuple[Any, str]]] = {
+    "assume_pointwise": (True, "which arguments may share memory is checked at each call"),
+    "blocking_independent_node_threshold": (None, "what no level changes stands outside already"),
+    "blocking_only_if_independent_nodes": (True, "what no level changes stands outside already"),
+    "demote_fields": (None, "a value that is no output of a program is no field of it"),
+    "disable_splitting": (False, "no pass splits maps"),
+    "make_persistent": (False, "memory of temporaries is kept from call to call"),
+    "promote_independent_memlets_for_blocking": (
+        False,
+        "what no level changes stands outside already",
+    ),
+    "reuse_transients": (False, "arrays share memory when their lives do not overlap"),
+    "transient_memory_mode": (None, "memory of temporaries is kept from call to call"),
+    "validate": (True, "SDFGs are validated after the passes, and after each hook"),
+    "validate_all": (False, "SDFGs are validated after the passes, and after each hook"),
+    **dict.fromkeys(
+        (
+            "gpu_block_size",
+            "gpu_block_size_1d",
+            "gpu_block_size_2d",
+            "gpu_block_size_3d",
+            "gpu_launch_bounds",
+            "gpu_launch_factor",
+            "gpu_maxnreg",
+            "gpu_memory_pool",
+        ),
+        (None, _GPU_ONLY),
+    ),
+}
+_RESERVED: Final = ("constant_symbols", "gpu", "unit_strides_kind")
+_TRANSLATED: Final = (
+    "blocking_dims",
+    "blocking_size",
+    "fuse_tasklets",
+    "optimization_hooks",
+    "scan_loop_unrolling",
+    "scan_loop_unrolling_factor",
+)
+_CALLBACK: Final = "write a pass of your own, and name it in the option 'passes'"
+
+
+def translated(options: Mapping[str, Any], factory: str) -> dict[str, Any]:
+    """Return options of ours for gt4py's and ours; one warning names what is not needed here.
+
+    Raises:
+        OptionError: for an optimisation argument that gt4py does not have, or sets itself.
+
+    """
+    ours = {name: value for name, value in options.items() if name not in _GIVEN}
+    arguments = dict(ours.pop("optimization_args", None) or {})
+    reasons = list(_reasons(options, _GIVEN))
+    reasons += _reasons(arguments, _GIVEN_TO_OPTIMISER)
+    for name in arguments:
+        if name in _RESERVED:
+            raise OptionError(f"Optimization argument '{name}' is set by the backend itself.")
+        if name not in _TRANSLATED and name not in _GIVEN_TO_OPTIMISER:
+            known = [*_TRANSLATED, *_GIVEN_TO_OPTIMISER]
+            raise OptionError(
+                f"There is no optimization argument '{name}'.", name=name, known=known
+            )
+    if arguments and ours.get("auto_optimize") is False:
+        reasons.append("'optimization_args': 'auto_optimize' is off")
+    ours |= _tuned(arguments)
+    passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES))
+    if tuple(passes) != tuple(ours.get("passes", DACE_PASSES)):
+        ours["passes"] = passes
+    reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
+    if reasons:
+        warnings.warn(
+            f"Options of '{factory}' that change nothing here: {'; '.join(reasons)}.",
+            stacklevel=3,
+        )
+    return ours
+
+
+def _reasons(options: Mapping[str, Any], known: Mapping[str, tuple[Any, str]]) -> Iterator[str]:
+    """Say of each option that asks for something why it is not needed."""
+    for name in sorted(options.keys() & known.keys()):
+        usual, why = known[name]
+        if options[name] != usual and not (usual is None and not options[name]):
+            yield f"'{name}': {why}"
+
+
+def _tuned(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of ours that optimisation arguments stand for."""
+    ours: dict[str, Any] = {}
+    if dims := arguments.get("blocking_dims"):
+        ours["blocking_dims"] = tuple(d.value if isinstance(d, Dimension) else d for d in dims)
+    if "blocking_size" in arguments:
+        ours["blocking_size"] = arguments["blocking_size"]
+    if arguments.get("scan_loop_unrolling"):
+        ours["unroll_scans"] = arguments.get("scan_loop_unrolling_factor") or UNROLLED
+    return ours
+
+
+def _with_hooks(
+    arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...]
+) -> tuple[tuple[SdfgPass, ...], list[str]]:
+    """Return the list of passes with hooks in their places, and the hooks that have none."""
+    hooks: dict[str, Callable[..., Any]] = {
+        GT4PyAutoOptHook(place).value: hook
+        for place, hook in dict(arguments.get("optimization_hooks") or {}).items()
+    }
+    found = list(passes)
+    middle = found.index("fuse_vertical") + 1 if "fuse_vertical" in found else len(found)
+    inner: list[SdfgPass] = ["fuse_tasklets"] if arguments.get("fuse_tasklets") else []
+    inner += [hooks.pop("TopLevelDataFlowStep")] if "TopLevelDataFlowStep" in hooks else []
+    last = [hooks.pop("TopLevelDataFlowPost")] if "TopLevelDataFlowPost" in hooks else []
+    first = found.index("simplify") + 1 if "simplify" in found else 0
+    before = [hooks.pop("TopLevelDataFlowPre")] if "TopLevelDataFlowPre" in hooks else []
+    ordered = [*found[:first], *before, *found[first:middle], *inner, *found[middle:], *last]
+    return tuple(ordered), list(hooks)

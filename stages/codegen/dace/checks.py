@@ -1,0 +1,54 @@
+"""Checked programs: tasklets note the first store of a number that is not finite.
+
+They write it to the argument `status` of the SDFG, and the entry point returns the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...ir.loops import Constant, Kernel
+from ..cpp.checks import is_nothing
+from .names import type_name
+
+_BITS: Final = {"float32": ("u32", "0x7f800000u"), "float64": ("u64", "0x7ff0000000000000u")}
+_NOTE: Final = """\
+static inline void note(s32* first, s32 store) {
+  s32 known = __atomic_load_n(first, __ATOMIC_RELAXED);
+  while (store < known && !__atomic_compare_exchange_n(first, &known, store, true, 0, 0)) {}
+}"""
+
+
+def check_functions(
+    kernel: Kernel, tests: Mapping[tuple[int, str], int], checked: bool
+) -> Iterator[str]:
+    """Write what tasklets of a checked program call, and the NaN that stands for what is missing.
+
+    Bits are compared, so that no flag of a compiler takes the test away.
+    """
+    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
+    for dtype in sorted({dtypes[name] for _, name in tests}):
+        bits, exponent = _BITS[dtype]
+        yield f"static inline bool finite_{type_name(dtype)}({type_name(dtype)} a) {{"
+        yield f"  {bits} b;"
+        yield "  __builtin_memcpy(&b, &a, sizeof b);"
+        yield f"  return (b & {exponent}) != {exponent};"
+        yield "}"
+    if tests:
+        yield _NOTE
+    rows = (row for nest in kernel.nests for row in nest.body)
+    missing = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
+    for dtype in sorted(missing) if checked else ():
+        real = type_name(dtype)
+        suffix = "f" if dtype == "float32" else ""
+        yield f'static const {real} nothing_{real} = __builtin_nan{suffix}("");'
+
+
+def status_of(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> str:
+    """Return what the entry returns: one more than the place of a field, 0 where all is well."""
+    if not tests:
+        return "0"
+    fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
+    places = ", ".join(str(fields.index(name) + 1) for _, name in tests)
+    return f"((const s32[]){{{places}, 0}})[first]"

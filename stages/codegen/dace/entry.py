@@ -1,0 +1,66 @@
+"""The entry point of a library: it gives DaCe's program its arguments by their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...ir.bounds import Range
+from ...ir.loops import Kernel
+from ...ir.strides import Stride
+from ..cpp.memory import pointers, scalars
+from ..cpp.names import Names as CppNames
+from ..cpp.names import WriterOptions
+from ..entry_point import UNUSED, entry_head
+from ..integers import integers
+from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names
+from .tasklet import STATUS
+
+
+class Entry:
+    """Writes the entry point of a kernel; `kernel` has the arrays that DaCe has left."""
+
+    def __init__(self, kernel: Kernel, names: Names) -> None:
+        self.names = names
+        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(0))
+        buffers = {buffer.name for buffer in kernel.buffers}
+        self.data = {
+            names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers
+        }
+        self.data |= {names.scalars[name]: x for name, x in self.cpp.scalars.items()}
+        self.data[STATUS] = "&first"
+
+    def write(
+        self, opening: Sequence[str], signature: Sequence[str], head: Sequence[str], status: str
+    ) -> Iterator[str]:
+        """Write the function: integers, scalars, pointers, and then the call.
+
+        `signature` are the arguments as DaCe orders them; `head` defines what they refer to.
+        """
+        yield from entry_head()
+        yield from opening
+        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
+        yield from scalars(self.cpp)
+        yield from pointers(self.cpp)
+        yield from head
+        yield UNUSED
+        arguments = ", ".join(["handle.state", *map(self._argument, signature)])
+        yield f"  __program_{SDFG_NAME}({arguments});"
+        yield f"  return {status};"
+        yield "}"
+
+    def _argument(self, name: str) -> str:
+        return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
+
+    def _integer(self, meaning: Meaning) -> str:
+        match meaning:
+            case Stride():
+                return f"n{self.cpp.places[meaning]}"
+            case ArrayStride(buffer=buffer, axis=axis):
+                return f"{self.cpp.buffers[buffer]}s{axis}"
+            case GuardedStop(start=start, stop=stop, guard=guard):
+                test = " && ".join(self._is_there(each) for each in guard)
+                return f"({test} ? {self.cpp.bound(stop)} : {self.cpp.bound(start)})"
+        return self.cpp.bound(meaning)
+
+    def _is_there(self, range_: Range) -> str:
+        return f"{self.cpp.bound(range_.start)} < {self.cpp.bound(range_.stop)}"

@@ -1,0 +1,338 @@
+"""Put one nest into a state: its loops as maps and loop regions, between them tasklets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from ....runtime.language.dimension import Dimension
+from ...ir.bounds import Bound, Range
+from ...ir.loops import Load, Loop, Nest, Row, Store
+from .arrangement import needs_guard
+from .names import GuardedStop, Names
+from .rooms import Room
+from .subsets import Subsets
+from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
+
+# Nests are told apart in DaCe's text by a number of threads that nobody has.
+MARK: Final = 100_000
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+
+
+class NestBuilder:
+    """Adds one nest to rooms; `functions` are what its tasklets call."""
+
+    def __init__(
+        self,
+        names: Names,
+        number: int,
+        nest: Nest,
+        style: Style,
+        tests: dict[tuple[int, str], int],
+    ) -> None:
+        self.names = names
+        self.number = number
+        self.nest = nest
+        self.indices: dict[Dimension, str] = {
+            loop.range.dim: names.loop(loop) for loop in nest.loops
+        }
+        self.writer = BlockWriter(names, nest, style, self.indices, tests)
+        self.subsets = Subsets(names, self.indices)
+        self.functions: dict[str, str] = {}
+        self.guarded = needs_guard(nest)
+
+    @property
+    def depth(self) -> int:
+        """How many loops there are."""
+        return len(self.nest.loops)
+
+    def build(self, room: Room) -> None:
+        """Add the nest to a state."""
+        room.begin_nest()
+        room.known.clear()
+        if self.guarded and (not self.nest.loops or self._rows(0)):
+            once = self._map(
+                room,
+                "once",
+                [("i_once", (room.dace.symbolic.pystr_to_symbolic("0"), self._guard_count(room)))],
+                0,
+            )
+            self._descend(room.inside(*once), 0)
+        else:
+            self._descend(room, 0)
+
+    # --- loops ----------------------------------------------------------------------------------
+
+    def _descend(self, room: Room, level: int) -> None:
+        """Add what stands inside `level` loops."""
+        if level < self.depth or not self.nest.loops:
+            self._block(room, self._rows(level))
+        if level == self.depth:
+            return
+        loop = self.nest.loops[level]
+        if loop.kind == "sequential":
+            self._sequence(room, level)
+            return
+        last = level + 1
+        while last < self.depth and not self._rows(last) and self._joins(last):
+            last += 1
+        innermost = last == self.depth
+        parts = self.nest.parts if innermost and self.nest.parts else (None,)
+        for part, range_ in enumerate(parts):
+            loops = self.nest.loops[level:last]
+            ranges = [(self.indices[each.range.dim], self._ends(room, each)) for each in loops]
+            if range_ is not None:
+                ranges[-1] = (ranges[-1][0], self._range(room, range_))
+            entry, exit_ = self._map(room, self._label(loops), ranges, level)
+            entry.map.collapse = max(1, sum(each.kind == "parallel" for each in loops))
+            inner = room.inside(entry, exit_)
+            if innermost:
+                self._block(inner, self._rows(last, part))
+            else:
+                self._descend(inner, last)
+            self._close(inner)
+
+    def _joins(self, level: int) -> bool:
+        return self.nest.loops[level].kind != "sequential"
+
+    def _label(self, loops: Sequence[Loop]) -> str:
+        return "_".join([f"nest{self.number}", *(self.indices[each.range.dim] for each in loops)])
+
+    def _map(self, room: Room, label: str, ranges: Sequence[Any], level: int) -> tuple[Any, Any]:
+        dace = room.dace
+        outer = level == 0 and not room.maps and not room.nested
+        kinds = dace.ScheduleType
+        entry, exit_ = room.state.add_map(
+            label,
+            {name: dace.subsets.Range([(first, stop - 1, 1)]) for name, (first, stop) in ranges},
+            schedule=kinds.CPU_Multicore if outer else kinds.Sequential,
+        )
+        if outer:
+            entry.map.omp_num_threads = MARK + self.number
+        return entry, exit_
+
+    def _close(self, room: Room) -> None:
+        """Join a map that reads nothing with the one around it."""
+        entry = room.maps[-1][0]
+        if len(room.maps) > 1 and not room.state.in_degree(entry):
+            room.state.add_nedge(room.maps[-2][0], entry, room.dace.Memlet())
+
+    def _sequence(self, room: Room, level: int) -> None:
+        """Add a loop whose steps follow one another, in an SDFG of its own."""
+        from dace.sdfg.state import LoopRegion
+
+        loop = self.nest.loops[level]
+        dace = room.dace
+        inner = dace.SDFG(f"levels{self.number}_{level}")
+        known = self._known_inside(room, level)
+        for row, name in known.items():
+            inner.add_scalar(name, room.describe.type(self.nest.body[row].dtype))
+        state = inner.add_state("first", is_start_block=True)
+        if level == self.depth - 1:
+            self._first_states(room.within(inner, state, known))
+        previous = state
+        index = self.indices[loop.range.dim]
+        room.describe.symbol(inner, index)  # DaCe would guess its type from where it begins
+        innermost = level == self.depth - 1
+        parts = self.nest.parts if innermost and self.nest.parts else (None,)
+        for part, range_ in enumerate(parts):
+            start, stop = self._ends(room, loop) if range_ is None else self._range(room, range_)
+            if loop.backward:
+                ends = (f"{index} >= {start}", f"{index} = {stop - 1}", f"{index} = {index} - 1")
+            else:
+                ends = (f"{index} < {stop}", f"{index} = {start}", f"{index} = {index} + 1")
+            region = LoopRegion(f"along_{index}_{part}", ends[0], index, ends[1], ends[2])
+            inner.add_node(region)
+            inner.add_edge(previous, region, dace.InterstateEdge())
+            body = region.add_state(f"level_{part}", is_start_block=True)
+            step = room.within(inner, body, known)
+            if innermost:
+                self._block(step, self._rows(level + 1, part))
+            else:
+                self._descend(step, level + 1)
+            previous = region
+        self._nest(room, inner, known, level)
+
+    def _nest(self, room: Room, inner: Any, known: dict[Row, str], level: int) -> None:
+        """Join a nested SDFG with the state around it."""
+        dace, state = room.dace, room.state
+        rows = [row for row in self._rows_inside(level) if isinstance(row, Load | Store)]
+        reads = {self.names.data[row.buffer] for row in rows if isinstance(row, Load)}
+        writes = {self.names.data[row.buffer] for row in rows if isinstance(row, Store)}
+        given = [name for name in inner.arrays if not inner.arrays[name].transient]
+        held = {name: row for row, name in known.items()}
+        inputs = [name for name in given if name in reads or name not in writes]
+        outputs = [name for name in given if name in writes or name == STATUS]
+        free = sorted(inner.free_symbols - set(inner.arrays))
+        for name in free:
+            room.describe.symbol(inner, name)
+        params = {name for entry, _ in room.maps for name in entry.map.params}
+        for name in free:
+            if name not in params and not room.nested:
+                room.describe.symbol(room.sdfg, name)
+        node = state.add_nested_sdfg(
+            inner,
+            dict.fromkeys(inputs),
+            dict.fromkeys(outputs),
+            {name: dace.symbolic.pystr_to_symbolic(name) for name in free},
+        )
+        for name in inputs:
+            if name in held:
+                room.feed_row(node, name, held[name])
+            else:
+                room.feed(node, name, name, room.describe.whole(room.sdfg, name))
+        room.hang(node)
+        for name in outputs:
+            room.store(node, name, name, room.describe.whole(room.sdfg, name))
+
+    def _first_states(self, room: Room) -> None:
+        """Add the states of a scan and what they hold before the first level."""
+        for index, (dtype, row) in enumerate(self.nest.states):
+            name = f"{self._state(index)}"
+            room.sdfg.add_scalar(
+                name,
+                room.describe.type(dtype),
+                transient=True,
+                storage=room.dace.StorageType.Register,
+            )
+            block = self.writer.first_state(row)
+            node = self._tasklet(room, f"first_{name}", block)
+            target = room.state.add_write(name)
+            room.state.add_edge(node, "o0", target, None, room.dace.Memlet(f"{name}[0]"))
+
+    def _state(self, index: int) -> str:
+        return f"state{index}_of_{self.number}"
+
+    # --- ranges ---------------------------------------------------------------------------------
+
+    def _expression(self, room: Room, bound: Bound | GuardedStop) -> Any:
+        if isinstance(bound, GuardedStop):
+            return room.describe.symbol(room.sdfg, self.names.symbol(bound))
+        name, constant = self.names.bound(bound)
+        number = room.dace.symbolic.pystr_to_symbolic(str(constant))
+        return number if name is None else room.describe.symbol(room.sdfg, name) + constant
+
+    def _guard_count(self, room: Room) -> Any:
+        """Return 1 where the guard of the nest is not empty, else 0."""
+        from ...ir.bounds import Const
+
+        return self._expression(room, GuardedStop(Const(0), Const(1), self.nest.guard))
+
+    def _range(self, room: Room, range_: Range) -> tuple[Any, Any]:
+        return self._expression(room, range_.start), self._expression(room, range_.stop)
+
+    def _ends(self, room: Room, loop: Loop) -> tuple[Any, Any]:
+        start, stop = self._range(room, loop.range)
+        if loop is self.nest.loops[0] and self.guarded and not self._rows(0):
+            guard = GuardedStop(loop.range.start, loop.range.stop, self.nest.guard)
+            stop = self._expression(room, guard)
+        return start, stop
+
+    # --- instructions ---------------------------------------------------------------------------
+
+    def _rows(self, level: int, part: int = 0) -> list[Row]:
+        """Return what stands inside `level` loops, of one part of the innermost, and has a name."""
+        inside = level == self.depth
+        return [
+            number
+            for number, row in enumerate(self.nest.body)
+            if row.level == level
+            and (not inside or row.part == part)
+            and not isinstance(row, NAMELESS)
+        ]
+
+    def _rows_inside(self, level: int) -> list[Any]:
+        return [row for row in self.nest.body if row.level > level]
+
+    def _used_below(self, level: int) -> set[Row]:
+        """Return the rows that more than `level` loops, or the states of a scan, use."""
+        used = {arg for row in self._rows_inside(level) for arg in row.operands}
+        if level < self.depth:
+            used |= {row for _, row in self.nest.states}
+        return used
+
+    def _known_inside(self, room: Room, level: int) -> dict[Row, str]:
+        used = self._used_below(level)
+        return {row: name for row, (name, _, _) in room.known.items() if row in used}
+
+    def _block(self, room: Room, rows: Sequence[Row]) -> None:
+        """Add a tasklet for rows that stand at one place."""
+        if not rows:
+            return
+        level = self.nest.body[rows[0]].level
+        used = self._used_below(level) if level < self.depth else set()
+        exports = [
+            row for row in rows if row in used and not isinstance(self.nest.body[row], Store)
+        ]
+        block = self.writer.write(rows, exports)
+        node = self._tasklet(room, self._title(rows), block)
+        for connector, row in block.exports:
+            name = f"row{row}_of_{self.number}"
+            kept = room.keep(row, name, self.nest.body[row].dtype)
+            room.state.add_edge(node, connector, kept, None, room.dace.Memlet(f"{name}[0]"))
+        for connector, store in block.stores:
+            data = self.names.data[store.buffer]
+            room.store(node, connector, data, self.subsets.element(room, store))
+        for connector, index in block.advances:
+            memlet = room.dace.Memlet(f"{self._state(index)}[0]")
+            target = room.state.add_write(self._state(index))
+            room.state.add_edge(node, connector, target, None, memlet)
+        if block.tests:
+            one = room.dace.subsets.Range([(0, 0, 1)])
+            room.store(node, f"{STATUS}_at", STATUS, one, dynamic=True)
+
+    def _title(self, rows: Iterable[Row]) -> str:
+        """Name a tasklet after what it writes, or the nest that it belongs to."""
+        stores = [row.buffer for row in map(self.nest.body.__getitem__, rows)
+                  if isinstance(row, Store)]  # fmt: skip
+        names = [self.names.data[name] for name in dict.fromkeys(stores)]
+        return "_".join(["make", *names[:3]]) if names else f"outside{self.number}"
+
+    def _tasklet(self, room: Room, label: str, block: Block) -> Any:
+        dace = room.dace
+        pointers = {
+            connector: dace.pointer(self.subsets.element_type(room, load))
+            for connector, load in block.lookups
+        }
+        inputs = [
+            name
+            for group in (block.loads, block.lookups, block.scalars, block.known, block.states)
+            for name, _ in group
+        ]
+        outputs = dict.fromkeys(
+            name for group in (block.exports, block.stores, block.advances) for name, _ in group
+        )
+        if block.tests:
+            outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
+        self.functions.update(block.functions)
+        params = set(self.indices.values()) if room.nested else set()
+        for word in _WORD.findall(block.text):
+            if word in self.names.symbols or word in params:
+                room.describe.symbol(room.sdfg, word)
+        node = room.state.add_tasklet(
+            label,
+            {name: pointers.get(name) for name in inputs},
+            outputs,
+            block.text,
+            language=dace.Language.CPP,
+        )
+        for connector, load in block.loads:
+            room.feed(
+                node, connector, self.names.data[load.buffer], self.subsets.element(room, load)
+            )
+        for connector, load in block.lookups:
+            data = self.names.data[load.buffer]
+            room.feed(node, connector, data, self.subsets.opened(room, load), dynamic=True)
+        point = dace.subsets.Range([(0, 0, 1)])
+        for connector, name in block.scalars:
+            room.feed(node, connector, self.names.scalars[name], point)
+        for connector, row in block.known:
+            room.feed_row(node, connector, row)
+        for connector, index in block.states:
+            source = room.state.add_read(self._state(index))
+            room.state.add_edge(
+                source, None, node, connector, dace.Memlet(f"{self._state(index)}[0]")
+            )
+        room.hang(node)
+        return node

@@ -1,0 +1,1 @@
+"""Write CUDA and HIP: kernels, and the plan of their launches as data."""

@@ -1,0 +1,99 @@
+"""The launches of a program as data: what the native core does in place of host code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from ....runtime.calls.plan import Launch
+from ...artifacts import Interface
+from ...ir.bounds import Bound, Const, add, floor_divide, maximum, minimum, multiply, subtract
+from ...ir.loops import Kernel, Nest
+from ...ir.strides import Stride
+from .kernel import Written
+from .nest import axis_of
+
+# Vendors allow so many blocks along y and z.
+MOST_BLOCKS = 65535
+
+
+@attrs.frozen
+class Order:
+    """One launch in symbols: blocks along x, y and z, and the offsets of slots in the arena."""
+
+    written: Written
+    blocks: tuple[Bound, Bound, Bound]
+    threads: tuple[int, int, int]
+    slots: Mapping[int, Bound]
+
+    @property
+    def bounds(self) -> Iterator[Bound]:
+        """Everything that the call computes for it."""
+        yield from self.blocks
+        yield from self.slots.values()
+
+
+def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
+    """Return one launch for each nest, in order."""
+    offsets: dict[int, Bound] = {}
+    end: Bound = Const(0)
+    for place, size in enumerate(kernel.slots):
+        offsets[place] = end
+        end = add(end, size)
+    return tuple(
+        Order(
+            written,
+            _blocks(nest),
+            _triple(nest.block, 1),
+            {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
+        )
+        for nest, written in zip(kernel.nests, kernels, strict=True)
+    )
+
+
+def with_launches(interface: Interface, orders: Sequence[Order], platform: str) -> Interface:
+    """Return the interface with launches that name its integers."""
+    places: dict[Bound | Stride, int] = {each: i for i, each in enumerate(interface.ints)}
+    return attrs.evolve(
+        interface,
+        platform=platform,
+        launches=tuple(
+            Launch(
+                kernel=order.written.name,
+                blocks=_triple([places[blocks] for blocks in order.blocks], 0),
+                threads=order.threads,
+                arguments=tuple(
+                    (kind, places[order.slots[place]] if kind == "slot" else place)
+                    for kind, place in order.written.arguments
+                ),
+            )
+            for order in orders
+        ),
+    )
+
+
+def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
+    """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
+    blocks: list[Bound] = [Const(1)] * 3
+    for level, loop in enumerate(nest.loops):
+        if loop.kind == "thread":
+            axis = axis_of(nest, level)
+            size = nest.block[axis]
+            extent = subtract(loop.range.stop, loop.range.start)
+            count = floor_divide(add(extent, size - 1), Const(size))
+            blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
+    guards = [range_ for range_ in nest.guard if range_ not in nest.box]
+    if guards:
+        extents = [subtract(range_.stop, range_.start) for range_ in guards]
+        runs: Bound = Const(1)
+        for extent in extents:
+            runs = minimum(runs, extent)
+        blocks[0] = multiply(maximum(blocks[0], Const(0)), maximum(runs, Const(0)))
+    first, second, third = blocks
+    return first, second, third
+
+
+def _triple(given: Sequence[int], rest: int) -> tuple[int, int, int]:
+    first, second, third = (*given, rest, rest, rest)[:3]
+    return first, second, third

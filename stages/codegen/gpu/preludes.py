@@ -1,0 +1,93 @@
+"""What stands before the kernels: types, and the names that differ between platforms.
+
+The kernels are one text for all platforms. NVRTC and hiprtc know the functions of the C library
+without any header; the host runs the threads of a block in turn.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+Platform: TypeAlias = Literal["cuda", "hip", "host"]
+
+# By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
+TYPES: Final = """\
+typedef bool b8;
+typedef signed char s8;
+typedef unsigned char u8;
+typedef short s16;
+typedef unsigned short u16;
+typedef int s32;
+typedef unsigned int u32;
+typedef long long s64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+"""
+
+_VENDORS: Final = """\
+#define KERNEL extern "C" __global__ void
+#define DEVICE static __device__ __forceinline__
+#define INFINITE_f64 __longlong_as_double(0x7ff0000000000000ll)
+#define INFINITE_f32 __int_as_float(0x7f800000)
+#define NOT_A_NUMBER_f64 __longlong_as_double(0x7ff8000000000000ll)
+#define NOT_A_NUMBER_f32 __int_as_float(0x7fc00000)
+DEVICE void note(s32* first, s32 store) { atomicMin(first, store); }
+"""
+
+_HOST: Final = """\
+#include <math.h>
+#include <string.h>
+#define KERNEL static void
+#define DEVICE static inline
+#define __launch_bounds__(threads)
+#define INFINITE_f64 __builtin_inf()
+#define INFINITE_f32 __builtin_inff()
+#define NOT_A_NUMBER_f64 __builtin_nan("")
+#define NOT_A_NUMBER_f32 __builtin_nanf("")
+struct Place { unsigned x, y, z; };
+static thread_local Place threadIdx, blockIdx, blockDim, gridDim;
+DEVICE void note(s32* first, s32 store) { if (store < *first) *first = store; }
+template <typename Kernel>
+static void each_thread(const unsigned* grid, const unsigned* block, const Kernel& kernel) {
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {block[0], block[1], block[2]};
+  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+  for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+  for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
+  for (threadIdx.z = 0; threadIdx.z < block[2]; ++threadIdx.z)
+  for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
+  for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x) kernel();
+}
+"""
+
+
+def prelude(platform: Platform) -> str:
+    """Return the text before the kernels."""
+    return TYPES + (_HOST if platform == "host" else _VENDORS)
+
+
+def whole_grid(kernel: str, types: tuple[str, ...]) -> str:
+    """Return the function with which the null platform runs a kernel, for all threads of a grid.
+
+    >>> print(whole_grid("k0", ("f64*", "s64")))
+    extern "C" void grid_of_k0(const unsigned* grid, const unsigned* block, unsigned, void** args) {
+      f64* const a0 = *(f64**)args[0];
+      s64 const a1 = *(s64*)args[1];
+      each_thread(grid, block, [=] { k0(a0, a1); });
+    }
+    """
+    names = [f"a{i}" for i in range(len(types))]
+    lines = [
+        f'extern "C" void {entry_of(kernel, "host")}(const unsigned* grid, const unsigned* block, '
+        "unsigned, void** args) {",
+        *(f"  {type_} const a{i} = *({type_}*)args[{i}];" for i, type_ in enumerate(types)),
+        f"  each_thread(grid, block, [=] {{ {kernel}({', '.join(names)}); }});",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def entry_of(kernel: str, platform: Platform) -> str:
+    """Return the name by which a module has a kernel."""
+    return f"grid_of_{kernel}" if platform == "host" else kernel

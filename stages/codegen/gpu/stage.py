@@ -1,0 +1,140 @@
+"""Schedule a program for a GPU: write its kernels, and the plan of their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from ....runtime.fields.device import DeviceType
+from ...artifacts import Generated, Interface, Lowered, Variant
+from ...base import Artifact, Stage
+from ...gpu_target import GpuTarget
+from ...numerics import check_mathematics, check_numerics
+from ..pass_list import GPU_PASSES, PassName, check_passes
+from ..value_names import value_names
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..cpp.names import WriterOptions
+    from ..schedule.placement import Rules
+    from .preludes import Platform
+
+# No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
+NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
+          "--ptxas-options=-v", "--diag-suppress=177")  # fmt: skip
+AMD = ("-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math")
+HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+        "-fno-strict-aliasing")  # fmt: skip
+
+
+@attrs.frozen
+class CodegenGpu(Stage):
+    """Choose kernels and temporaries for `target` and write CUDA or HIP.
+
+    Attributes:
+        target: the GPU that will run the code.
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
+        numerics: 'strict', 'contract' or 'fast', as for a CPU.
+        mathematics: 'own' writes transcendental functions out where `numerics` is 'contract', so
+            that their values are those of a CPU; 'library' takes those of the vendor.
+        passes: the passes over loops in their order: names of ours, functions of the user's.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
+        host: whether the kernels are compiled as C++ for the null platform, which runs the threads
+            of a grid in turn.
+        on_device: whether fields lie on the simulated device of that platform, not on the host.
+
+    """
+
+    name: ClassVar[str] = "codegen"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "generated": Generated,
+        "interface": Interface,
+    }
+
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
+    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    checked: bool = False
+    passes: tuple[PassName, ...] = attrs.field(
+        default=GPU_PASSES, converter=tuple, validator=check_passes
+    )
+    host: bool = False
+    on_device: bool = False
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return the kernels, and what a call computes and launches."""
+        from ...ir.loops_text import show
+        from ..cpp.checks import codes, statuses
+        from ..interface import describe
+        from ..passes import make_loops
+        from .kernel import write_gpu
+        from .launches import orders_of, with_launches
+
+        kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        source, kernels = write_gpu(kernel, self._writer_options(), self.platform)
+        orders = orders_of(kernel, kernels)
+        interface = describe(
+            lowered.program,
+            kernel,
+            groups,
+            "gpu-host" if self.host else "gpu",
+            self._device(),
+            () if variant.domain else variant.alike,
+            statuses(kernel) if self.checked else (),
+            tuple(bound for order in orders for bound in order.bounds),
+        )
+        generated = Generated(
+            language={"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform],
+            source=source,
+            loops=show(kernel),
+            flags=self._flags(),
+        )
+        runs_on = "null" if self.host else self.platform
+        interface = with_launches(interface, orders, runs_on)
+        if self.checked:
+            interface = attrs.evolve(interface, codes=codes(kernel))
+        return {"generated": generated, "interface": interface}
+
+    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the listing of the loops after each pass."""
+        from ..passes import listings
+
+        return listings(lowered, variant, self.rules(), self.passes)
+
+    @property
+    def platform(self) -> Platform:
+        """What compiles and runs the kernels."""
+        if self.host:
+            return "host"
+        return "cuda" if self.target.vendor == "nvidia" else "hip"
+
+    def _device(self) -> DeviceType:
+        if not self.host:
+            return self.target.device
+        return DeviceType.NULL if self.on_device else DeviceType.CPU
+
+    def rules(self) -> Rules:
+        """Return what the schedule and the loop passes have to know."""
+        from ..schedule.placement import Rules
+
+        return Rules(
+            self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True
+        )
+
+    def _flags(self) -> tuple[str, ...]:
+        if self.host:
+            return HOST
+        archs = tuple(f"arch={arch}" for arch in self.target.archs)
+        return (*archs, *(NVIDIA if self.target.vendor == "nvidia" else AMD))
+
+    def _writer_options(self) -> WriterOptions:
+        from ..cpp.names import WriterOptions
+
+        own_math = self.mathematics == "own" and self.numerics == "contract"
+        return WriterOptions(parallel_from=0, own_math=own_math, checked=self.checked)

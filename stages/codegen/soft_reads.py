@@ -1,0 +1,113 @@
+"""Soft reads: which fields a call may read beyond their ends, because `where` hides it.
+
+A read that reaches a store only through one side of `where` is soft. The call requires the hard
+reads only; if a soft one leads out of a field, a second version of the kernel runs, which clamps
+the indices of loads from that field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from ..ir import bounds
+from ..ir.bounds import Bound, Const, Range, Ranges
+from ..ir.dataflow import Dataflow, Input, Leaf, Map, Read, Store
+from ..ir.loops import Kernel
+from ..lower.areas import Area, Areas
+from ..lower.infer_boxes import Walk
+from .integers import integers
+from .schedule.drafts import Group
+from .schedule.needs import is_at_least
+
+Ends: TypeAlias = Mapping[str, tuple[tuple[Bound, Bound], ...]]  # of each axis of a field
+Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of soft fields
+
+
+@attrs.frozen
+class Clamping:
+    """What the clamped version of a kernel is about.
+
+    `hard` are the soft reads of each group of stores. The call sets integer `flag` to 1 if one of
+    them leads out of its field; `integers` are that one and the `ends` of the fields.
+    """
+
+    hard: tuple[Hard, ...]
+    flag: int
+    integers: tuple[Bound, ...]
+    ends: Ends
+
+
+def clamping_of(program: Dataflow, groups: Sequence[Group], kernel: Kernel) -> Clamping | None:
+    """Return the soft reads of a kernel, None if all reads must lie inside their fields."""
+    hard = soft_reads(program, groups)
+    if not any(hard):
+        return None
+    leaves = {leaf.name: leaf for leaf in program.leaves}
+    known = integers(kernel)
+    names = sorted({name for each in hard for name in each})
+    ends = {name: tuple(map(leaves[name].ends, leaves[name].dims)) for name in names}
+    symbols = (end for axes in ends.values() for axis in axes for end in axis)
+    further = {end: None for end in symbols if not isinstance(end, Const) and end not in known}
+    return Clamping(tuple(hard), len(known), (Const(0), *further), ends)
+
+
+def with_hard(read: Read, hard: Hard) -> Read:
+    """Return a read with what must exist of it."""
+    # a box of its own comes from loads that clamp their indices in any case
+    if read.name not in hard:
+        return read
+    return attrs.evolve(read, hard=_hard_part(read.box, hard[read.name]))
+
+
+def soft_reads(program: Dataflow, groups: Sequence[Group]) -> list[Hard]:
+    """Return for each group of stores the fields that it reads softly, and what must exist.
+
+    None stands for no hard read. A field that is not listed must hold all that is read.
+    """
+    if not any(isinstance(value, Map) and value.op == "select" for value in program.values):
+        return [{} for _ in groups]
+    walk = Walk.of(program, Areas())
+    return [_of_group(program, walk, group.stores) for group in groups]
+
+
+def _of_group(program: Dataflow, walk: Walk, stores: Sequence[Store]) -> Hard:
+    areas = walk.areas
+    seeds = [(store.value, areas.number(Area(store.box))) for store in stores]
+    found: dict[str, Ranges | None] = {}
+    leaves = {leaf.name: leaf for leaf in program.leaves}
+    for ref, need in walk.from_seeds(seeds).items():
+        value = program.values[ref]
+        if not isinstance(value, Input) or not value.dims or not need:
+            continue
+        hard, whole = areas.hard(need), areas.of(value.dims, need)
+        box = areas.of(value.dims, hard) if hard else None
+        if box != whole and not _is_inside(whole, leaves[value.name]):
+            found[value.name] = box
+    return found
+
+
+def _is_inside(box: Ranges, leaf: Leaf) -> bool:
+    """Tell whether a field is known to cover a box."""
+    for each in box:
+        start, stop = leaf.ends(each.dim)
+        if not (is_at_least(each.start, start) and is_at_least(stop, each.stop)):
+            return False
+    return True
+
+
+def _hard_part(read: Ranges, hard: Ranges | None) -> Ranges:
+    """Return what must exist of a box that is read; an empty box for no hard read."""
+    if hard is None:
+        return tuple(Range(each.dim, Const(0), Const(0)) for each in read)
+    others = {each.dim: each for each in hard}
+    return tuple(
+        Range(
+            each.dim,
+            bounds.maximum(each.start, others[each.dim].start),
+            bounds.minimum(each.stop, others[each.dim].stop),
+        )
+        for each in read
+    )

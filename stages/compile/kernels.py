@@ -1,0 +1,127 @@
+"""Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
+
+No GPU is needed, and the interpreter's lock is not held meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+import attrs
+
+from ...runtime.calls.images import pack_images
+from ...runtime.process.errors import CompilationError, CompilerNotFoundError
+from ..artifacts import Compiled, Generated
+from ..base import Artifact, Stage
+from .toolchain import Outcome, Toolchain
+
+_USAGE: Final = re.compile(
+    r"entry function '(\w+)' for '(\w+)'.*?"
+    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads.*?"
+    r"Used (\d+) registers",
+    re.DOTALL,
+)
+
+
+_ANY: Final = {"nvidia": "sm_90", "amd": "gfx90a"}
+
+
+@attrs.frozen
+class KernelToolchain:
+    """The run-time compiler of a vendor, for some architectures of its GPUs."""
+
+    archs: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """Name and version of the library: NVRTC 12.9."""
+        from ...runtime.gpu.compiler import runtime_compiler
+        from ...runtime.gpu.errors import GpuError
+
+        try:
+            library = runtime_compiler(self.archs[0])
+        except GpuError as error:
+            raise CompilerNotFoundError(
+                error.message, hints=["Install it with: pip install 'fieldforge[gpu]'."]
+            ) from error
+        name = "NVRTC" if library.prefix == "nvrtc" else library.prefix
+        return f"{name} {'.'.join(map(str, library.version))}"
+
+    def compile(self, source: str, flags: Sequence[str]) -> Outcome:
+        """Compile for each architecture; the library is all modules in one."""
+        from ...runtime.gpu.compiler import compile_with_log
+        from ...runtime.gpu.errors import KernelCompileError
+
+        identity = self.identity
+        images, logs = {}, []
+        for arch in self.archs:
+            try:
+                images[arch], log = compile_with_log(source, arch, flags, "program")
+            except KernelCompileError as error:
+                raise CompilationError(
+                    f"{identity} does not compile the kernels for '{arch}'.",
+                    command=(identity.split()[0].lower(), *flags), log=error.log or error.message,
+                ) from error  # fmt: skip
+            logs.append(log)
+        return Outcome(pack_images(images), "\n".join(logs))
+
+
+def usage(log: str) -> dict[str, dict[str, int]]:
+    """Return the registers, spilled bytes and stack bytes of kernels as 'k0 sm_90'.
+
+    >>> usage('''Compiling entry function 'k0' for 'sm_90'
+    ...     8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads
+    ... ptxas info : Used 32 registers''')
+    {'k0 sm_90': {'registers': 32, 'spilled': 4, 'stack': 8}}
+    """
+    return {
+        f"{kernel} {arch}": {
+            "registers": int(registers),
+            "spilled": int(stores) + int(loads),
+            "stack": int(stack),
+        }
+        for kernel, arch, stack, stores, loads, registers in _USAGE.findall(log)
+    }
+
+
+@attrs.frozen
+class CompileKernels(Stage):
+    """Compile the generated kernels; the compiler's version is part of the key.
+
+    Attributes:
+        vendor: whose compiler is asked for its version: 'nvidia' or 'amd'.
+        flags: added after those that codegen asked for.
+
+    """
+
+    name: ClassVar[str] = "compile"
+    needs: ClassVar[tuple[str, ...]] = ("generated",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
+
+    vendor: str = "nvidia"
+    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+
+    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Run the compiler once for each architecture."""
+        archs = tuple(flag[5:] for flag in generated.flags if flag.startswith("arch="))
+        toolchain: Toolchain = KernelToolchain(archs)
+        options = [flag for flag in generated.flags if not flag.startswith("arch=")]
+        flags = (*options, *self.flags)
+        done = toolchain.compile(generated.source, flags)
+        manifest = {
+            "compiler": toolchain.identity,
+            "architectures": list(archs),
+            "flags": list(flags),
+            "language": generated.language,
+            "bytes": len(done.library),
+            "kernels": usage(done.log),
+        }
+        text = json.dumps(manifest, indent=1, sort_keys=True)
+        return {"compiled": Compiled(done.library, text, done.log)}
+
+    def environment(self) -> Mapping[str, str]:
+        """Return name and version of the compiler."""
+        return {"compiler": KernelToolchain((_ANY[self.vendor],)).identity}

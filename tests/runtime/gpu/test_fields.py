@@ -1,0 +1,90 @@
+"""Fields on a GPU: made, filled, copied and handed over."""
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime import gpu
+from fieldforge.runtime.fields.constructors import as_field, empty, full, ones, zeros
+from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.process.errors import DeviceError
+
+Cell = Dimension("Cell")
+K = Dimension("K", kind=DimensionKind.VERTICAL)
+TYPES = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
+
+
+@pytest.fixture
+def place(device):
+    return Device(TYPES[device.platform], device.id)
+
+
+def test_constructors(place):
+    for field, value in (
+        (zeros({Cell: 7, K: 5}, device=place), 0),
+        (ones({Cell: 7, K: 5}, np.float32, device=place), 1),
+        (full({Cell: 7, K: 5}, 2.5, device=place), 2.5),
+    ):
+        assert (field.device_type, field.device_id) == place
+        assert (field.asnumpy() == value).all()
+        assert field.strides == (field.ndarray.itemsize, 128)  # cells are contiguous, rows aligned
+        assert field.pointer % 128 == 0
+    assert empty({Cell: 3}, device=place).shape == (3,)
+
+
+def test_a_field_owns_a_buffer(place, is_null):
+    field = zeros({Cell: 100}, device=place)
+    if is_null:
+        assert isinstance(field.ndarray, gpu.Array)
+        assert isinstance(field.ndarray.owner, gpu.Buffer)
+    ours = gpu.Array.from_any(field.ndarray)
+    assert ours.ptr == field.pointer
+
+
+def test_copies(place):
+    data = np.random.default_rng(0).random((7, 5))
+    field = as_field([Cell, K], data, device=place)
+    assert (field.asnumpy() == data).all()
+    again = as_field([Cell, K], field.ndarray, device=place)
+    assert again.pointer != field.pointer
+    assert (again.asnumpy() == data).all()
+    halves = as_field([Cell, K], data, np.float32, device=place)
+    assert (halves.asnumpy() == data.astype(np.float32)).all()
+
+
+def test_aligned_index(place):
+    field = zeros({Cell: (-2, 30), K: (0, 4)}, device=place, aligned_index=[Cell(0), K(0)])
+    for k in range(4):
+        assert (field.pointer + 2 * 8 + k * field.strides[1]) % 128 == 0
+
+
+def test_compact_fields_are_dense(place):
+    field = zeros({Cell: 7, K: 5}, device=place)
+    assert gpu.Array.from_any(field.compact().ndarray).is_dense
+    assert field.compact().domain == field.domain
+
+
+def test_fields_speak_dlpack(place):
+    field = full({Cell: 7, K: 5}, 3, np.int32, device=place)
+    taken = gpu.Array.from_any(field)
+    assert taken.ptr == field.pointer
+    assert (taken.to_host() == 3).all()
+    with pytest.raises(TypeError):
+        field.__dlpack__(colour="red")
+
+
+def test_cpu_fields_speak_dlpack():
+    field = full({Cell: 7, K: 5}, 3, np.int32)
+    assert np.shares_memory(np.from_dlpack(field), field.ndarray)
+    assert field.compact().ndarray.flags.c_contiguous
+    taken = gpu.Array.from_any(field)
+    assert taken.device is None
+    assert taken.ptr == field.pointer
+
+
+def test_devices_that_are_not_there_are_refused(place):
+    with pytest.raises(DeviceError, match="no device 77"):
+        zeros({Cell: 3}, device=Device(place.device_type, 77))
+    if place.device_type != DeviceType.ROCM:
+        with pytest.raises(DeviceError, match=r"libamdhip64|has no GPU"):
+            zeros({Cell: 3}, device=Device(DeviceType.ROCM, 0))

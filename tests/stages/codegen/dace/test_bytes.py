@@ -1,0 +1,73 @@
+"""The same bytes from every thread and process, whatever the seed of hashes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+
+try:
+    dace_version()
+    MISSING = False
+except DaceNotFoundError:
+    MISSING = True
+
+pytestmark = [
+    pytest.mark.needs_dace,
+    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
+]
+ROOT = Path(__file__).parents[4]
+# Random programs have gathers, reductions, regions and scans; each is written in every thread.
+PRINT = """
+import hashlib, random, threading, warnings
+warnings.simplefilter("ignore")
+from tests.stages.codegen.grids import K, units
+from tests.stages.codegen.programs import TARGET
+from tests.stages.codegen.test_random_programs import Drawing
+from fieldforge.stages.codegen.dace.stage import CodegenDace
+found = [None] * 4
+def write(place):
+    texts = []
+    for seed in random.Random(place).sample((4, 7, 8), 3):
+        lowered = Drawing(seed).program()
+        stage = CodegenDace(TARGET, fusion=("schedule", "dace")[seed % 2])
+        results = stage.run(lowered=lowered, variant=units(lowered, K))
+        texts += [
+            f"{seed} {port} {name} {hashlib.sha256(data).hexdigest()}"
+            for port, artifact in results.items()
+            for name, data in artifact.files().items()
+        ]
+    found[place] = "\\n".join(sorted(texts))
+threads = [threading.Thread(target=write, args=(place,)) for place in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert None not in found
+for text in found:
+    assert text == found[0], "threads differ"
+print(found[0])
+"""
+
+
+def test_threads_and_seeds_of_hashes_change_no_byte() -> None:
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", PRINT],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(paths)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+
+    assert outputs[0].count("\n") >= 6
+    assert outputs[1] == outputs[0]

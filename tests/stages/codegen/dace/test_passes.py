@@ -1,0 +1,227 @@
+"""The list of DaCe's transformations: what each does, its budget, functions of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
+from fieldforge.stages.codegen.dace.passes import InvalidGraphError, TransformationWarning
+from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+from fieldforge.stages.codegen.dace.stage import CodegenDace
+from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
+from fieldforge.stages.ir.dataflow import Body
+from fieldforge.stages.lower.graph import Graph
+
+from .. import grids
+from ..grids import C, K, Native, make, units
+from ..programs import REAL, TARGET, I, J, all_unit, make_program, whole
+
+try:
+    dace_version()
+    MISSING = False
+except DaceNotFoundError:
+    MISSING = True
+
+pytestmark = [
+    pytest.mark.needs_dace,
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
+]
+RNG = np.random.default_rng(4)
+BOTH = (I, J)
+
+
+def chain() -> Any:
+    """Return (a * b + a) - b."""
+    graph = Graph()
+    a, b = graph.input("a", BOTH, REAL), graph.input("b", BOTH, REAL)
+    value = graph.map("sub", (graph.map("add", (graph.map("mul", (a, b)), a)), b))
+    fields = [(name, REAL, BOTH) for name in ("a", "b", "out")]
+    return make_program("chain", graph, fields, [("out", whole("out", BOTH), value)])
+
+
+def running_sum() -> Any:
+    body = Graph()
+    total = body.map("add", (body.scalar("s0", REAL), body.scalar("a0", REAL)))
+    graph = Graph()
+    ends = DomainSymbol("start", "out", K), DomainSymbol("stop", "out", K)
+    first = (graph.literal(REAL, "0.0"),)
+    u = graph.input("u", (C, K), REAL)
+    (result,) = graph.scan(Body(tuple(body.values), (total,)), first, (u,), K, True, ends)
+    fields = [("u", REAL, (C, K)), ("out", REAL, (C, K))]
+    return make(graph, fields, [("out", whole("out", (C, K)), result)])
+
+
+def text_of(lowered: Any, variant: Variant | None = None, **options: Any) -> Any:
+    stage = CodegenDace(target=TARGET, **options)
+    return stage.run(lowered=lowered, variant=variant or Variant())["generated"]
+
+
+def leave_alone(sdfg: Any) -> None:
+    sdfg.name = sdfg.name
+
+
+def grow(sdfg: Any) -> None:
+    for number in range(200):
+        sdfg.add_state_after(sdfg.sink_nodes()[0], f"more{number}")
+
+
+def break_it(sdfg: Any) -> None:
+    state = next(iter(sdfg.states()))
+    state.add_tasklet("alone", {"x": None}, {}, "")
+
+
+def test_the_schedule_leaves_one_map_and_dace_finds_its_own_fusion() -> None:
+    lowered, variant = chain(), all_unit(chain(), J)
+
+    scheduled = text_of(lowered, variant).loops
+    apart = text_of(lowered, variant, fusion="dace", auto_optimize=False).loops
+    fused = text_of(lowered, variant, fusion="dace").loops
+
+    assert [text.count(" map nest") for text in (scheduled, apart, fused)] == [1, 4, 1]
+    assert [text.count("= arena") for text in (scheduled, apart, fused)] == [0, 3, 0]
+
+
+@pytest.mark.parametrize("options", [{}, {"fusion": "dace"}, {"fusion": "dace", "passes": ()}])
+def test_all_ways_to_fuse_give_the_same_bits(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    lowered = chain()
+    a, b, out = RNG.random((9, 7)), RNG.random((9, 7)), np.zeros((9, 7))
+
+    Native(lowered, units(lowered, J), **options)(a, b, out)
+
+    np.testing.assert_array_equal(out, (a * b + a) - b)
+
+
+def test_the_sdfg_after_each_pass_can_be_read() -> None:
+    stage = CodegenDace(target=TARGET, fusion="dace", passes=("simplify", "fuse_vertical"))
+
+    after = stage.after_passes(lowered=chain(), variant=all_unit(chain(), J))
+
+    assert list(after) == ["graph", "simplify", "fuse_vertical"]
+    assert after["simplify"].count(" map nest") == 4
+    assert after["fuse_vertical"].count(" map nest") == 1
+
+
+def test_names_of_the_user_stand_on_data_states_and_loops() -> None:
+    listing = text_of(chain(), all_unit(chain(), J)).loops
+    for words in ("state state0_out", "[i_I=out_I_start:out_I_stop, v_J=", "a[i_I, v_J]"):
+        assert words in listing
+
+
+def test_a_pass_that_exceeds_its_budget_is_undone_and_named() -> None:
+    with pytest.warns(TransformationWarning, match="'fuse_vertical' was undone: 3 applications"):
+        listing = text_of(chain(), fusion="dace", most_applications=1).loops
+    assert listing.count(" map nest") == 4
+
+    with pytest.warns(TransformationWarning, match=r"'grow' was undone.*'most_nodes'"):
+        listing = text_of(chain(), passes=(*DACE_PASSES, grow), most_nodes=100).loops
+    assert "more0" not in listing
+
+
+def test_functions_of_the_user_are_called_in_their_places() -> None:
+    seen = []
+
+    def note(sdfg: Any) -> None:
+        seen.append(sum(1 for _ in sdfg.all_nodes_recursive()))
+
+    text_of(chain(), fusion="dace", passes=(note, "simplify", "fuse_vertical", note))
+
+    assert len(seen) == 2
+    assert seen[1] < seen[0]
+
+
+def test_a_graph_that_is_not_valid_any_more_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidGraphError, match="After pass 'break_it' the SDFG is not valid"):
+        text_of(chain(), passes=(break_it,))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(OptionError, match="Did you mean 'simplify'"):
+        CodegenDace(target=TARGET, passes=("simplfy",))
+    with pytest.raises(OptionError, match="named function of one SDFG"):
+        CodegenDace(target=TARGET, passes=(lambda sdfg: None,))
+    with pytest.raises(OptionError, match="'auto_optimize' of stage 'codegen_dace' is True or"):
+        CodegenDace(target=TARGET, auto_optimize="yes")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'most_nodes' of stage 'codegen_dace' is a number"):
+        CodegenDace(target=TARGET, most_nodes=-1)
+    with pytest.raises(OptionError, match="'fusion' of stage 'codegen_dace' is one of"):
+        CodegenDace(target=TARGET, fusion="both")
+
+
+def test_blocks_cut_loops_and_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    lowered = chain()
+    a, b, out = RNG.random((33, 7)), RNG.random((33, 7)), np.zeros((33, 7))
+
+    native = Native(lowered, units(lowered, J), blocking_dims=("I",), blocking_size=8)
+    native(a, b, out)
+
+    assert "block" in native.loops
+    np.testing.assert_array_equal(out, (a * b + a) - b)
+
+
+def test_scans_are_unrolled_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    lowered = running_sum()
+    u, out = RNG.random((5, 11)), np.zeros((5, 11))
+
+    native = Native(lowered, units(lowered, K), unroll_scans=4)
+    native(u, out)
+
+    assert "#pragma GCC unroll 4" in native.source
+    assert "unroll" not in text_of(lowered, units(lowered, K)).source
+    np.testing.assert_array_equal(out, np.cumsum(u, axis=1))
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_an_output_in_the_memory_of_an_input_is_right_in_whatever_way_dace_fuses(
+    ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    if ahead:  # the array is filled from other points than those that are written
+        value = graph.map("add", (graph.map("neg", (graph.shift(u, I, 1),)), u))
+    else:  # the array is read at other points than it was filled at
+        double = graph.map("add", (u, u))
+        value = graph.map("add", (graph.shift(double, I, 1), double))
+    inner = DomainSymbol("start", "out", I), add(DomainSymbol("stop", "out", I), -1)
+    fields = [("u", REAL, (I,)), ("out", REAL, (I,))]
+    lowered = make_program("same", graph, fields, [("out", (Range(I, *inner),), value)])
+    numbers = RNG.random(40)
+    expected = numbers.copy()
+    expected[:-1] = numbers[:-1] - numbers[1:] if ahead else numbers[1:] * 2 + numbers[:-1] * 2
+
+    for options in ({}, {"fusion": "dace"}, {"fusion": "dace", "auto_optimize": False}):
+        both = numbers.copy()
+        Native(lowered, units(lowered, I), **options)(both, both)
+        np.testing.assert_array_equal(both, expected)
+
+
+def test_nests_share_a_state_only_where_they_all_work_for_the_one_that_stores() -> None:
+    graph = Graph()
+    u = graph.input("u", (I,), REAL)
+    double = graph.map("add", (u, u))
+    fields = [(name, REAL, (I,)) for name in ("u", "a", "b")]
+    box = whole("a", (I,))
+    lowered = make_program("two", graph, fields, [("a", box, double)], [("b", box, double)])
+
+    listing = text_of(lowered, fusion="dace", auto_optimize=False).loops
+
+    assert [line for line in listing.splitlines() if line.startswith("state ")] == [
+        "state state0_a",
+        "state state1_b",
+    ]

@@ -1,0 +1,318 @@
+"""The option database: which entry wins, where a value comes from, mistakes with file and line."""
+
+import attrs
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fieldforge as ff
+from fieldforge.errors import OptionError
+from fieldforge.runtime.process import settings
+from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.options.database import database, use_options
+from fieldforge.workflows.options.schema import schema_of
+from fieldforge.workflows.options.tags import backend_for
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+DIFFUSE = "model.dycore:diffuse"
+
+
+@ff.field_operator
+def doubled(u: Line) -> Line:
+    return u + u
+
+
+@ff.program
+def double(u: Line, out: Line):
+    doubled(u, out=out)
+
+
+@pytest.fixture(autouse=True)
+def kept_settings():
+    before = settings.current()
+    yield
+    settings.set_current(before)
+
+
+@pytest.fixture
+def model(tmp_path):
+    def write(text, name="model.toml"):
+        file = tmp_path / name
+        file.write_text(text)
+        use_options(file)
+        return file
+
+    return write
+
+
+def value_of(name, program=DIFFUSE, archs=("x86-64-v3",), backend="cpu", call=None):
+    found = database().effective(BACKENDS[backend], program, archs, call)
+    setting = next(each for each in found if each.option.name == name)
+    return setting.value, str(setting.origin).rpartition("/")[2]
+
+
+def test_the_schema_is_made_of_the_stages():
+    option = schema_of(ff.cpu)["codegen.parallel_from"]
+
+    assert (option.kind, option.default) == ("int", 16384)
+    assert option.about == "loops over fewer points than this run on one thread."
+    assert "codegen.target" not in schema_of(ff.cpu).names
+
+
+def test_without_files_everything_is_a_default():
+    assert value_of("codegen.parallel_from") == (16384, "default")
+    assert database().applied(ff.cpu, DIFFUSE) is ff.cpu
+
+
+def test_the_more_specific_entry_wins_program_before_architecture(model):
+    model("""\
+[[when]]
+program = "diffuse"
+set.parallel_from = 1
+
+[[when]]
+program = "diff*"
+arch = "x86-64-v3"
+set.parallel_from = 2
+
+[[when]]
+arch = "x86-64-v3"
+set.parallel_from = 3
+set.jam = false
+
+[[when]]
+set.parallel_from = 4
+""")
+
+    assert value_of("codegen.parallel_from") == (1, "model.toml:3")
+    assert value_of("codegen.parallel_from", "m:diffract") == (2, "model.toml:8")
+    assert value_of("codegen.parallel_from", "m:advect") == (3, "model.toml:12")
+    assert value_of("codegen.parallel_from", "m:advect", ["znver4"]) == (4, "model.toml:16")
+    assert value_of("codegen.jam") == (False, "model.toml:13")
+
+
+def test_patterns_may_name_the_module_and_lists(model):
+    model("""\
+[[when]]
+program = ["model.dycore:*", "other"]
+arch = ["sm_9*", "gfx942"]
+
+[when.set]
+"codegen.numerics" = "strict"
+stream_from = 0
+""")
+
+    assert value_of("codegen.numerics", archs=["sm_90"]) == ("strict", "model.toml:6")
+    assert value_of("codegen.stream_from", archs=["gfx942"]) == (0, "model.toml:7")
+    assert value_of("codegen.numerics", archs=["sm_80"])[0] == "contract"
+    assert value_of("codegen.numerics", "model.physics:x", archs=["sm_90"])[0] == "contract"
+
+
+def test_layers_overrule_each_other_in_order(model, tmp_path):
+    site = tmp_path / "site.toml"
+    site.write_text('[[when]]\nprogram = "diffuse"\nset.parallel_from = 1\nset.jam = false\n')
+    model("[[when]]\nset.parallel_from = 2\nset.prefetch = false\n")
+    (tmp_path / "model.tuned.toml").write_text("[[when]]\nset.parallel_from = 3\n")
+    settings.set_current(attrs.evolve(settings.current(), site_options=site))
+
+    assert value_of("codegen.parallel_from") == (3, "model.tuned.toml:2")
+    assert value_of("codegen.jam") == (False, "site.toml:4")
+    settings.set_current(attrs.evolve(settings.current(), options=(("parallel_from", "4"),)))
+    assert value_of("codegen.parallel_from") == (4, "environment FIELDFORGE_OPTIONS")
+    assert value_of("codegen.parallel_from", call={"parallel_from": 5}) == (5, "call")
+    found = database().effective(ff.cpu, DIFFUSE, ())
+    setting = next(each for each in found if each.option.short == "parallel_from")
+    assert [value for value, _ in setting.overruled] == [3, 2, 1, 16384]
+
+
+def test_the_environment_is_read():
+    found = settings.Settings.from_env({"FIELDFORGE_OPTIONS": "parallel_from=0; jam=false"})
+
+    assert found.options == (("parallel_from", "0"), ("jam", "false"))
+    with pytest.raises(OptionError, match="must be options such as"):
+        settings.Settings.from_env({"FIELDFORGE_OPTIONS": "parallel_from"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[when]]\nset.parallel_form = 1\n", r"toml:2: there is no option.*\n.*'parallel_from'"),
+        ("[[when]]\n\nset.jam = 1\n", r"toml:3: Option 'codegen.jam' takes true or false, got '1'"),
+        ("[[when]]\nprogramm = 'x'\n", r"toml:2: there is no key 'programm'.*\n.*'program'"),
+        ("[[when]]\nbackend = 'cpp'\n", r"toml:1: no backend has a name like 'cpp'"),
+        ("[[when]]\nuse = 'dacecpu'\n", r"toml:2: there is no backend 'dacecpu'.*\n.*'dace_cpu'"),
+        ("[[if]]\n", r"expected tables '\[\[when\]\]', got 'if'"),
+        ("[[when]\n", "cannot be read"),
+    ],
+)
+def test_mistakes_are_errors_with_file_and_line(model, text, message):
+    with pytest.raises(OptionError, match=message):
+        model(text)
+
+
+def test_a_value_that_the_stage_refuses_names_its_line(model):
+    model("[[when]]\nset.numerics = 'loose'\n")
+
+    with pytest.raises(OptionError, match=r"model.toml:2: .*loose"):
+        backend_for("cpu", DIFFUSE)
+
+
+def test_merging_changes_nothing_and_equal_options_share_a_backend(model):
+    model("[[when]]\nprogram = ['a', 'b']\nset.parallel_from = 0\n")
+    before = dict(ff.cpu.options)
+    one, other = (backend_for("cpu", f"m:{name}") for name in "ab")
+
+    assert one is other
+    assert one.options["codegen.parallel_from"] == 0
+    assert dict(ff.cpu.options) == before
+    assert backend_for("cpu", "m:c") is ff.cpu
+
+
+def test_a_backend_object_is_taken_as_it_is(model):
+    model("[[when]]\nset.parallel_from = 0\n")
+
+    assert backend_for(ff.cpu, DIFFUSE) is ff.cpu
+    assert double.with_backend(ff.cpu).backend is ff.cpu
+
+
+def test_programs_selected_by_tag_are_built_with_the_options(model):
+    model("[[when]]\nprogram = 'double'\nset.parallel_from = 7\n")
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+    step = ff.setup(double, backend="cpu")
+
+    step(u, out)
+
+    assert np.array_equal(out.asnumpy(), [2.0, 2.0, 2.0])
+    assert step.backend.options["codegen.parallel_from"] == 7
+    assert "7" in double.with_backend("cpu").trace(until="codegen")["codegen"].text
+    assert (
+        ff.setup(double, backend="cpu", options={"parallel_from": 9}).backend.options[
+            "codegen.parallel_from"
+        ]
+        == 9
+    )
+
+
+def test_the_effective_options_are_in_the_lock_file(model, tmp_path, monkeypatch):
+    from fieldforge.workflows.batches.lock_file import read
+
+    source = tmp_path / "doubling.py"
+    source.write_text(MODEL)
+    model("[[when]]\nset.parallel_from = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import doubling
+
+    with ff.locking(tmp_path / "programs.lock"):
+        ff.setup(doubling.double, backend="cpu")
+
+    assert "parallel_from=7" in read(tmp_path / "programs.lock")[0].workflow
+
+
+MODEL = """
+import fieldforge as ff
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+
+@ff.field_operator
+def doubled(u: Line) -> Line:
+    return u + u
+
+@ff.program
+def double(u: Line, out: Line):
+    doubled(u, out=out)
+"""
+
+
+# --- tags -----------------------------------------------------------------------------------------
+
+
+def test_tags_name_backends_and_devices():
+    assert backend_for("cpp_cpu", DIFFUSE) is ff.cpu
+    assert backend_for("dace_cpu", DIFFUSE) is ff.dace_cpu
+    assert backend_for(ff.DeviceType.CPU, DIFFUSE) is ff.cpu
+    assert backend_for("gpu", DIFFUSE).name == "gpu"
+    assert backend_for("embedded", DIFFUSE) is None
+    with pytest.raises(OptionError, match=r"no backend 'cppcpu'.*\n.*mean 'cpp_cpu'"):
+        backend_for("cppcpu", DIFFUSE)
+
+
+def test_the_database_chooses_the_backend_of_a_device(model):
+    model("[[when]]\nprogram = 'diffuse'\nbackend = 'cpu'\nuse = 'dace_cpu'\n")
+
+    assert backend_for("cpu", DIFFUSE).name == "dace_cpu"
+    assert backend_for("cpu", "m:advect").name == "cpu"
+    assert backend_for("cpp_cpu", DIFFUSE).name == "cpu"
+
+
+def test_a_backend_of_another_device_is_refused(model):
+    model("[[when]]\nbackend = 'cpu'\nuse = 'gpu'\n")
+
+    with pytest.raises(OptionError, match=r"model.toml:3: backend 'gpu' does not run on .* 'cpu'"):
+        backend_for("cpu", DIFFUSE)
+
+
+def test_descriptors_have_an_equal():
+    made = []
+
+    def factory(device, **rest):
+        made.append((device, rest))
+        return ff.cpu
+
+    descriptor = {"backend_factory": factory, "device": ff.DeviceType.CPU, "auto_optimize": True}
+    assert backend_for(descriptor, DIFFUSE) is ff.cpu
+    assert made == [(ff.DeviceType.CPU, {"auto_optimize": True})]
+    found = backend_for({"device": ff.DeviceType.CPU, "parallel_from": 3}, DIFFUSE)
+    assert found.options["codegen.parallel_from"] == 3
+    assert "backend_factory" in descriptor
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def call(own_engine):
+    def run(*words):
+        return CliRunner().invoke(main, [str(word) for word in words])
+
+    return run
+
+
+def test_show_names_the_file_and_line_of_each_value(call, tmp_path):
+    (tmp_path / "doubling.py").write_text(MODEL)
+    file = tmp_path / "model.toml"
+    file.write_text("[[when]]\nset.jam = false\n\n[[when]]\narch='sm_90'\nset.fold = false\n")
+
+    done = call("options", "show", f"{tmp_path}/doubling.py:double", "--file", file, "--why")
+
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.output.splitlines()]
+    assert ["codegen.jam", "false", f"{file}:2"] in rows
+    assert ["not", "true", "default"] in rows
+    assert ["lower.fold", "true", "default"] in rows
+    done = call(
+        "options", "show", f"{tmp_path}/doubling.py:double", "--file", file, "--arch", "sm_90"
+    )
+    assert ["lower.fold", "false", f"{file}:6"] in [
+        line.split() for line in done.output.splitlines()
+    ]
+
+
+def test_check_lists_what_is_unused_and_refuses_what_is_wrong(call, tmp_path):
+    (tmp_path / "doubling.py").write_text(MODEL)
+    file = tmp_path / "model.toml"
+    file.write_text(
+        "[[when]]\nprogram = 'double'\nset.jam = false\n\n"
+        "[[when]]\nprogram = 'dubble'\nset.jam = false\n\n"
+        "[[when]]\nset.jam = true\n"
+    )
+
+    assert call("options", "check", file).output == "3 of 3 entries are used.\n"
+    done = call("options", "check", file, tmp_path / "doubling.py")
+    assert done.exit_code == 1
+    assert "model.toml:5: unused: decides nothing for dubble" in done.output
+    file.write_text("[[when]]\nset.jamm = true\n")
+    done = call("options", "check", file)
+    assert done.exit_code == 1
+    assert "model.toml:2: there is no option 'jamm'" in done.output

@@ -1,0 +1,239 @@
+"""`setup`: what it compiles in, what calls still give, and mistakes that it names."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.common import _field
+from fieldforge.errors import ArgumentError, CheckError, DomainError
+from fieldforge.workflows.setups.request import SetUpWarning
+from fieldforge.workflows.variants.builds import NotCompiledError
+
+I = ff.Dimension("I")
+K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+Slab = ff.Field[ff.Dims[I, K], ff.float64]
+
+
+@ff.field_operator
+def relaxed(u: Slab, rate: ff.float64, twice: bool) -> Slab:
+    new = u(I + 1) * rate
+    return new * rate if twice else new
+
+
+@ff.program(backend=ff.cpu)
+def relax(
+    u: Slab,
+    rate: ff.float64,
+    twice: bool,
+    out: Slab,
+    west: ff.int32,
+    east: ff.int32,
+    bottom: ff.int32,
+    top: ff.int32,
+):
+    relaxed(u, rate, twice, out=out, domain={I: (west, east), K: (bottom, top)})
+
+
+SIZES = {
+    "horizontal_sizes": {"west": ff.int32(0), "east": ff.int32(4)},
+    "vertical_sizes": {"bottom": ff.int32(0), "top": ff.int32(3)},
+}
+
+
+def fields(extent=4):
+    numbers = np.arange(15.0).reshape(5, 3) + 1.0
+    return ff.as_field([I, K], numbers), ff.zeros({I: extent, K: 3})
+
+
+def meant(rate, twice):
+    u, out = fields()
+    relax.with_backend(None)(u, rate, twice, out, 0, 4, 0, 3)
+    return out.asnumpy()
+
+
+def set_up(**more):
+    given = {"constant_args": {"rate": 0.5}, "variants": {"twice": [False, True]}} | SIZES | more
+    return ff.setup(relax, **given)
+
+
+def static_of(step):
+    return [sorted(dict(variant.static)) for variant in step._table.entries]
+
+
+def test_calls_give_what_is_left_and_compute_what_the_program_means():
+    step = set_up()
+    u, out = fields()
+
+    assert list(inspect.signature(step).parameters) == ["u", "twice", "out"]
+    for twice in (False, True):
+        step(u, twice, out)
+        assert np.array_equal(out.asnumpy(), meant(0.5, twice))
+
+
+def test_vertical_sizes_constants_and_variants_are_compiled_in():
+    step = set_up().wait()
+
+    assert static_of(step) == [["bottom", "rate", "top", "twice"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("static", "names"),
+    [
+        (("horizontal", "vertical", "constants"), ["bottom", "east", "rate", "top", "west"]),
+        ("horizontal", ["east", "west"]),
+        (("constants", "top"), ["rate", "top"]),
+        ((), []),
+    ],
+)
+def test_each_group_can_be_switched(static, names):
+    step = ff.setup(relax, static_args=static, constant_args={"rate": 0.5, "twice": False}, **SIZES)
+    if "constants" in static:
+        names = sorted([*names, "twice"])
+
+    assert static_of(step.wait()) == [names]
+    u, out = fields()
+    step(u, out)
+    assert np.array_equal(out.asnumpy(), meant(0.5, False))
+
+
+def test_no_call_builds_after_the_set_up():
+    step = set_up().wait()
+    u, out = fields()
+
+    with ff.policy("must_hit"):
+        step(u, True, out)
+        step(u, False, out)
+
+    assert len(static_of(step)) == 2
+
+
+def test_bound_fields_choose_the_layout_that_is_compiled():
+    u, out = fields()
+    transposed = _field(np.asfortranarray(u.asnumpy()), domain=u.domain)
+    assert transposed.ndarray.strides[0] == 8
+
+    step = set_up(constant_args={"rate": 0.5, "u": transposed}).wait()
+    step(True, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+    assert len(static_of(step)) == 2
+
+
+def test_a_value_outside_the_variants_is_refused_and_named():
+    step = set_up(variants={"twice": [False]}).wait()
+
+    with pytest.raises(NotCompiledError, match="another value of twice"):
+        step(fields()[0], True, fields()[1])
+
+
+def test_without_precompile_calls_build_what_they_need():
+    step = set_up(precompile=False)
+    assert static_of(step) == []
+
+    u, out = fields()
+    step(u, True, out)
+
+    assert len(static_of(step)) == 1
+
+
+def test_an_embedded_set_up_has_nothing_to_build():
+    step = set_up(backend=None)
+    u, out = fields()
+
+    step.wait()(u, True, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+
+
+def test_bound_arguments_of_the_program_stay_bound():
+    step = ff.setup(relax.with_bound_args(rate=0.5), variants={"twice": [True]}, **SIZES)
+    u, out = fields()
+
+    step(u, True, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+
+
+def test_a_set_up_can_be_pickled():
+    step = pickle.loads(pickle.dumps(set_up()))
+    u, out = fields()
+
+    step(u, True, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+    assert list(inspect.signature(step).parameters) == ["u", "twice", "out"]
+
+
+def test_a_set_up_is_recorded():
+    step, (u, out) = set_up(), fields()
+    with ff.record(out=out) as recorded:
+        step(u, True, out)
+    other = ff.zeros({I: 4, K: 3})
+
+    recorded(out=other)
+
+    assert np.array_equal(other.asnumpy(), meant(0.5, True))
+
+
+def test_a_checked_call_finds_invalid_numbers():
+    step = set_up()
+    u, out = fields()
+    u.ndarray[2, 1] = np.inf
+
+    with pytest.raises(CheckError, match="'out' of 'relaxed' is inf at I=1"):
+        step.checked(u, True, out)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"vertical_sizes": {"botom": 0}}, r"'botom', which is no parameter.*\n.*mean 'bottom'"),
+        ({"constant_args": {"rate": 0.5, "top": ff.int32(3)}}, "'top' of 'relax' is given twice"),
+        ({"vertical_sizes": {"bottom": 0.5}}, r"'bottom' in 'vertical_sizes'.*'int32'.*'float64'"),
+        ({"vertical_sizes": {"rate": 1}, "constant_args": {}}, "'rate' in 'vertical_sizes' is no"),
+        ({"constant_args": {"rate": 1}}, r"'rate' in 'constant_args'.*'float64', got a 'int32'"),
+        ({"constant_args": {"u": ff.zeros({I: 3})}}, r"'u' in 'constant_args'.*Field\[\[I\]"),
+        ({"variants": {"twice": True}}, r"takes a list of values, got 'True'"),
+        ({"variants": {"twice": []}}, "'twice' in 'variants' of 'relax' has no values"),
+        ({"variants": {"twice": [1]}}, "'twice' in 'variants'.*'bool', got a 'int32'"),
+        ({"variants": {"u": [ff.zeros({I: 3})]}}, "only scalars of 'relax' have variants"),
+        ({"static_args": ["verticl"]}, r"'verticl'.*\n.*mean 'vertical'"),
+        ({"static_args": ["u"]}, "'u' of 'relax' cannot be static"),
+    ],
+)
+def test_mistakes_are_errors_that_name_them(given, message):
+    with pytest.raises(ArgumentError, match=message):
+        set_up(**given)
+
+
+def test_a_static_value_without_bounds_is_warned_of():
+    with pytest.warns(SetUpWarning, match="'rate' of 'relax' .float64. is static, but its values"):
+        step = set_up(constant_args={}, static_args=["vertical", "rate"])
+    u, out = fields()
+
+    step(u, 0.25, True, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.25, True))
+
+
+def test_a_float_with_variants_is_warned_of():
+    with pytest.warns(SetUpWarning, match="'rate' of 'relax' is a float64 in 'variants'"):
+        set_up(constant_args={}, variants={"rate": [0.5], "twice": [True]})
+
+
+def test_a_size_that_does_not_match_a_field_is_an_error_that_names_both():
+    _, out = fields(extent=3)
+    with pytest.raises(DomainError, match=r"'out' is too small: along 'I' .* writes 0:4.*0:3"):
+        set_up(constant_args={"rate": 0.5, "out": out}).wait()
+
+    short = ff.zeros({I: 4, K: 3})
+    with pytest.raises(DomainError, match=r"'u' is too small: along 'I' .* reads 1:5.*0:4"):
+        set_up(constant_args={"rate": 0.5, "u": short}).wait()
+
+
+def test_an_operator_is_refused():
+    with pytest.raises(ArgumentError, match="'setup' takes a program, got an object of type 'Fie"):
+        ff.setup(relaxed)

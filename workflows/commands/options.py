@@ -1,0 +1,90 @@
+"""The commands on options: `options show` and `options check`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ..backends.backend import Backend
+from ..backends.ready_made import BACKENDS
+from ..batches.addresses import load_module
+from ..entries.decorated import address_of
+from ..entries.entry_point import EntryPoint
+from ..options.architecture import names_of
+from ..options.database import MODEL, checked, database, use_options
+from ..options.option_file import read_options
+from ..options.tags import backend_for
+from ..options.usage import rows, unused
+from .arguments import find_program, program_argument, report_errors
+
+model_option = click.option(
+    "--file", "file", type=click.Path(exists=True, dir_okay=False), help="The model's option file."
+)
+
+
+@click.group()
+def options() -> None:
+    """Show which options programs are built with, and check the files that set them."""
+
+
+@options.command(epilog="Example: fieldforge options show model.py:smooth --arch sm_90 --why")
+@program_argument
+@click.option("--backend", default="cpu", show_default=True, help="The tag of the backend.")
+@click.option("--arch", multiple=True, help="Name of the architecture, such as sm_90 or znver4.")
+@click.option("--why", is_flag=True, help="Also show what each value overrules.")
+@model_option
+@report_errors
+def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str | None) -> None:
+    """Print each effective option of a program, with the file and line that set it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if file is not None:
+        use_options(file)
+    address = address_of(find_program(program, backend).__definition__)
+    found = _plain_backend(backend, address)
+    archs = arch or names_of(found.target)
+    table = Table("option", "value", "set by", title=f"{address} on {found.name}", box=None)
+    for row in rows(database().effective(found, address, archs), why):
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    click.echo(f"architecture: {', '.join(archs) or 'unknown'}")
+
+
+@options.command(epilog="Example: fieldforge options check model.toml model.dycore model.diffusion")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("modules", nargs=-1, metavar="[MODULE...]")
+@report_errors
+def check(file: str, modules: tuple[str, ...]) -> None:
+    """Check the names and values of an option file, and list the entries that decide nothing.
+
+    The modules, or files, are those of the model; without them no entry is called unused. Exit
+    with 1 if there is something to say.
+    """
+    entries = checked(read_options(Path(file), MODEL))
+    programs = [name for module in modules for name in _programs(module)]
+    idle = unused(entries, programs) if modules else ()
+    for entry in idle:
+        patterns = ", ".join(entry.programs) or "every program"
+        click.echo(f"{entry.origin}: unused: decides nothing for {patterns}")
+    click.echo(f"{len(entries) - len(idle)} of {len(entries)} entries are used.")
+    if idle:
+        sys.exit(1)
+
+
+def _plain_backend(tag: str, program: str) -> Backend:
+    """Return the backend that a tag means for a program, with the defaults of its options."""
+    found = backend_for(tag, program)
+    if found is None:
+        raise click.BadParameter("Embedded programs have no options.")
+    return BACKENDS[found.name]
+
+
+def _programs(module: str) -> Iterator[str]:
+    found = load_module(module)
+    for value in vars(found).values():
+        if isinstance(value, EntryPoint):
+            yield address_of(value.__definition__)

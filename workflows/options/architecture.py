@@ -1,0 +1,78 @@
+"""The names of a machine's architecture, from the general to the special, for patterns in files."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ...stages.target import CpuTarget, host_isa
+
+# Models of Intel's family 6, and parts of Arm (implementer 0x41), by the names that GCC gives them.
+_INTEL: Final = {
+    79: "broadwell", 85: "skylake-avx512", 106: "icelake-server", 108: "icelake-server",
+    143: "sapphirerapids", 173: "graniterapids", 207: "emeraldrapids",
+}  # fmt: skip
+_ARM: Final = {
+    0xD0C: "neoverse-n1", 0xD40: "neoverse-v1", 0xD49: "neoverse-n2", 0xD4F: "neoverse-v2",
+    0xD84: "neoverse-v3",
+}  # fmt: skip
+_ZEN4_MODELS: Final = (range(0x10, 0x20), range(0x60, 0x80), range(0xA0, 0xB0))  # of family 25
+
+
+def names_of(target: Any) -> tuple[str, ...]:
+    """Return the names that an `arch` pattern is compared with.
+
+    A GPU has the name of its architecture. A CPU has its instruction set and, if it is this
+    machine's, the name of the microarchitecture.
+
+    >>> names_of(CpuTarget(isa="x86-64-v3"))[0]
+    'x86-64-v3'
+    """
+    if isinstance(target, CpuTarget):
+        own = microarchitecture() if target.isa == host_isa() else None
+        return (target.isa, own) if own else (target.isa,)
+    return tuple(getattr(target, "archs", ()))
+
+
+@functools.cache
+def microarchitecture() -> str | None:
+    """Return this machine's microarchitecture as GCC names it, None if it is unknown."""
+    try:
+        with open("/proc/cpuinfo", errors="replace") as lines:
+            return named(_facts(lines), platform.machine())
+    except OSError:
+        return None
+
+
+def named(facts: Mapping[str, str], machine: str) -> str | None:
+    """Name a CPU by what the system says of it.
+
+    >>> named({"vendor_id": "AuthenticAMD", "cpu family": "25", "model": "17"}, "x86_64")
+    'znver4'
+    >>> named({"CPU implementer": "0x41", "CPU part": "0xd4f"}, "aarch64")
+    'neoverse-v2'
+    """
+    if machine in ("aarch64", "arm64"):
+        is_arm = facts.get("CPU implementer") == "0x41"
+        return _ARM.get(int(facts.get("CPU part", "0"), 16)) if is_arm else None
+    family, model = int(facts.get("cpu family", "0")), int(facts.get("model", "0"))
+    if facts.get("vendor_id") == "GenuineIntel":
+        return _INTEL.get(model) if family == 6 else None
+    if facts.get("vendor_id") != "AuthenticAMD":
+        return None
+    if family == 25:
+        return "znver4" if any(model in models for models in _ZEN4_MODELS) else "znver3"
+    return {23: "znver2" if model >= 0x30 else "znver1", 26: "znver5"}.get(family)
+
+
+def _facts(lines: Iterable[str]) -> dict[str, str]:
+    """Return the lines on the first processor."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon and found:
+            break
+        found[name.strip()] = value.strip()
+    return found

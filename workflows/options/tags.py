@@ -1,0 +1,101 @@
+"""Find the backend that a tag, a device or a descriptor means for one program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ...runtime.fields.device import DeviceType
+from ...runtime.process.errors import OptionError
+from ...runtime.process.settings import current
+from ..backends.backend import Backend
+from ..backends.ready_made import BACKENDS, find_backend
+
+if TYPE_CHECKING:  # without files of options nothing imports what reads them, see decision 0005
+    from .database import Database
+
+CPU: Final = "cpu"
+GPU: Final = "gpu"
+DEVICES: Final = (CPU, GPU)
+FACTORY: Final = "backend_factory"
+DEVICE: Final = "device"
+
+
+def backend_for(
+    given: Any,
+    program: str,
+    options: Mapping[str, Any] | None = None,
+    known: Database | None = None,
+) -> Backend | None:
+    """Return the backend for a program, with the options that the database has for both.
+
+    Args:
+        given: a tag ('cpp_cpu', 'dace_gpu', ...); 'cpu', 'gpu' or a `DeviceType`, for which the
+            database chooses the backend; a `Backend`, which is taken as it is; None or 'embedded';
+            a dictionary with the keys 'backend_factory' and 'device', others are options.
+        program: 'module:name'.
+        options: options that overrule every file.
+        known: the database; that of the process by default.
+
+    >>> backend_for("cpp_cpu", "model:diffuse").name, backend_for(None, "model:diffuse")
+    ('cpu', None)
+    """
+    if isinstance(given, Backend):
+        return given.with_options(**options) if options else given
+    if isinstance(given, Mapping):
+        return _described(given, program, options, known)
+    if isinstance(given, DeviceType):
+        given = CPU if given == DeviceType.CPU else GPU
+    found = find_backend(given)
+    if found is None:
+        return None
+    if known is None and not options and not _is_configured():
+        return found
+    known = _database() if known is None else known
+    if given in DEVICES:
+        found = _chosen(given, found, program, known)
+    return known.applied(found, program, options)
+
+
+def _is_configured() -> bool:
+    now = current()
+    return bool(now.site_options or now.model_options or now.options)
+
+
+def _database() -> Database:
+    from .database import database
+
+    return database()
+
+
+def _chosen(tag: str, usual: Backend, program: str, known: Database) -> Backend:
+    """Return the backend that the database uses for a device."""
+    from .architecture import names_of
+
+    name, origin = known.use(tag, program, names_of(usual.target) if known.layers else ())
+    found = BACKENDS[name]
+    device, wanted = (_device(each) for each in (found, usual))
+    if device != wanted:
+        raise OptionError(f"{origin}: backend '{name}' does not run on the device '{tag}'.")
+    return found
+
+
+def _device(backend: Backend) -> bool:
+    return getattr(backend.allocator, "device_type", DeviceType.CPU) == DeviceType.CPU
+
+
+def _described(
+    given: Mapping[str, Any],
+    program: str,
+    options: Mapping[str, Any] | None,
+    known: Database | None,
+) -> Backend | None:
+    """Return the backend of a descriptor; without a factory its device is a tag."""
+    rest = {name: value for name, value in given.items() if name != FACTORY}
+    device = rest.get(DEVICE, DeviceType.CPU)
+    factory = given.get(FACTORY)
+    if factory is None:
+        rest.pop(DEVICE, None)
+        return backend_for(device, program, {**rest, **(options or {})}, known)
+    made = factory(**{**rest, DEVICE: device})
+    return backend_for(made, program, options, known)
