@@ -52,7 +52,7 @@ Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
     std::vector<const Box*> boxes;
     for (size_t i = statement.first; i < statement.second; ++i) {
         for (const Box& box : plan_.accesses[i].writes) {
-            if (!is_empty(box)) boxes.push_back(&box);
+            if (!is_empty(box.ranges)) boxes.push_back(&box);
         }
     }
     for (size_t j = 0; j < boxes.size(); ++j) {
