@@ -10,7 +10,7 @@ NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test language-dace check fuzz model bench ulps format clean count stress tsan \
-	bench-calls faults test-gpu bench-gpu
+	bench-calls faults test-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -28,13 +28,20 @@ test-gpu: PLATFORM ?= cuda
 test-gpu: $(STAMP)  ## run the tests of the GPU runtime on the GPU of this machine: make test-gpu [PLATFORM=hip]
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
 
-check: $(STAMP)  ## formatting, lint, types, floors, tests: what must pass before a commit
+check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) count
+	$(MAKE) docs
 	$(MAKE) test
+
+docs: $(STAMP)  ## build the documentation site into build/site; broken links and missing docstrings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+pictures: $(STAMP)  ## run the examples of the gallery and draw docs/pictures/
+	cd docs && ../$(BIN)/python -m generate.pictures
 
 count: $(STAMP)  ## count the instructions of calls and compare with bench/call_counts.json (needs valgrind)
 	$(BIN)/python bench/count.py

@@ -16,10 +16,13 @@ from ..numerics import check_numerics
 class Lower(Stage):
     """Inline operators, fold constants, push shifts to the inputs, and infer boxes.
 
-    `fold` tells whether the pass `fold_constants` runs on literals and static arguments. `numerics`
-    limits what may change results: 'strict' allows nothing; 'contract' fuses a product and a sum
-    into one operation that rounds once, on every backend alike. `checked` keeps neighbours in
-    places where a missing one stays visible (`program.checked`).
+    Attributes:
+        fold: whether the pass `fold_constants` runs on literals and static arguments.
+        numerics: what may change results: 'strict' allows nothing; 'contract' fuses a product and a
+            sum into one operation that rounds once, on every backend alike.
+        checked: whether neighbours stay in places where a missing one is visible;
+            `program.checked` sets it.
+
     """
 
     name: ClassVar[str] = "lower"

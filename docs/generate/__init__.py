@@ -1,0 +1,1 @@
+"""Pages of the documentation site that are generated from the code."""

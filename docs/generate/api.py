@@ -1,0 +1,157 @@
+"""The pages of the API reference: every public name of the package, in groups."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+
+import attrs
+
+import fieldforge as ff
+from fieldforge.runtime.embedded import builtins
+
+from .text import documentation, summary, table
+
+
+@attrs.frozen
+class Group:
+    """One page: public names, and classes of the objects that they return."""
+
+    title: str
+    intro: str
+    names: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+GROUPS: Mapping[str, Group] = {
+    "fields": Group(
+        "Fields and domains",
+        "Dimensions, domains, fields, and the constructors of fields. See [Language](../../language.md).",
+        ("Dimension", "DimensionKind", "flip_staggered", "as_non_staggered", "is_staggered",
+         "Domain", "domain", "UnitRange", "unit_range",
+         "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field",
+         "Device", "DeviceType", "is_scalar_type"),
+    ),
+    "meshes": Group(
+        "Meshes",
+        "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
+        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType"),
+    ),
+    "programs": Group(
+        "Operators and programs",
+        "Decorators, what they return, and ways to call. See [Calls](../../calls.md).",
+        ("field_operator", "scan_operator", "program", "record", "threads", "workspace",
+         "FrozenNamespace"),
+        ("fieldforge.workflows.entries.entry_point.EntryPoint",
+         "fieldforge.workflows.entries.program.Program",
+         "fieldforge.workflows.entries.field_operator.FieldOperator",
+         "fieldforge.workflows.entries.scan_operator.ScanOperator"),
+    ),
+    "builds": Group(
+        "Builds",
+        "Builds before the time loop. See [Precompiling](../../precompiling.md).",
+        ("precompile", "check", "collective", "locking", "policy", "wait_for_compilation"),
+    ),
+    "backends": Group(
+        "Backends, workflows and stages",
+        "How programs are built. See [Options](../options.md) and [Stages](../../stages.md).",
+        ("Backend", "Workflow", "stage", "Text", "Engine", "engine", "using", "Collector"),
+    ),
+}  # fmt: skip
+MEMBERS = {  # where a class also has methods that only the toolchain calls
+    "EntryPoint": ("with_threads", "with_workspace", "checked", "compile", "build", "variants",
+                   "trace", "workspace_size"),
+    "ScanOperator": ("variants",),
+    "Engine": ("run", "look"),
+    "Field": ("domain", "dtype", "asnumpy", "as_scalar", "restrict", "premap", "array_ns"),
+}  # fmt: skip
+NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
+READY_MADE = ("cpu", "dace_cpu", "reference", "gtfn_cpu", "gtfn_gpu", "itir_python")
+MODULES = ("errors", "recipes")
+OPTIONS = "    options:\n      heading_level: 2\n"
+
+
+def place(name: str) -> str:
+    """Return where a public name is defined.
+
+    >>> place("zeros")
+    'fieldforge.runtime.fields.constructors.zeros'
+    """
+    thing = getattr(ff, name)
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by path."""
+    made = {f"reference/api/{path}.md": _page(group) for path, group in GROUPS.items()}
+    return {**made, "reference/api/index.md": _index(), "reference/api/modules.md": _modules()}
+
+
+def _page(group: Group) -> str:
+    parts = [f"# {group.title}\n\n{group.intro}\n"]
+    parts += [_entry(where) for where in (*map(place, group.names), *group.classes)]
+    return "\n".join(parts)
+
+
+def _entry(where: str) -> str:
+    """Return the directive of one name, with the members of the C++ core if it has some."""
+    name = where.rpartition(".")[2]
+    members = f"      members: [{', '.join(MEMBERS[name])}]\n" if name in MEMBERS else ""
+    return f"::: {where}\n{OPTIONS}{members}{_native(name) if name in NATIVE else ''}"
+
+
+def _native(name: str) -> str:
+    """Return a table of what a class has from the C++ core."""
+    kind = getattr(ff, name)
+    core = next(each for each in kind.__mro__ if each.__module__.endswith("._core"))
+    rows = [(f"`{each}`", " ".join(documentation(getattr(core, each), each).split()))
+            for each in dir(core) if not each.startswith("_")]  # fmt: skip
+    return f"\nFrom the native core:\n\n{table(('name', 'meaning'), rows)}\n"
+
+
+def _index() -> str:
+    rows = []
+    for path, group in GROUPS.items():
+        for name in group.names:
+            link = f"[`ff.{name}`]({path}.md#{place(name)})"
+            rows.append((link, summary(getattr(ff, name), name), f"[{group.title}]({path}.md)"))
+    options = "[Options](../options.md)"
+    rows += [(f"`ff.{name}`", f"The backend '{getattr(ff, name).name}'.", options)
+             for name in READY_MADE]  # fmt: skip
+    rows += [(f"`ff.{name}`", summary(getattr(ff, name), name), "[Modules](modules.md)")
+             for name in MODULES]  # fmt: skip
+    heads = ("name", "what it is", "page")
+    builtin = ", ".join(f"`{name}`" for name in builtins.__all__)
+    return "\n".join([
+        "# Public names\n\nAll names of `import fieldforge as ff`.\n",
+        table(heads, sorted(rows)),
+        f"\nTypes and functions of the language, see [Builtins](../builtins.md): {builtin}.\n",
+    ])  # fmt: skip
+
+
+def public_modules() -> list[str]:
+    """Return the public modules, with those inside them."""
+    inner = [f"{name}.{each}" for name, more in ff._MODULES.items() for each in more]
+    return sorted({"errors", "errors.exceptions", "recipes", *ff._MODULES, *inner})
+
+
+def _modules() -> str:
+    rows = []
+    for name in public_modules():
+        made = ff.recipes if name == "recipes" else importlib.import_module(f"fieldforge.{name}")
+        names = getattr(made, "__all__", None) or _functions(made)
+        listed = ", ".join(f"`{each}`" for each in names)
+        rows.append((f"`fieldforge.{name}`", summary(made, name), listed))
+    return "\n".join([
+        "# Modules\n\nThe public modules. Most of them give names the places that they have in gt4py;"
+        " [Migrating](../../migrating.md) lists both.\n",
+        table(("module", "what it holds", "names"), rows), "",
+    ])  # fmt: skip
+
+
+def _functions(module: object) -> list[str]:
+    """Return the public functions that a module without `__all__` defines."""
+    own = getattr(module, "__name__", "")
+    return [name for name, each in vars(module).items()
+            if not name.startswith("_") and inspect.isfunction(each) and each.__module__ == own]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Draw the pictures of the pages by running their examples: python -m generate.pictures, in docs/.
+
+The pictures are committed; a test draws them again in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.examples import icosahedral, terrain
+from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
+
+FOLDER = Path(__file__).parents[1] / "pictures"
+I, J = ff.Dimension("I"), ff.Dimension("J")
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+CellField = ff.Field[ff.Dims[Cell], ff.float64]
+
+
+@ff.field_operator(backend=None)
+def diffused(u: Plane, c: ff.float64) -> Plane:
+    """Diffuse for one step."""
+    return u + c * (u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1) - 4.0 * u)
+
+
+def halo() -> Any:
+    """Draw a field with a halo of one point, and what an operator reads and writes."""
+    figure, axis = _figure(4.6, 3.2)
+    for i in range(-1, 5):
+        for j in range(-1, 4):
+            inner = 0 <= i < 4 and 0 <= j < 3
+            axis.add_patch(_square(i, j, "#3f6fb5" if inner else "#d5dfef"))
+    for i, j in ((0, 1), (1, 2), (2, 1), (1, 0)):
+        axis.annotate("", xy=(1.5, 1.5), xytext=(i + 0.5, j + 0.5), arrowprops={"arrowstyle": "->"})
+    axis.text(2.6, 0.5, "written", color="white", ha="center", va="center")
+    axis.text(2.0, -0.5, "halo: read only", ha="center", va="center")
+    axis.set(xlim=(-1.1, 5.1), ylim=(-1.1, 4.1), aspect="equal", xticks=range(-1, 6),
+             yticks=range(-1, 5), xlabel="I", ylabel="J")  # fmt: skip
+    return figure
+
+
+def time_loop() -> Any:
+    """Draw diffusion on a periodic plane after 0, 10 and 100 steps."""
+    figure, axes = _figure(7.2, 2.6, columns=3)
+    n, now = 32, ff.zeros({I: (-1, 33), J: (-1, 33)})
+    new = ff.zeros({I: (-1, 33), J: (-1, 33)})
+    now.ndarray[8:14, 20:26] = 1.0
+    number = 0
+    for axis, stop in zip(axes, (0, 10, 100), strict=True):
+        for _ in range(number, stop):
+            a = now.ndarray
+            a[0, :], a[-1, :] = a[-2, :], a[1, :]
+            a[:, 0], a[:, -1] = a[:, -2], a[:, 1]
+            diffused(now, 0.2, out=new, domain={I: (0, n), J: (0, n)})
+            now, new = new, now
+        number = stop
+        axis.pcolormesh(now.asnumpy()[1:-1, 1:-1].T, cmap="viridis")
+        axis.set(title=f"{stop} steps", aspect="equal", xticks=[], yticks=[])
+    return figure
+
+
+def smoothed_terrain() -> Any:
+    """Draw hills before and after the example `terrain` has smoothed them."""
+    figure, axes = _figure(7.2, 2.6, columns=2)
+    region = terrain.Region(terrain.hills(), spacing=(90.0, 90.0), backend=ff.cpu)
+    before = region.heights
+    *_, (steps, _) = terrain.smooth(region, max_slope=0.5)
+    for axis, heights, title in zip(
+        axes, (before, region.heights), ("before", f"after {steps} steps"), strict=True
+    ):
+        drawn = axis.pcolormesh(heights.T, cmap="terrain", vmin=before.min(), vmax=before.max())
+        axis.set(title=title, aspect="equal", xticks=[], yticks=[])
+    figure.colorbar(drawn, ax=axes, label="m")
+    return figure
+
+
+@ff.field_operator(backend=None)
+def averaged(u: CellField) -> CellField:
+    """Mix each cell with its three neighbours."""
+    return 0.4 * u + 0.2 * ff.neighbor_sum(u(C2E2C), axis=C2E2CDim)
+
+
+def heat_on_sphere() -> Any:
+    """Draw heat that spreads on an icosahedral mesh, seen from above."""
+    figure, axes = _figure(7.2, 2.8, columns=3)
+    mesh = icosahedral.icosahedral(root=2, bisections=3)
+    provider = mesh.connectivities()
+    x, y, z = mesh.vertex_points.T
+    corners = mesh.tables["C2V"]
+    front = (z[corners] > 0).all(axis=1)
+    now = ff.as_field([Cell], (np.hypot(*(mesh.cell_points[:, :2] - 0.3).T) < 0.25) * 1.0)
+    new = ff.zeros({Cell: mesh.cells})
+    number = 0
+    for axis, stop in zip(axes, (0, 10, 100), strict=True):
+        for _ in range(number, stop):
+            averaged(now, out=new, offset_provider=provider)
+            now, new = new, now
+        number = stop
+        axis.tripcolor(x, y, corners[front], facecolors=now.asnumpy()[front], cmap="magma")
+        axis.set(title=f"{stop} steps", aspect="equal", xticks=[], yticks=[])
+    return figure
+
+
+PICTURES: Mapping[str, Callable[[], Any]] = {
+    each.__name__: each for each in (halo, time_loop, smoothed_terrain, heat_on_sphere)
+}
+
+
+def main() -> None:
+    """Draw all pictures into the folder."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        draw().savefig(FOLDER / f"{name}.png", dpi=96)
+
+
+def _square(i: int, j: int, colour: str) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((i, j), 1, 1, facecolor=colour, edgecolor="white")
+
+
+def _figure(width: float, height: float, columns: int = 1) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+if __name__ == "__main__":
+    main()

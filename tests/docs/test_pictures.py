@@ -1,0 +1,19 @@
+"""The pictures of the pages are drawn by running the examples."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="the pictures are drawn by matplotlib")
+from generate.pictures import FOLDER, PICTURES
+
+
+@pytest.mark.parametrize("name", ["halo", "time_loop", "heat_on_sphere"])
+def test_pictures_can_be_drawn(name):
+    assert PICTURES[name]().axes
+
+
+def test_each_picture_is_committed_and_small():
+    sizes = {path.stem: path.stat().st_size for path in FOLDER.glob("*.png")}
+    assert set(sizes) == set(PICTURES)
+    assert max(sizes.values()) < 200_000
