@@ -194,8 +194,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         for box in access.reads:
             yield f"  reads      {_shown_box(box, plan)}"
             if box.hard:
-                first, last = zip(*box.hard, strict=True)
-                part = attrs.evolve(box, start=first, stop=last)
+                ends = list(zip(*box.hard, strict=True))
+                part = attrs.evolve(box, start=ends[0], stop=ends[1])
                 yield f"  must have  {_shown_box(part, plan)}"
         for pair in access.pointwise:
             written, read = (plan.arguments[index].name for index in pair)

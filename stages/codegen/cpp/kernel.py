@@ -9,6 +9,7 @@ import attrs
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
+from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
@@ -47,9 +48,15 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-CLAMPED = "__attribute__((cold, noinline))"
+# The version that clamps indices is compiled for size: it runs on few calls, and every build pays.
+CLAMPED = """\
+#ifdef __clang__
+#define CLAMPED __attribute__((cold, noinline, minsize))
+#else
+#define CLAMPED __attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
+#endif"""
 WITHIN = """\
-static inline s64 within(s64 i, s64 first, s64 stop) {
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
   return i < first ? first : i < stop ? i : stop - 1;
 }"""
 
@@ -72,7 +79,7 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
-    tools += [WITHIN] if clamped else []
+    tools += [WITHIN, CLAMPED] if clamped else []
     first = [f"  if (ints[{clamping.flag}]) {_beyond(names)}"] if clamping else []
     head = [
         *entry_head(),
@@ -98,16 +105,16 @@ def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
     known = (*integers(names.kernel), *clamping.integers)
     own = Names(kernel, known, names.options)
     own.clamped, own.functions = clamping.ends, names.functions
-    yield f"{CLAMPED} static s32 clamped("
+    yield "CLAMPED static s32 clamped("
     yield "    const void* const* ptrs, const s64* ints, const void* scalars, void* arena) {"
     yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
     yield from (*scalars(own), *pointers(own), UNUSED, *_nests(own), "  return 0;", "}", "")
 
 
 def _plain(kernel: Kernel) -> Kernel:
-    """Return a kernel without what makes loops fast: vectors, prefetches, non-temporal stores."""
+    """Return a kernel without vectors, prefetches, non-temporal stores and shared rows."""
     nests = []
-    for nest in kernel.nests:
+    for nest in kernel.nests if kernel.tilings else unjammed(kernel.nests):
         loops = tuple(
             attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
             for loop in nest.loops
