@@ -9,7 +9,7 @@ import attrs
 from .boxes import hull, inside
 from .calls import Operator
 from .case import FieldSpec
-from .demand import Demand, Meaning
+from .demand import Demand, Meaning, Mode, mode
 from .grids import VERTICAL, Box, extent_of
 from .literals import literal
 from .pieces import INTEGERS, Draw, Kind, Variable
@@ -68,7 +68,8 @@ def arguments(
 
 def _recorder(parameter: Variable, needs: dict[str, Box]) -> Demand:
     def ask(box: Box) -> None:
-        needs[parameter.name] = hull(needs.get(parameter.name), box)
+        if mode() is not Mode.HIDDEN:
+            needs[parameter.name] = hull(needs.get(parameter.name), box)
 
     return Demand(parameter.type.dims, ask)
 

@@ -81,7 +81,8 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
         options += [(4, choice), (1, repeated)]
         options += [(6, shift)] if _shiftable(within) and not is_local(within) else []
         options += unstructured(scope, within)
-        options += [(5, region)] if "regions" in scope.features and _shiftable(within) else []
+        is_region = "regions" in scope.features and _shiftable(within)
+        options += [(5, region), (4, masked)] if is_region else []
     if scope.calls is not None:
         options.append((2, call))
     return d.weighted(options)(d, scope, dtype, within, depth - 1)
@@ -280,6 +281,13 @@ def region(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
     from .regions import concat_where  # it draws expressions, so it stands above this module
 
     return concat_where(d, scope, dtype, within, depth)
+
+
+def masked(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `where` whose sides may be read beyond the inputs; see `regions.py`."""
+    from .regions import masked as where  # it draws expressions, so it stands above this module
+
+    return where(d, scope, dtype, within, depth)
 
 
 # --- results that agree only within some ulp --------------------------------------------------

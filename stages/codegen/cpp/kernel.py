@@ -9,6 +9,7 @@ import attrs
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
+from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
@@ -28,9 +29,15 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-CLAMPED = "__attribute__((cold, noinline))"
+# The version that clamps indices is compiled for size: it runs on few calls, and every build pays.
+CLAMPED = """\
+#ifdef __clang__
+#define CLAMPED __attribute__((cold, noinline, minsize))
+#else
+#define CLAMPED __attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
+#endif"""
 WITHIN = """\
-static inline s64 within(s64 i, s64 first, s64 stop) {
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
   return i < first ? first : i < stop ? i : stop - 1;
 }"""
 
@@ -54,8 +61,8 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
-    tools += [WITHIN] if clamped else []
-    first = [f"  if (ints[{clamping.flag}]) {_beyond(names, shares)}"] if clamping else []
+    tools += [WITHIN, CLAMPED] if clamped else []
+    first = [f"  if (ints[{clamping.flag}]) {_beyond(names, clamped)}"] if clamping else []
     head = [
         *entry_head(context=CALLEE if shares else ""),
         *first,
@@ -68,10 +75,11 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 
-def _beyond(names: Names, shares: bool) -> str:
+def _beyond(names: Names, clamped: Sequence[str]) -> str:
     if names.options.checked:
         return f"return {cpp_checks.beyond(names.kernel)};"
-    return f"return clamped(ptrs, ints, scalars, arena{f', {CALLEE}' if shares else ''});"
+    context = f", {CALLEE}" if any(END in line for line in clamped) else ""
+    return f"return clamped(ptrs, ints, scalars, arena{context});"
 
 
 def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
@@ -82,16 +90,16 @@ def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
     own.clamped, own.functions = clamping.ends, names.functions
     nests = list(_nests(own))
     context = f", const Context* {CALLEE}" if any(END in line for line in nests) else ""
-    yield f"{CLAMPED} static s32 clamped(const void* const* ptrs, const s64* ints,"
-    yield f"                             const void* scalars, void* arena{context}) {{"
+    yield "CLAMPED static s32 clamped(const void* const* ptrs, const s64* ints,"
+    yield f"                           const void* scalars, void* arena{context}) {{"
     yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
     yield from (*scalars(own), *pointers(own), UNUSED, *nests, "  return 0;", "}", "")
 
 
 def _plain(kernel: Kernel) -> Kernel:
-    """Return a kernel without what makes loops fast: vectors, prefetches, non-temporal stores."""
+    """Return a kernel without vectors, prefetches, non-temporal stores and shared rows."""
     nests = []
-    for nest in kernel.nests:
+    for nest in kernel.nests if kernel.tilings else unjammed(kernel.nests):
         loops = tuple(
             attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
             for loop in nest.loops
