@@ -26,6 +26,9 @@ struct Device {
     const Context* (*current)(Context& room) noexcept;  // may fill `room` and return it
 };
 
+// What was measured of this machine; calls read it while nobody writes it.
+extern Machine host_machine;
+
 // Memory of the host; nothing is queued.
 extern const Device host_device;
 

@@ -12,7 +12,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
-from .sharing import CALLEE, END, SHARING, flat_loop, opened
+from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
 from .strips import stream_function
 
 EVEN = """\
@@ -35,17 +35,20 @@ def write_cpp(kernel: Kernel, options: WriterOptions) -> str:
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
     shares = any(END in line for line in nests)
     streams = any(nest.streams for nest in kernel.nests)
+    asks_far = streams and options.stream_from is None
     tools = [ENDS]
+    tools += [MACHINE] if shares or asks_far else []
     tools += [EVEN] if kernel.tilings else []
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     head = [
-        *entry_head(context=CALLEE if shares else ""),
+        *entry_head(context=CALLEE if shares or asks_far else ""),
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
+        *([FAR] if asks_far else []),
     ]
     body = [*tools, *functions, "", *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
