@@ -17,6 +17,7 @@ from .. import _core
 from ..process.errors import LibraryError
 from ..process.library_file import placed, write_all
 from .elf import fault_in
+from .machine import use_machine
 from .plan import ENTRY, Plan
 
 RUNTIMES: Final = (b"libgomp", b"libomp", b"libiomp")  # what DaCe's code and that of users needs
@@ -45,6 +46,7 @@ class Library:
 
         It uses `threads` threads unless a call asks for others, 0 as many as the process has.
         """
+        use_machine()
         set_threads, get_threads = (self.handle.symbol(name) or 0 for name in OPENMP)
         return _core.Entry(plan, self.address, self.handle, set_threads, get_threads, threads)
 

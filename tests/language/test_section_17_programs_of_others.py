@@ -14,19 +14,19 @@ from fieldforge.errors import DomainError, FieldforgeError, OverlapError
 from fieldforge.experimental import as_offset, concat_where
 
 from .support import (
+    E2V,
     MESH,
+    V2E,
     Cell,
     Column,
-    E2V,
+    E2VDim,
     Edge,
     EdgeField,
-    E2VDim,
     I,
     K,
     Koff,
     Line,
     Slab,
-    V2E,
     V2EDim,
     Vertex,
     VertexField,
@@ -140,10 +140,10 @@ def test_a_first_state_that_does_not_fit_the_class_is_refused(value):
 
 @ff.field_operator
 def of_strings(
-    a: ff.Field[[I], "float64"],
-    pair: tuple["Field[[I], float64]", "Line"],
-    c: ff.Field[["I"], "ff.float64"],
-) -> "Field[Dims[I], float64]":
+    a: ff.Field[[I], float64],
+    pair: tuple[Field[[I], float64], Line],
+    c: ff.Field[[I], ff.float64],
+) -> Field[Dims[I], float64]:
     return a + pair[0] + pair[1] + c
 
 
@@ -158,7 +158,7 @@ def test_a_string_that_names_nothing_is_an_error_of_its_own():
     with pytest.raises(FieldforgeError, match="Undefined name 'flaot64'|Invalid type annotation"):
 
         @ff.field_operator
-        def wrong(a: ff.Field[[I], "flaot64"]) -> Line:
+        def wrong(a: ff.Field[[I], flaot64]) -> Line:
             return a
 
 
@@ -351,9 +351,7 @@ def with_levels(x: ff.Field[ff.Dims[Edge, K], ff.float64]) -> Slots:
 
 def test_a_local_field_is_written_for_every_slot(backend):
     x, w = field(Edge, np.arange(9.0)), field((Vertex, V2EDim), np.arange(24.0).reshape(6, 4))
-    found = run(
-        spokes, x, w, on={Vertex: 6, V2EDim: 4}, backend=backend, offset_provider=MESH
-    )
+    found = run(spokes, x, w, on={Vertex: 6, V2EDim: 4}, backend=backend, offset_provider=MESH)
     there = v2e >= 0  # a missing neighbour leaves an undefined value
     np.testing.assert_array_equal(found[there], (v2e * w.asnumpy())[there])
 

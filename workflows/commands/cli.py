@@ -137,15 +137,27 @@ def stages() -> None:
 
 
 @main.command(epilog="Example: fieldforge doctor --mesh R2B4")
+@click.option("--machine", is_flag=True, help="Measure this node, in some seconds, and keep that.")
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",
-    required=True,
     help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
 @report_errors
-def doctor(mesh: str) -> None:
-    """Measure the memory locality of a mesh, now and in reverse Cuthill-McKee order."""
+def doctor(mesh: str | None, machine: bool) -> None:
+    """Measure this machine, or the memory locality of a mesh.
+
+    A mesh is measured as it is and in reverse Cuthill-McKee order. What is measured of a machine
+    decides, from the next start on, which loops use several threads and non-temporal stores.
+    """
+    if not machine and mesh is None:
+        raise click.UsageError("Say what to measure: '--machine' or '--mesh FILE|LEVEL'.")
+    if machine:
+        from . import machine_model
+
+        machine_model.measure_and_keep()
+    if mesh is None:
+        return
     from rich.console import Console
     from rich.table import Table
 

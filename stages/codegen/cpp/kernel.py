@@ -16,7 +16,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
-from .sharing import CALLEE, END, SHARING, flat_loop, opened
+from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
 from .strips import stream_function
 
 EVEN = """\
@@ -56,7 +56,9 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
     shares = any(END in line for line in (*nests, *clamped))
     streams = any(nest.streams for nest in kernel.nests)
+    asks_far = streams and options.stream_from is None
     tools = [ENDS]
+    tools += [MACHINE] if shares or asks_far else []
     tools += [EVEN] if kernel.tilings else []
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
@@ -64,12 +66,13 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     tools += [WITHIN, CLAMPED] if clamped else []
     first = [f"  if (ints[{clamping.flag}]) {_beyond(names, clamped)}"] if clamping else []
     head = [
-        *entry_head(context=CALLEE if shares else ""),
+        *entry_head(context=CALLEE if shares or asks_far else ""),
         *first,
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
+        *([FAR] if asks_far else []),
     ]
     body = [*tools, *functions, "", *clamped, *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])

@@ -16,27 +16,37 @@ from .names import Names
 
 CALLEE: Final = "context"  # the name of the entry's last parameter
 BLOCK: Final = 512  # points of a loop without others around it
-# The copy of the body's variables lets compilers keep them in registers: nothing else points to it.
-SHARING: Final = f"""\
+PARALLEL_FROM: Final = 8192  # points
+STREAM_FROM: Final = 12 << 20  # bytes
+MACHINE: Final = f"""\
 {CONTEXT}
+static inline s64 measured(const Context* context, s64 Machine::* number, s64 usual) {{
+  const bool is_known = context && context->machine && context->machine->*number;
+  return is_known ? context->machine->*number : usual;
+}}"""
+FAR: Final = f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});"
+# The copy of the body's variables lets compilers keep them in registers: nothing else points to it.
+SHARING: Final = """\
 template <class Body>
-static __attribute__((noinline)) void part(void* data, s64 begin, s64 end, s64 place) {{
+static __attribute__((noinline)) void part(void* data, s64 begin, s64 end, s64 place) {
   const Body body = *(const Body*)data;
   body(begin, end, place);
-}}
+}
 template <class Body>
 static inline void share(const Context* context, s64 count, s64 most, s64 points, s64 from,
-                         const Body& body) {{
+                         const Body& body) {
   if (count <= 0) return;
   if (points < from || !context || !context->parallel_for) part<Body>((void*)&body, 0, count, 0);
   else context->parallel_for(context->pool, count, most, points, part<Body>, (void*)&body);
-}}"""
+}"""
 END: Final = "});"
 
 
 def opened(names: Names, nest: Nest, count: str, most: int = 1 << 16) -> str:
     """Return the line that begins the function; `END` closes it."""
-    size = f"{names.points(nest)}, {names.options.parallel_from}"
+    known = names.options.parallel_from
+    enough = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
+    size = f"{names.points(nest)}, {enough if known is None else known}"
     body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
     return f"  share({CALLEE}, {count}, {most}, {size}, {body} (void)place;"
 

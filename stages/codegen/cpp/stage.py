@@ -34,7 +34,8 @@ class Codegen(Stage):
 
     Attributes:
         target: the machine that will run the code.
-        parallel_from: loops over fewer points than this run on one thread.
+        parallel_from: loops over fewer points than this run on one thread. By default what was
+            measured on the machine that runs the code (`fieldforge doctor --machine`), or 8192.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
@@ -42,7 +43,7 @@ class Codegen(Stage):
         mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: calls that touch so many bytes write outputs that they do not read with
-            non-temporal stores. By default the last-level cache of all cores; 0 for never.
+            non-temporal stores, 0 for never. By default what was measured, or 12 MiB.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
@@ -60,7 +61,7 @@ class Codegen(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int = 16384
+    parallel_from: int | None = None
     arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
@@ -134,12 +135,12 @@ class Codegen(Stage):
     def _writer_options(self) -> WriterOptions:
         from .names import WriterOptions
 
-        is_strict, shared_cache = self.numerics == "strict", self.target.l3 * self.target.cores
+        is_strict = self.numerics == "strict"
         # our functions rely on sums in the order written, and on a fast multiply-add
         own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
         return WriterOptions(
             parallel_from=self.parallel_from,
-            stream_from=shared_cache if self.stream_from is None else self.stream_from,
+            stream_from=self.stream_from,
             vector_bytes=self.target.vector_bytes,
             vector_math=self.target.vector_math and not is_strict,
             own_math=own_math,
