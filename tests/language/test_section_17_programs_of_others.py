@@ -14,19 +14,19 @@ from fieldforge.errors import DomainError, FieldforgeError, OverlapError
 from fieldforge.experimental import as_offset, concat_where
 
 from .support import (
-    E2V,
     MESH,
-    V2E,
     Cell,
     Column,
-    E2VDim,
+    E2V,
     Edge,
     EdgeField,
+    E2VDim,
     I,
     K,
     Koff,
     Line,
     Slab,
+    V2E,
     V2EDim,
     Vertex,
     VertexField,
@@ -80,8 +80,8 @@ def test_what_may_lose_something_is_refused():
 
 def test_an_output_is_not_converted():
     wrong = ff.zeros({I: 2}, dtype=np.float32)
-    with warnings.catch_warnings(), pytest.raises(TypeError):
-        warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")
+    with pytest.raises(TypeError):
         tripled_into.with_backend(None)(field(I, [1.0, 2.0]), 2.0, wrong)
 
 
@@ -140,10 +140,10 @@ def test_a_first_state_that_does_not_fit_the_class_is_refused(value):
 
 @ff.field_operator
 def of_strings(
-    a: ff.Field[[I], float64],
-    pair: tuple[Field[[I], float64], Line],
-    c: ff.Field[[I], ff.float64],
-) -> Field[Dims[I], float64]:
+    a: ff.Field[[I], "float64"],
+    pair: tuple["Field[[I], float64]", "Line"],
+    c: ff.Field[["I"], "ff.float64"],
+) -> "Field[Dims[I], float64]":
     return a + pair[0] + pair[1] + c
 
 
@@ -155,10 +155,10 @@ def test_strings_inside_annotations_are_looked_up(backend):
 
 
 def test_a_string_that_names_nothing_is_an_error_of_its_own():
-    with pytest.raises(FieldforgeError, match="Undefined name 'flaot64'|Invalid type annotation"):
+    with pytest.raises(FieldforgeError, match=r"Undefined name 'flaot64'|Invalid type annotation"):
 
         @ff.field_operator
-        def wrong(a: ff.Field[[I], flaot64]) -> Line:
+        def wrong(a: ff.Field[[I], "flaot64"]) -> Line:
             return a
 
 
@@ -384,7 +384,7 @@ def test_nobody_makes_a_table_writable():
     table = as_connectivity([Edge, E2VDim], codomain=Vertex, data=e2v)
     array = table.ndarray
     while isinstance(array, np.ndarray):
-        with pytest.raises(ValueError, match="WRITEABLE|cannot set"):
+        with pytest.raises(ValueError, match=r"WRITEABLE|cannot set"):
             array.flags.writeable = True
         array = array.base
 
