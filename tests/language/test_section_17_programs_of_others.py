@@ -14,19 +14,19 @@ from fieldforge.errors import DomainError, FieldforgeError, OverlapError
 from fieldforge.experimental import as_offset, concat_where
 
 from .support import (
+    E2V,
     MESH,
+    V2E,
     Cell,
     Column,
-    E2V,
+    E2VDim,
     Edge,
     EdgeField,
-    E2VDim,
     I,
     K,
     Koff,
     Line,
     Slab,
-    V2E,
     V2EDim,
     Vertex,
     VertexField,

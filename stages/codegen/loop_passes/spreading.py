@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 
@@ -36,5 +36,5 @@ def _spread(nest: Nest) -> Nest:
     return attrs.evolve(nest, loops=loops, block=blocks[free - first])
 
 
-def _with_kind(loop: Loop, kind: str) -> Loop:
+def _with_kind(loop: Loop, kind: Literal["thread", "sequential"]) -> Loop:
     return attrs.evolve(loop, kind=kind)
