@@ -119,7 +119,10 @@ class Walk:
                 slots = (0, max(table.width, 1))
                 yield value.arg, *self._slots(value.dims, need, table.local, slots)
             case Local():
-                yield value.arg, *self._slots(value.dims, need, value.dim, (value.index, value.index + 1))
+                yield (
+                    value.arg,
+                    *self._slots(value.dims, need, value.dim, (value.index, value.index + 1)),
+                )
             case Displace():
                 yield value.by, value.dims, need
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))

@@ -351,9 +351,7 @@ def with_levels(x: ff.Field[ff.Dims[Edge, K], ff.float64]) -> Slots:
 
 def test_a_local_field_is_written_for_every_slot(backend):
     x, w = field(Edge, np.arange(9.0)), field((Vertex, V2EDim), np.arange(24.0).reshape(6, 4))
-    found = run(
-        spokes, x, w, on={Vertex: 6, V2EDim: 4}, backend=backend, offset_provider=MESH
-    )
+    found = run(spokes, x, w, on={Vertex: 6, V2EDim: 4}, backend=backend, offset_provider=MESH)
     there = v2e >= 0  # a missing neighbour leaves an undefined value
     np.testing.assert_array_equal(found[there], (v2e * w.asnumpy())[there])
 
