@@ -99,19 +99,36 @@ def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
     return Demand(part.dims, ask)
 
 
-def gathered(part: Demand, table: Table, dims: tuple[str, ...]) -> Demand:
-    """Return `part(table[k])` or `part(table)`; both ask for all neighbours of the rows."""
+def gathered(part: Demand, table: Table, dims: tuple[str, ...], slot: int | None = None) -> Demand:
+    """Return `part(table[k])` or `part(table)`: ask for the neighbours in the slots that are read."""
 
     def ask(box: Box) -> None:
-        hull = table.hull(*box[table.target])
-        part({**box, table.source: hull})
+        slots = (slot, slot + 1) if slot is not None else box[table.local]
+        rows = box[table.target]
+        part({**box, table.source: table.hull(*rows, *slots)})
 
     return Demand(dims, ask)
 
 
-def reduced(part: Demand, table: Table, dims: tuple[str, ...]) -> Demand:
-    """Return a reduction over the local dimension of a table."""
-    return Demand(dims, lambda box: part({**box, table.local: (0, table.width)}))
+def reduced(part: Demand, table: Table, dims: tuple[str, ...], slot: int | None = None) -> Demand:
+    """Return what reads all slots, or one of them."""
+    slots = (0, table.width) if slot is None else (slot, slot + 1)
+
+    def ask(box: Box) -> None:
+        part({**box, table.local: slots})
+
+    return Demand(dims, ask)
+
+
+def displaced(part: Demand, by: Demand, dims: tuple[str, ...], reach: int) -> Demand:
+    """Return `part(as_offset(Koff, by))`, where no offset is larger than `reach`."""
+
+    def ask(box: Box) -> None:
+        by(box)
+        start, stop = box[VERTICAL]
+        part({**box, VERTICAL: (start - reach, stop + reach)})
+
+    return Demand(dims, ask)
 
 
 def column(dims: tuple[str, ...], parts: tuple[Demand, ...], levels: tuple[int, int]) -> Demand:

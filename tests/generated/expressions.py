@@ -9,7 +9,7 @@ import attrs
 
 from fieldforge.runtime.language.operations import POINTWISE
 
-from .demand import all_of, nothing, shifted
+from .demand import all_of, displaced, nothing, shifted
 from .grids import TABLES, VERTICAL, ordered
 from .literals import literal
 from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
@@ -80,6 +80,7 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     if within:
         options += [(4, choice), (1, repeated)]
         options += [(6, shift)] if _shiftable(within) and not is_local(within) else []
+        options += [(2, displacement)] if VERTICAL in within and not is_local(within) else []
         options += unstructured(scope, within)
         is_region = "regions" in scope.features and _shiftable(within)
         options += [(5, region), (4, masked)] if is_region else []
@@ -259,6 +260,23 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
         one.kind,
         lambda env: shifted(one.mean(env), tuple(steps)),
         one.flags,
+    )
+
+
+def displacement(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(as_offset(Koff, by % 3 - 1))`."""
+    one = expression(d, scope, dtype, within, depth)
+    if VERTICAL not in one.dims or one.flags.column:
+        return one
+    by = expression(d, scope, "int32", within, depth)
+    if by.flags.column or VERTICAL not in by.dims:
+        return one
+    dims = ordered({*one.dims, *by.dims})
+    return Expr(
+        f"{callable_text(one)}(as_offset(Koff, ({by.text} % 3) - 1))",
+        Kind(dims, dtype),
+        lambda env: displaced(one.mean(env), by.mean(env), dims, 1),
+        one.flags | by.flags,
     )
 
 
