@@ -17,7 +17,7 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-OTHERS = ("migrate", "options", "run")  # each in a module of its own name
+OTHERS = ("config", "migrate", "options", "run")  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
@@ -136,16 +136,26 @@ def stages() -> None:
             click.echo(f"    options: {', '.join(options)}")
 
 
-@main.command(epilog="Example: fieldforge doctor --mesh R2B4")
+@main.command(epilog="Example: fieldforge doctor")
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",
-    required=True,
     help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
 @report_errors
-def doctor(mesh: str) -> None:
-    """Measure the memory locality of a mesh, now and in reverse Cuthill-McKee order."""
+def doctor(mesh: str | None) -> None:
+    """Look at compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
+
+    With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order.
+    """
+    if mesh is None:
+        from . import health
+
+        found_lines = list(health.lines())
+        click.echo("\n".join(map(str, found_lines)))
+        if any(line.state == "wrong" for line in found_lines):
+            raise SystemExit(1)
+        return
     from rich.console import Console
     from rich.table import Table
 
