@@ -51,7 +51,8 @@ GROUPS: Mapping[str, Group] = {
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
-        ("precompile", "check", "collective", "locking", "policy", "wait_for_compilation"),
+        ("precompile", "check", "collective", "locking", "policy", "setup", "use_options",
+         "wait_for_compilation"),
     ),
     "backends": Group(
         "Backends, workflows and stages",

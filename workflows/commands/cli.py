@@ -17,7 +17,7 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-OTHERS = ("migrate", "options", "run")  # each in a module of its own name
+OTHERS = ("config", "migrate", "options", "run")  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
@@ -136,7 +136,7 @@ def stages() -> None:
             click.echo(f"    options: {', '.join(options)}")
 
 
-@main.command(epilog="Example: fieldforge doctor --mesh R2B4")
+@main.command(epilog="Example: fieldforge doctor")
 @click.option("--machine", is_flag=True, help="Measure this node, in some seconds, and keep that.")
 @click.option(
     "--mesh",
@@ -145,17 +145,23 @@ def stages() -> None:
 )
 @report_errors
 def doctor(mesh: str | None, machine: bool) -> None:
-    """Measure this machine, or the memory locality of a mesh.
+    """Look at compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
 
-    A mesh is measured as it is and in reverse Cuthill-McKee order. What is measured of a machine
-    decides, from the next start on, which loops use several threads and non-temporal stores.
+    With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order. With
+    --machine, measure what decides, from the next start on, which loops use several threads and
+    non-temporal stores.
     """
-    if not machine and mesh is None:
-        raise click.UsageError("Say what to measure: '--machine' or '--mesh FILE|LEVEL'.")
     if machine:
         from . import machine_model
 
         machine_model.measure_and_keep()
+    if mesh is None and not machine:
+        from . import health
+
+        found_lines = list(health.lines())
+        click.echo("\n".join(map(str, found_lines)))
+        if any(line.state == "wrong" for line in found_lines):
+            raise SystemExit(1)
     if mesh is None:
         return
     from rich.console import Console
