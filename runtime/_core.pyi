@@ -261,6 +261,12 @@ def set_observed(observed: bool, /) -> None:
 def set_timed(timed: bool, /) -> None:
     """Say whether time is taken around generated code."""
 
+def reduce(array: object, op: str) -> float | int | bool:
+    """Return 'sum', 'squares' (their sum), 'max' or 'min' of the elements of an array.
+
+    The order is fixed by shape and strides. Sums of floats are computed in float64.
+    """
+
 def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""
 

@@ -35,6 +35,7 @@ from .indexing import resolve
 from .layout import allocate
 from .operators import Operators
 from .premap import check_maps, displaced, gathered, resolved
+from .reductions import ReducedByNumPy
 from .shifting import shifted
 
 
@@ -64,7 +65,7 @@ class SingleArray(Operators):
         return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
-class Field(SingleArray, FieldView):
+class Field(ReducedByNumPy, SingleArray, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
