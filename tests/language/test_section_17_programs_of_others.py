@@ -158,7 +158,7 @@ def test_a_string_that_names_nothing_is_an_error_of_its_own():
     with pytest.raises(FieldforgeError, match="Undefined name 'flaot64'|Invalid type annotation"):
 
         @ff.field_operator
-        def wrong(a: ff.Field[[I], "flaot64"]) -> Line:
+        def wrong(a: ff.Field[[I], "flaot64"]) -> Line:  # noqa: F821, UP037 - what is tested
             return a
 
 
@@ -384,7 +384,7 @@ def test_nobody_makes_a_table_writable():
     table = as_connectivity([Edge, E2VDim], codomain=Vertex, data=e2v)
     array = table.ndarray
     while isinstance(array, np.ndarray):
-        with pytest.raises(ValueError, match="WRITEABLE|cannot set"):
+        with pytest.raises(ValueError, match="WRITEABLE flag"):
             array.flags.writeable = True
         array = array.base
 
