@@ -9,7 +9,6 @@ from ...runtime.calls.refusals import parts_below, wrong_table
 from ...runtime.embedded.arguments import (
     MISFIT,
     as_number,
-    describe,
     wrong_structure,
     wrong_types,
 )

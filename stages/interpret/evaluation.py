@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 
 from ...runtime.calls.refusals import too_small
-from ...runtime.language import operations
 from ...runtime.fields.alignment import is_same_array
+from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
