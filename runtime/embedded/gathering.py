@@ -169,7 +169,8 @@ def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
     dim, by = displacement.dim, displacement.by
     check_codomain(value.domain, CartesianConnectivity(dim))
     pieces = []
-    for part in pieces_of(by):
+    for given in pieces_of(by):
+        part = _with_ends(given, dim, value.domain[dim].unit_range)
         reach = _reach(part, dim)
         for strip in strips(value, dim, reach) if reach else ():
             piece = _moved(strip, part, dim)
@@ -179,6 +180,15 @@ def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
         dims = in_canonical_order((*value.domain.dims, *by.domain.dims))
         return nothing(dims, value.dtype.dtype, value.domain, by.domain)
     return assembled(pieces)
+
+
+def _with_ends(by: Piece, dim: Dimension, given: UnitRange) -> Piece:
+    """Return offsets that are constant along `dim` where they may lead into the range `given`."""
+    own, values = by.box[dim].unit_range, values_of(by.field)
+    if own.is_finite() or not given.is_finite() or not values.size:
+        return by
+    near = UnitRange(given.start - int(values.max()), given.stop - int(values.min())) & own
+    return Piece(by.box.replace(dim, NamedRange(dim, near)), by.field)
 
 
 def _reach(by: Piece, dim: Dimension) -> UnitRange | None:

@@ -331,7 +331,7 @@ def values_of(field: AnyField) -> Any:
 
 
 def _is_absent_slot(domain: Domain, index: Any) -> bool:
-    """Tell whether an operator asks for a slot that a gather left without a value."""
+    """Tell whether an operator asks for a slot that has no value anywhere, as gathers leave it."""
     if not (isinstance(index, NamedIndex) and index.dim.kind is DimensionKind.LOCAL and active()):
         return False
     return index.dim in domain.dims and index.value not in domain[index.dim].unit_range

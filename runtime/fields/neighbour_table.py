@@ -97,7 +97,8 @@ class Connectivity(FieldView):
         _check_entries(array, domain, codomain, skip_value)
         if isinstance(array, np.ndarray):
             # NumPy lets nobody make an array writable whose memory was lent to be read only
-            array = np.asarray(array.data.toreadonly())
+            lent: Any = array
+            array = np.asarray(memoryview(lent).toreadonly())
         FieldView.__init__(self, array, domain.dims, tuple(map(first, domain.ranges)))
         vars(self).update(domain=domain, codomain=codomain, skip_value=skip_value)
 

@@ -143,5 +143,4 @@ def _applied(function: Function, args: list[Bound], line: Line) -> Bound:
     if len(args) != 2:
         line.fail("two rows of a table")
     end, table, slots = function
-    start, stop = args
-    return TableBound(end, table, start, stop, slots)
+    return TableBound(end, table, args[0], args[1], slots)

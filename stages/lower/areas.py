@@ -216,10 +216,10 @@ def widen(need: Need, more: Need) -> None:
 def _with_slots_joined(ends: dict[Range, tuple[int, int]]) -> dict[Range, tuple[int, int]]:
     """Join what several slots of the same rows of a table name, with equal extents around it."""
     joined: dict[Range, tuple[int, int]] = {}
-    for each, around in ends.items():
-        whole = each
+    for given, around in ends.items():
+        whole = given
         for other, other_around in joined.items():
-            both = bounds.of_any_slot(each, other) if around == other_around else None
+            both = bounds.of_any_slot(given, other) if around == other_around else None
             if both is not None:
                 del joined[other]
                 whole = both

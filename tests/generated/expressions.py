@@ -268,8 +268,11 @@ def displacement(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], dep
     one = expression(d, scope, dtype, within, depth)
     if VERTICAL not in one.dims or one.flags.column:
         return one
-    by = expression(d, scope, "int32", within, depth)
-    if by.flags.column or VERTICAL not in by.dims:
+    # embedded offsets need an end along the vertical, which a parameter has
+    if not scope.can_grow():
+        return one
+    by = scope.new_parameter(d, "int32", within)
+    if VERTICAL not in by.dims:
         return one
     dims = ordered({*one.dims, *by.dims})
     return Expr(

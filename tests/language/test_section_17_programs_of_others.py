@@ -1,5 +1,7 @@
 """Section 17: what programs that others wrote rely on, in all executions."""
 
+# ruff: noqa: F821, UP037 - text inside annotations is what some tests are about
+
 from __future__ import annotations
 
 import warnings
@@ -80,7 +82,7 @@ def test_what_may_lose_something_is_refused():
 
 def test_an_output_is_not_converted():
     wrong = ff.zeros({I: 2}, dtype=np.float32)
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # pytest puts the filters back
     with pytest.raises(TypeError):
         tripled_into.with_backend(None)(field(I, [1.0, 2.0]), 2.0, wrong)
 
@@ -155,7 +157,7 @@ def test_strings_inside_annotations_are_looked_up(backend):
 
 
 def test_a_string_that_names_nothing_is_an_error_of_its_own():
-    with pytest.raises(FieldforgeError, match=r"Undefined name 'flaot64'|Invalid type annotation"):
+    with pytest.raises(FieldforgeError, match="Invalid type annotation"):
 
         @ff.field_operator
         def wrong(a: ff.Field[[I], "flaot64"]) -> Line:
@@ -384,7 +386,7 @@ def test_nobody_makes_a_table_writable():
     table = as_connectivity([Edge, E2VDim], codomain=Vertex, data=e2v)
     array = table.ndarray
     while isinstance(array, np.ndarray):
-        with pytest.raises(ValueError, match=r"WRITEABLE|cannot set"):
+        with pytest.raises(ValueError, match="WRITEABLE flag"):
             array.flags.writeable = True
         array = array.base
 
@@ -421,6 +423,17 @@ def test_a_region_of_joined_conditions_asks_for_what_its_branches_read(backend):
     np.testing.assert_array_equal(
         run(shifted_between, a, by, on=on, backend=backend), [[6, 1, 6, 1]]
     )
+
+
+@ff.field_operator
+def by_a_line(a: Slab, by: ff.Field[ff.Dims[I], ff.int32]) -> Slab:
+    return a(as_offset(Koff, ff.broadcast(by, (I, K))))
+
+
+def test_offsets_may_be_constant_along_their_dimension(backend):
+    a, by = field({I: 2, K: 4}, np.arange(8.0).reshape(2, 4)), field(I, [1, -1], np.int32)
+    found = run(by_a_line, a, by, on={I: 2, K: (1, 3)}, backend=backend)
+    np.testing.assert_array_equal(found, [[2.0, 3.0], [4.0, 5.0]])
 
 
 @ff.field_operator

@@ -206,7 +206,9 @@ def test_outputs_that_share_memory_are_refused():
         (operator, ["a", "b"], [syntax.Output("c", ()), syntax.Output("d", ())]),
     )
 
-    with pytest.raises(OverlapError, match="'c' and 'd' are written and share memory"):
+    with pytest.raises(
+        OverlapError, match="'c' and 'd' are written by one statement and share memory"
+    ):
         entry(parsed(root, operator))(
             line(1, 2, 3), line(1, 2, 3), field(array[:3]), field(array[1:])
         )
