@@ -21,6 +21,7 @@ from .call_shape import CallShape, Provider
 from .dry_run import note_build
 from .naming import needed, unbounded
 from .program_pool import ProgramPool, pool_of
+from .static_arguments import check_names, spelled
 from .table import EntrySink, VariantTable
 
 COMPILE: Final = "asked for by 'compile'"
@@ -69,6 +70,23 @@ class Variants:
     def pool(self) -> ProgramPool:
         """The variants that are built, as hooks and metrics see them."""
         return pool_of(self.shape.source().name, self.backend, self.table)
+
+    @property
+    def static_text(self) -> str:
+        """Which arguments are static, and how many values each has so far; empty without any."""
+        counts: dict[str, int] = {}
+        for leaf, values in unbounded(self.table.entries, 1).items():
+            name = leaf.partition(".")[0]
+            counts[name] = max(counts.get(name, 0), len(values))
+        shown = [f"{name} ({counts.get(name, 0)} values)" for name in self.shape.static]
+        return f"static: {', '.join(shown)}; a new value compiles a variant" if shown else ""
+
+    def drop(self, static: Mapping[str, Any]) -> int:
+        """Drop the variants with these values of static arguments, all without any."""
+        types = self.shape.types
+        check_names(types, static, self.shape.source().name)
+        wanted = {leaf for name, value in static.items() for leaf in spelled(types, name, value)}
+        return self.table.drop(lambda variant: wanted <= set(variant.static))
 
     def allow_jit(self, allowed: bool) -> None:
         """Let calls build missing variants from now on, or refuse such calls."""

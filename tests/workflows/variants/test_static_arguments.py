@@ -174,3 +174,29 @@ def test_values_that_are_asked_for_are_not_warned_of():
         scaled(u, by, out=out)
 
     scale.build(by=[float(by) for by in range(MANY + 3)])
+
+
+def test_variants_are_told_and_dropped_by_value():
+    I = ff.Dimension("I")
+    Line = ff.Field[ff.Dims[I], ff.float64]
+
+    @ff.field_operator
+    def scaled(u: Line, by: ff.float64) -> Line:
+        return u * by
+
+    @ff.program(backend=ff.cpu)
+    def scale(u: Line, by: ff.float64, out: Line):
+        scaled(u, by, out=out)
+
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+    program = scale.with_static_params("by").build(by=[1.0, 2.0, 3.0])
+    assert "  static: by (3 values); a new value compiles a variant" in program.variants
+
+    assert program.drop_variants(by=2.0) == 1
+    assert "by = 2.0" not in program.variants
+    for by in (1.0, 2.0, 3.0):
+        program(u, by, out)
+        assert out.asnumpy().tolist() == [by] * 3
+    assert program.drop_variants() == 3
+    program(u, 3.0, out)
+    assert "by (1 values)" in program.variants
