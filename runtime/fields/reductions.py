@@ -2,13 +2,12 @@
 
 The order follows from the shape and the layout of the field, not from the number of threads, so
 results are the same bits on one thread and on many. Fields of our constructors with equal domains
-have equal layouts.
+have equal layouts. Fields on a GPU are copied to the host first.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -119,7 +118,7 @@ def _reduced(field: Any, domain: Any, reduction: Reduction) -> Any:
     if array.size == 0 and reduction in ("max", "min"):
         raise DomainError(f"'{reduction}' of a field without points has no value.")
     if not isinstance(array, np.ndarray):
-        return _on_device(array, reduction)
+        array = part.asnumpy()  # fields of a GPU are reduced on the host, by a copy
     if not (array.dtype.isnative and array.flags.aligned):
         array = np.array(array, array.dtype.newbyteorder("="))
     found = _core.reduce(array, _BITS.get(reduction, reduction))
@@ -144,15 +143,6 @@ def _part(field: Any, domain: Domain, reduction: str) -> Any:
         places[field.domain.dims.index(dim)] = slice(begin, begin + len(inner))
         field = field[tuple(places)]
     return field
-
-
-def _on_device(array: Any, reduction: Reduction) -> Any:
-    """Reduce an array of a GPU by its own library, which has one order for one shape."""
-    wide = array.astype(_wide(array.dtype, reduction), copy=False)
-    if reduction == "norm":
-        return np.float64(math.sqrt(float((wide * wide).sum())))
-    reduce: Callable[[], Any] = getattr(wide, reduction)
-    return _typed(reduce().item(), reduction, np.dtype(array.dtype))
 
 
 def _wide(dtype: Any, reduction: Reduction) -> Any:

@@ -100,7 +100,16 @@ class EntryPoint(Decorated):
         if self.backend is None:
             return f"{self.__name__}: runs embedded"
         head = f"{self.__name__}: variants of backend '{self.backend.name}'"
-        return "\n".join([head, *(variants.table.text for variants in self._variant_sets)])
+        static = self._variants.static_text
+        tables = (variants.table.text for variants in self._variant_sets)
+        return "\n".join([head, *([f"  {static}"] if static else []), *tables])
+
+    def drop_variants(self, **static: Any) -> int:
+        """Drop compiled variants from this process and return how many; the store keeps them.
+
+        The keywords choose those with these values of static arguments; without, all are dropped.
+        """
+        return sum(variants.drop(static) for variants in self._variant_sets)
 
     @property
     def _compiled_programs(self) -> ProgramPool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -18,11 +19,17 @@ from ..engine.policy import NotStoredError
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
-from .naming import needed
+from .naming import needed, unbounded
 from .program_pool import ProgramPool, pool_of
+from .static_arguments import check_names, spelled
 from .table import EntrySink, VariantTable
 
 COMPILE: Final = "asked for by 'compile'"
+MANY: Final = 8  # variants by values of one static argument, from which calls warn
+
+
+class ManyVariantsWarning(UserWarning):
+    """Calls of one program keep on bringing new values of a static argument."""
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -48,6 +55,7 @@ class Variants:
     build_budget: float | None = None
     sink: EntrySink | None = None
     table: VariantTable = attrs.field(init=False)
+    _has_warned: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.table = VariantTable(self.sink)
@@ -62,6 +70,23 @@ class Variants:
     def pool(self) -> ProgramPool:
         """The variants that are built, as hooks and metrics see them."""
         return pool_of(self.shape.source().name, self.backend, self.table)
+
+    @property
+    def static_text(self) -> str:
+        """Which arguments are static, and how many values each has so far; empty without any."""
+        counts: dict[str, int] = {}
+        for leaf, values in unbounded(self.table.entries, 1).items():
+            name = leaf.partition(".")[0]
+            counts[name] = max(counts.get(name, 0), len(values))
+        shown = [f"{name} ({counts.get(name, 0)} values)" for name in self.shape.static]
+        return f"static: {', '.join(shown)}; a new value compiles a variant" if shown else ""
+
+    def drop(self, static: Mapping[str, Any]) -> int:
+        """Drop the variants with these values of static arguments, all without any."""
+        types = self.shape.types
+        check_names(types, static, self.shape.source().name)
+        wanted = {leaf for name, value in static.items() for leaf in spelled(types, name, value)}
+        return self.table.drop(lambda variant: wanted <= set(variant.static))
 
     def allow_jit(self, allowed: bool) -> None:
         """Let calls build missing variants from now on, or refuse such calls."""
@@ -170,7 +195,24 @@ class Variants:
         except NotStoredError as error:
             known = tuple(self.table.entries)
             raise error.explained(f"It is needed for {needed(variant, known)}.") from None
-        return self.table.add(variant, made, reason, age)
+        added = self.table.add(variant, made, reason, age)
+        if not reason:  # a call asked for it, no `compile`
+            self._warn_of_many(definition.name)
+        return added
+
+    def _warn_of_many(self, name: str) -> None:
+        """Warn once if calls keep on bringing new static values."""
+        values = unbounded(self.table.entries, MANY)
+        if values and not self._has_warned:
+            self._has_warned = True
+            (argument, found), *_ = values.items()
+            warnings.warn(
+                f"Calls of '{name}' have compiled {len(found)} variants for the values of its "
+                f"static argument '{argument}' ({', '.join(found[:3])}, ...). If it takes ever new "
+                "values, do not make it static.",
+                ManyVariantsWarning,
+                stacklevel=2,
+            )
 
 
 @attrs.frozen(eq=False)

@@ -78,6 +78,20 @@ def needed(variant: Variant, known: Sequence[Variant]) -> str:
     return ", ".join(found) or why(variant, known)
 
 
+def unbounded(known: Iterable[Variant], limit: int) -> dict[str, tuple[str, ...]]:
+    """Return the static arguments that have at least `limit` values, the most first.
+
+    >>> unbounded([Variant(static=(("n", str(n)), ("m", "1"))) for n in range(3)], 3)
+    {'n': ('0', '1', '2')}
+    """
+    values: dict[str, dict[str, None]] = {}
+    for variant in known:
+        for name, value in variant.static:
+            values.setdefault(name, {})[value] = None
+    rows = sorted(values.items(), key=lambda row: -len(row[1]))
+    return {name: tuple(found) for name, found in rows if len(found) >= limit}
+
+
 def _differences(one: Variant, other: Variant) -> list[str]:
     found = [f"another layout of {name}" for name in _changed(one.unit, other.unit)]
     found += [f"another value of {name}" for name in _changed(one.static, other.static)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -89,6 +90,19 @@ class VariantTable:
             self._in_progress.clear()
             if self.sink is not None:
                 self.sink.forget()
+
+    def drop(self, is_dropped: Callable[[Variant], bool]) -> int:
+        """Drop some entries and return how many; a call that needs one builds or loads it again."""
+        with self._lock:
+            kept = {each: entry for each, entry in self.entries.items() if not is_dropped(each)}
+            count = len(self.entries) - len(kept)
+            if count and self.sink is not None:
+                self.sink.forget()
+                for variant, entry in kept.items():
+                    self.sink.add(variant, entry)
+            for variant in self.entries.keys() - kept.keys():
+                del self.entries[variant], self.reasons[variant]
+        return count
 
     @property
     def text(self) -> str:

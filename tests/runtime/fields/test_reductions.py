@@ -141,3 +141,26 @@ def test_mistakes_are_errors():
 
 def test_a_star_import_leaves_the_names_of_python_alone():
     assert not {"sum", "max", "min"} & set(ff.__all__)
+
+
+def test_memory_of_a_device_is_copied_and_reduced_in_the_same_order():
+    field = ff.as_field([I, K], drawn((50, 70)))
+    expected = ff.sum(field), ff.max(field, {I: (3, 9)})
+
+    class OnDevice:
+        """An array that is no NumPy array, like those of a GPU."""
+
+        __fieldforge_field__ = True
+
+        def __init__(self, host):
+            self.host, self.domain = host, host.domain
+            self.ndarray = type("Array", (), {"size": host.ndarray.size})()
+
+        def __getitem__(self, index):
+            return OnDevice(self.host[index])
+
+        def asnumpy(self):
+            return self.host.asnumpy()
+
+    device = OnDevice(field)
+    assert (ff.sum(device), ff.max(device, {I: (3, 9)})) == expected

@@ -110,6 +110,13 @@ stream_from = 0
     assert value_of("codegen.numerics", "model.physics:x", archs=["sm_90"])[0] == "contract"
 
 
+def test_an_option_of_one_stage_needs_no_quotes(model):
+    model("[[when]]\nset.codegen.numerics = 'strict'\n")
+
+    assert value_of("codegen.numerics") == ("strict", "model.toml:2")
+    assert value_of("lower.numerics") == ("contract", "default")
+
+
 def test_layers_overrule_each_other_in_order(model, tmp_path):
     site = tmp_path / "site.toml"
     site.write_text('[[when]]\nprogram = "diffuse"\nset.parallel_from = 1\nset.jam = false\n')

@@ -8,6 +8,7 @@ from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.language.types import FieldType, ScalarType, TupleType
 from fieldforge.runtime.process.errors import DSLTypeError
 from fieldforge.workflows.entries.program import Program
+from fieldforge.workflows.variants.builds import MANY, ManyVariantsWarning
 from fieldforge.workflows.variants.static_arguments import (
     check_names,
     combinations,
@@ -131,3 +132,71 @@ def test_a_value_that_is_no_number_is_refused_and_spoils_nothing():
 
 def test_static_programs_are_called_without_python_in_between():
     assert type(scale) is Program
+
+
+def test_calls_that_bring_ever_new_static_values_are_warned_of_once():
+    I = ff.Dimension("I")
+    Line = ff.Field[ff.Dims[I], ff.float64]
+
+    @ff.field_operator
+    def scaled(u: Line, by: ff.float64) -> Line:
+        return u * by
+
+    @ff.program(backend=ff.reference, static_params=["by"])
+    def scale(u: Line, by: ff.float64, out: Line):
+        scaled(u, by, out=out)
+
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+
+    def calls():
+        for by in range(MANY + 3):
+            scale(u, float(by), out)
+
+    with pytest.warns(ManyVariantsWarning) as caught:
+        calls()
+
+    assert len(caught) == 1
+    assert "'scale' have compiled 8 variants" in str(caught[0].message)
+    assert "'by' (0.0, 1.0, 2.0, ...)" in str(caught[0].message)
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_are_asked_for_are_not_warned_of():
+    I = ff.Dimension("I")
+    Line = ff.Field[ff.Dims[I], ff.float64]
+
+    @ff.field_operator
+    def scaled(u: Line, by: ff.float64) -> Line:
+        return u * by
+
+    @ff.program(backend=ff.reference)
+    def scale(u: Line, by: ff.float64, out: Line):
+        scaled(u, by, out=out)
+
+    scale.build(by=[float(by) for by in range(MANY + 3)])
+
+
+def test_variants_are_told_and_dropped_by_value():
+    I = ff.Dimension("I")
+    Line = ff.Field[ff.Dims[I], ff.float64]
+
+    @ff.field_operator
+    def scaled(u: Line, by: ff.float64) -> Line:
+        return u * by
+
+    @ff.program(backend=ff.cpu)
+    def scale(u: Line, by: ff.float64, out: Line):
+        scaled(u, by, out=out)
+
+    u, out = ff.ones({I: 3}), ff.zeros({I: 3})
+    program = scale.with_static_params("by").build(by=[1.0, 2.0, 3.0])
+    assert "  static: by (3 values); a new value compiles a variant" in program.variants
+
+    assert program.drop_variants(by=2.0) == 1
+    assert "by = 2.0" not in program.variants
+    for by in (1.0, 2.0, 3.0):
+        program(u, by, out)
+        assert out.asnumpy().tolist() == [by] * 3
+    assert program.drop_variants() == 3
+    program(u, 3.0, out)
+    assert "by (1 values)" in program.variants
