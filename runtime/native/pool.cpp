@@ -158,6 +158,10 @@ void Pool::give_back(Job& job) {
         }
         const int misses = misses_.load(std::memory_order_relaxed);
         if (misses > 0) misses_.store(misses - 1, std::memory_order_relaxed);
+    }
+    // Nobody is inside the job any more: until then, members look at the shares of all others.
+    for (int place = 1; place < job.members; ++place) {
+        Worker& worker = *job.workers[place];
         const auto index = static_cast<size_t>(&worker - workers_);
         free_[index / 64].fetch_or(uint64_t{1} << index % 64, std::memory_order_release);
     }
