@@ -18,6 +18,7 @@ constexpr int64_t spin = 10'000;         // nanoseconds for which a worker looks
 constexpr int64_t patience = 20'000;     // for which a caller looks whether its workers are done
 constexpr int64_t gap = 100'000;         // who does not run for so long shares his core
 constexpr int64_t worth_waking = 1 << 17;  // points of a loop
+constexpr int64_t long_enough = 60'000;  // of a loop on one thread, so that it wakes workers
 constexpr int64_t longest_pause = 20'000'000;
 constexpr int64_t longest_quiet = 64'000'000;
 constexpr int few_jobs = 4;
@@ -30,13 +31,17 @@ class Pool {
 
    private:
     static void* live(void* pool);
-    bool take(Job& job, int wanted, int64_t points);
+    bool take(Job& job, int wanted, int64_t points, LoopBody body, int64_t& began);
     void grow(int wanted);
     void give_back(Job& job);
     void await(Worker& worker);
-    bool pays_to_wake(int64_t points) const;
+    bool may_try(int64_t now) const;
+    bool is_long(LoopBody body) { return place_of(body).load(std::memory_order_relaxed) == body; }
+    void remember(LoopBody body, int64_t nanoseconds);
+    std::atomic<LoopBody>& place_of(LoopBody body);
     void wait_for_job(Worker& me, int& jobs);
     void note_sleep(int jobs);
+    void note_miss();
     void note_busy();
     bool is_quiet(int64_t now) const { return now < quiet_until_.load(std::memory_order_relaxed); }
     int64_t spun(std::atomic<uint32_t>& state, uint32_t while_state, int64_t limit);
@@ -49,6 +54,8 @@ class Pool {
     std::atomic<int64_t> wake_at_{0}, pause_{0};
     // Other programs use the cores: until then nobody spins.
     std::atomic<int64_t> quiet_until_{0}, quiet_{0};
+    std::atomic<int> misses_{0};
+    std::atomic<LoopBody> long_[256] = {};
 };
 
 std::atomic<Pool*> current{nullptr};
@@ -80,9 +87,11 @@ void wake_next(Job& job, int place) {
 
 void Pool::run(int64_t count, int wanted, int64_t points, LoopBody body, void* data) noexcept {
     Job job;
-    const bool wakes = take(job, wanted, points);
+    int64_t began = 0;  // stays 0 if no worker sleeps
+    const bool wakes = take(job, wanted, points, body, began);
     if (job.members == 1) {
         body(data, 0, count, 0);
+        if (began != 0) remember(body, now_ns() - began);
         return;
     }
     job.body = body;
@@ -97,10 +106,11 @@ void Pool::run(int64_t count, int wanted, int64_t points, LoopBody body, void* d
     if (wakes) wake_next(job, 0);
     job.work(0);
     give_back(job);
+    if (began != 0) remember(body, (now_ns() - began) * job.members);
 }
 
 // Takes free workers, those that sleep only where waking pays. Tells whether some sleep.
-bool Pool::take(Job& job, int wanted, int64_t points) {
+bool Pool::take(Job& job, int wanted, int64_t points, LoopBody body, int64_t& began) {
     if (size() < wanted - 1) grow(wanted - 1);
     bool is_decided = false, wakes = false;
     for (size_t word = 0; word < std::size(free_) && job.members < wanted; ++word) {
@@ -108,8 +118,11 @@ bool Pool::take(Job& job, int wanted, int64_t points) {
         for (; left != 0 && job.members < wanted; left &= left - 1) {
             Worker& worker = workers_[word * 64 + std::countr_zero(left)];
             if (worker.state.load(std::memory_order_relaxed) == asleep) {
-                if (!is_decided) wakes = pays_to_wake(points);
-                is_decided = true;
+                if (!is_decided) {
+                    began = now_ns();
+                    wakes = points >= worth_waking || is_long(body) || may_try(began);
+                    is_decided = true;
+                }
                 if (!wakes) continue;
             }
             const uint64_t bit = left & -left;
@@ -139,10 +152,16 @@ void Pool::give_back(Job& job) {
                 await(worker);
             } else if (worker.state.compare_exchange_strong(seen, seen & ~uint32_t{with_job},
                                                             std::memory_order_acq_rel)) {
-                if (seen == with_job) note_busy();  // it looked for a job and did not see this one
+                if (seen == with_job) note_miss();
             }
             seen = worker.state.load(std::memory_order_acquire);
         }
+        const int misses = misses_.load(std::memory_order_relaxed);
+        if (misses > 0) misses_.store(misses - 1, std::memory_order_relaxed);
+    }
+    // Nobody is inside the job any more: until then, members look at the shares of all others.
+    for (int place = 1; place < job.members; ++place) {
+        Worker& worker = *job.workers[place];
         const auto index = static_cast<size_t>(&worker - workers_);
         free_[index / 64].fetch_or(uint64_t{1} << index % 64, std::memory_order_release);
     }
@@ -157,10 +176,21 @@ void Pool::await(Worker& worker) {
     while (worker.state.load(std::memory_order_acquire) == awaited) sleep_on(worker.state, awaited);
 }
 
-bool Pool::pays_to_wake(int64_t points) const {
-    if (points >= worth_waking) return true;
-    const int64_t now = now_ns();
+// Small loops wake workers now and then, in case that calls follow each other closely.
+bool Pool::may_try(int64_t now) const {
     return now >= wake_at_.load(std::memory_order_relaxed) && !is_quiet(now);
+}
+
+// Remembers loops that took long the last time: points alone do not tell what a loop takes.
+void Pool::remember(LoopBody body, int64_t nanoseconds) {
+    std::atomic<LoopBody>& place = place_of(body);
+    const bool was_long = place.load(std::memory_order_relaxed) == body;
+    if (was_long == (nanoseconds > long_enough)) return;
+    place.store(was_long ? nullptr : body, std::memory_order_relaxed);
+}
+
+std::atomic<LoopBody>& Pool::place_of(LoopBody body) {
+    return long_[reinterpret_cast<uintptr_t>(body) / 16 % std::size(long_)];
 }
 
 // --- workers ------------------------------------------------------------------------------------
@@ -215,6 +245,15 @@ void Pool::note_sleep(int jobs) {
     const int64_t pause = jobs >= few_jobs ? 0 : pause_.load(std::memory_order_relaxed) * 2 + spin;
     pause_.store(std::min(pause, longest_pause), std::memory_order_relaxed);
     wake_at_.store(now_ns() + std::min(pause, longest_pause), std::memory_order_relaxed);
+}
+
+// A worker looked for a job and did not see one in time. A virtual machine pauses threads that spin, so
+// only many of these in few calls say that other programs run.
+void Pool::note_miss() {
+    constexpr int weight = 8, most = 32;
+    const int misses = misses_.load(std::memory_order_relaxed) + weight;
+    misses_.store(misses > most ? 0 : misses, std::memory_order_relaxed);
+    if (misses > most) note_busy();
 }
 
 void Pool::note_busy() {
