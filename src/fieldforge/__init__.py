@@ -46,7 +46,16 @@ from .runtime.process import settings as _settings
 from .runtime.process.excepthook import install_excepthook as _install_excepthook
 from .workflows.backends import recipes
 from .workflows.backends.backend import Backend
-from .workflows.backends.ready_made import cpu, dace_cpu, gtfn_cpu, gtfn_gpu, itir_python, reference
+from .workflows.backends.ready_made import (
+    cpu,
+    dace_cpu,
+    gpu,
+    gpu_host,
+    gtfn_cpu,
+    gtfn_gpu,
+    itir_python,
+    reference,
+)
 from .workflows.engine.engine import Engine
 from .workflows.engine.events import Collector
 from .workflows.engine.session import engine, using
@@ -110,6 +119,8 @@ __all__ = [
     "flip_staggered",
     "full",
     "gtfn_cpu",
+    "gpu",
+    "gpu_host",
     "gtfn_gpu",
     "is_scalar_type",
     "is_staggered",

@@ -155,13 +155,16 @@ def test_work_goes_to_the_current_stream(simulated):
     out = ff.zeros({I: 3, J: 4}, allocator=allocator)
     program = halve.with_backend(backend)
     program(a, out)
-    with gpu.Stream(gpu.Device(0)) as stream:
-        driver.record(True)
+    first, second = gpu.Stream(gpu.Device(0)), gpu.Stream(gpu.Device(0))
+    driver.record(True)
+    with first:
         program(a, out)
-        driver.record(False)
-        places = [place for name, place in driver.calls() if name == "launch"]
+    first.sync()
+    program.with_stream(second)(a, out)
+    driver.record(False)
 
-    assert places == [stream.ptr]
+    places = [place for name, place in driver.calls() if name == "launch"]
+    assert places == [first.ptr, second.ptr]
 
 
 def test_a_failed_launch_is_an_error_of_the_call(simulated):

@@ -18,6 +18,7 @@ import numpy as np
 from ...runtime.calls.refusals import NotFiniteError, ReadBeyondError
 from ...runtime.embedded import invalid_values, provenance
 from ...runtime.fields import context
+from ...runtime.fields.device import DeviceType
 from ...runtime.fields.field import Field
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import leaves_of
@@ -60,6 +61,10 @@ class Kept:
         self.field.ndarray[...] = self.before
 
 
+def _is_on_host(kept: Kept) -> bool:
+    return kept.field.device_type == DeviceType.CPU
+
+
 @attrs.frozen(eq=False)
 class Checks:
     """Makes checked calls: `compiled` has checks compiled in, or is None; `embedded` explains.
@@ -88,6 +93,8 @@ class Checks:
                     pass  # embedded execution needs no compiler, and knows which values exist
                 for each in kept:
                     each.put_back()
+                if refused is not None and not all(map(_is_on_host, kept)):
+                    raise refused  # embedded execution, which would explain it, has NumPy
             self._run_embedded(args, kwargs, given)
             if refused is not None:  # compiled and embedded results may differ by rounding
                 raise refused

@@ -24,6 +24,7 @@ from .decorated import Decorated, parameter_names
 from .recording import note, paused
 
 if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
+    from ...runtime.calls.streams import OnStream
     from ..builds.order import Order
     from ..engine.inspection import Trace
     from .checked import Checks
@@ -41,6 +42,12 @@ class EntryPoint(Decorated):
     def with_workspace(self, buffer: Any) -> Limited:
         """Use the caller's memory for temporaries; see `workspace_size`. Variants are shared."""
         return Limited(self, 0, as_workspace(buffer))
+
+    def with_stream(self, stream: Any) -> OnStream:
+        """Queue the kernels of calls on a stream: ours, of CuPy, torch or cuda.core, an address."""
+        from ...runtime.calls.streams import OnStream
+
+        return OnStream(self, stream)
 
     # --- checked calls ----------------------------------------------------------------------------
 

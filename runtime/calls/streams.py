@@ -1,0 +1,26 @@
+"""Calls whose kernels are queued on a stream that the caller chose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from ..gpu import use_stream
+
+
+@attrs.frozen
+class OnStream:
+    """A program or operator that queues its work on one stream; attributes are the program's."""
+
+    call: Callable[..., Any]
+    stream: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make a call; it returns before the work is done."""
+        with use_stream(self.stream):
+            return self.call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.call, name)
