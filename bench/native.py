@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fieldforge.runtime import _core
+
 KERNELS = Path(__file__).parent / "kernels"
 FLAGS = "-O3 -std=c++17 -march=native -fopenmp -shared -fPIC -ffp-contract=off -fno-trapping-math"
 
@@ -38,5 +40,6 @@ def bound(function: Any, arrays: Sequence[np.ndarray], sizes: Sequence[int]) -> 
 
 
 def use_threads(count: int) -> None:
-    """Let OpenMP use `count` threads from now on: ours and the hand-written alike."""
+    """Let ours and the hand-written kernels use `count` threads from now on."""
+    _core.set_threads(count)
     ctypes.CDLL("libgomp.so.1").omp_set_num_threads(count)

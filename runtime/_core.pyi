@@ -158,7 +158,7 @@ class Program:
 class Library:
     """A shared library, loaded until the last reference to this object goes away."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, uses_openmp: bool = True) -> None:
         """Load it, or raise `RuntimeError` with the words of the loader."""
 
     def symbol(self, name: str) -> int | None:
@@ -246,6 +246,9 @@ class Workspace:
 def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""
 
+def set_machine(bandwidth: int, stream_from: int, parallel_from: int, /) -> None: ...
+def default_threads() -> int: ...
+def workers() -> int: ...
 def set_threads(count: int, /) -> int:
     """Set how many threads calls of this thread use, 0 for no wish; return what it was."""
 
@@ -257,6 +260,12 @@ def set_observed(observed: bool, /) -> None:
 
 def set_timed(timed: bool, /) -> None:
     """Say whether time is taken around generated code."""
+
+def reduce(array: object, op: str) -> float | int | bool:
+    """Return 'sum', 'squares' (their sum), 'max' or 'min' of the elements of an array.
+
+    The order is fixed by shape and strides. Sums of floats are computed in float64.
+    """
 
 def kernel_seconds() -> float:
     """Return the seconds that this thread was inside generated code while calls were timed."""

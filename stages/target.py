@@ -21,18 +21,21 @@ _LEVELS: Final = {
 _VECTOR_BYTES: Final = {
     "x86-64": 16, "x86-64-v2": 16, "x86-64-v3": 32, "x86-64-v4": 64, "armv8-a": 16, "armv8.2-a": 16,
 }  # fmt: skip
-_PROCESSORS: Final = "/sys/devices/system/cpu"
-_MOST_CACHES: Final = 16  # of one processor; most have four
+# The class of machines that stands for all with an instruction set: the most threads of a tiled
+# loop, and the memory bandwidth that the cost model takes each of them to have.
+_MOST_THREADS: Final = 64
+_BANDWIDTH_OF_ONE: Final = 30e9
 _CLOCK: Final = 3.0e9
 _OPERATIONS_PER_CYCLE: Final = 3
 
 
 @attrs.frozen
 class CpuTarget:
-    """A CPU: its named instruction set, and the six numbers of the cost model.
+    """A class of CPUs: its named instruction set, and the numbers of the cost model.
 
-    `cores` are those of the machine, whatever share of them a process gets: a call asks OpenMP how
-    many threads it has. Caches are bytes a core, `bandwidth` is bytes a second of the whole socket.
+    `cores` is the most threads that a tiled loop has memory for; a call decides how many there are.
+    Caches are bytes a core, `bandwidth` is bytes a second of all cores. They are those of a class,
+    not of the machine at hand: what differs between machines is decided when a call is made.
     `vector_math` says that the C library has `exp` and a few others for vectors.
 
     >>> CpuTarget(isa="x86-64-v3", cores=2).vector_bytes
@@ -67,16 +70,19 @@ class CpuTarget:
 
     @classmethod
     def host(cls, isa: str = "native") -> Self:
-        """Describe this machine; 'native' becomes the highest named level that it supports.
+        """Describe the class of this machine; 'native' becomes its highest named level.
+
+        Two machines with one instruction set and one C library have equal targets, and share what
+        was built for them, whatever their numbers of cores and their caches.
 
         >>> CpuTarget.host().isa != "native"
         True
         """
         return cls(
             isa=host_isa() if isa == "native" else isa,
-            cores=_host_cores(),
+            cores=_MOST_THREADS,
+            bandwidth=_MOST_THREADS * _BANDWIDTH_OF_ONE,
             vector_math=_has_vector_math(),
-            **{f"l{level}": size for level, size in _host_caches().items()},
         )
 
     @property
@@ -167,54 +173,3 @@ def _cpu_flags() -> frozenset[str]:
     except OSError:
         pass
     return frozenset()
-
-
-def _host_cores() -> int:
-    """Count the processors that are online, whether or not this process is bound to a few.
-
-    Ranks that a launcher binds to a few cores then build for the same machine as the others, and
-    share their builds (decision 0015).
-    """
-    try:
-        return _count(_read(f"{_PROCESSORS}/online"))
-    except (OSError, ValueError):
-        return os.cpu_count() or 1
-
-
-@functools.cache
-def _host_caches() -> dict[int, int]:
-    """Return the data caches by level, in bytes a core, as far as the system tells."""
-    found: dict[int, int] = {}
-    for index in range(_MOST_CACHES):
-        place = f"{_PROCESSORS}/cpu0/cache/index{index}"
-        try:
-            if _read(f"{place}/type") == "Instruction":
-                continue
-            level = int(_read(f"{place}/level"))
-            size = int(_read(f"{place}/size").removesuffix("K")) * 1024
-            sharers = _count(_read(f"{place}/shared_cpu_list"))
-        except FileNotFoundError:
-            break
-        except (OSError, ValueError):
-            continue
-        if 1 <= level <= 3:
-            found[level] = size // max(sharers, 1)
-    return found
-
-
-def _read(path: str) -> str:
-    """Return a short text that the system tells."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(handle, 4096).decode(errors="replace").strip()
-    finally:
-        os.close(handle)
-
-
-def _count(cpus: str) -> int:
-    """Count a list of CPUs such as '0-3,8'."""
-    total = 0
-    for part in cpus.split(","):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total

@@ -48,6 +48,11 @@ GROUPS: Mapping[str, Group] = {
          "fieldforge.workflows.entries.field_operator.FieldOperator",
          "fieldforge.workflows.entries.scan_operator.ScanOperator"),
     ),
+    "reductions": Group(
+        "Reductions",
+        "Numbers of whole fields, with the same bits on any number of threads.",
+        ("sum", "max", "min", "norm"),
+    ),
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",

@@ -1,9 +1,10 @@
 """Thread counts and workspaces of calls, set for a Python thread or for one callable.
 
 The setting closest to the call wins: `with_threads` on the callable, then a `threads` block, then
-the backend's option `threads`, then `OMP_NUM_THREADS`. Loops over few points always run on one
-thread (the option `parallel_from`). In a process that was forked after a program ran, calls use
-one thread, because OpenMP's thread pool does not survive a fork.
+the backend's option `threads`, then `OMP_NUM_THREADS`, then the processors that the process may
+use. Loops over few points always run on one thread (the option `parallel_from`). All calls of a
+process share one pool of threads: a call takes those that are free and works itself. A forked
+process starts a pool of its own.
 """
 
 from __future__ import annotations

@@ -146,7 +146,8 @@ class Launch:
     memory in bytes. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
     `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
     the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
-    the number of the first that failed.
+    the number of the first that failed. A kernel with a `version` runs only if the integer at
+    `Plan.clamped` is that number.
     """
 
     kernel: str
@@ -154,12 +155,14 @@ class Launch:
     threads: tuple[int, int, int]
     arguments: tuple[tuple[str, int], ...]
     shared: int = 0
+    version: int = -1
 
     def __str__(self) -> str:
         blocks = ", ".join(f"ints[{place}]" for place in self.blocks)
         takes = ", ".join(_ARGUMENTS[kind].format(place) for kind, place in self.arguments)
         threads = " x ".join(map(str, self.threads))
-        return f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+        text = f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+        return text if self.version < 0 else f"{text}, version {self.version}"
 
 
 _ARGUMENTS: Final = {

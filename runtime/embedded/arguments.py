@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import enum
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
 from ..fields.field import make
+from ..fields.operators import combined
 from ..language.binding import bind_arguments
 from ..language.domain import Domain
 from ..language.operations import literal, member_value
-from ..language.structure import elements, rebuilt
+from ..language.structure import elements, map_leaves, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process.errors import ArgumentError
 from .lanes import Lanes
@@ -30,18 +33,81 @@ def bind(
     kwargs: Mapping[str, Any],
     defaults: Mapping[str, Any],
     scalar: Callable[[Any, ScalarType], Any] | None = None,
+    *,
+    warn: bool = True,
+    keep: bool = False,
 ) -> list[Any]:
     """Return one value for each parameter, numbers as NumPy scalars of the declared type.
 
-    `scalar` says what may stand for a scalar; it is `as_number` by default.
+    `scalar` says what may stand for a scalar; it is `as_number` by default. Values of another type
+    that converts without loss are converted, with a warning if `warn`; with `keep` fields
+    stay as they are.
     """
     names = [parameter for parameter, _ in parameters]
     given = bind_arguments(name, names, args, kwargs, defaults)
     convert = scalar or as_number
     values = [converted_to(type_, given[parameter], convert) for parameter, type_ in parameters]
     if any(value is MISFIT for value in values):
+        for place, (parameter, type_) in enumerate(parameters):
+            if values[place] is MISFIT:
+                wider = without_loss(type_, given[parameter])
+                values[place] = converted_to(type_, wider, convert)
+                if values[place] is MISFIT:
+                    continue
+                if warn:
+                    _warn(name, parameter, type_, given[parameter])
+                if keep:
+                    values[place] = map_leaves(
+                        lambda old, new: old if isinstance(old, AnyValue) else new,
+                        given[parameter], values[place],
+                    )  # fmt: skip
+    if any(value is MISFIT for value in values):
         check_types(name, [(*row, given[row[0]]) for row in parameters], convert)
     return values
+
+
+def _warn(name: str, parameter: str, type_: Type, value: Any) -> None:
+    warnings.warn(
+        f"Argument '{parameter}' of '{name}' is of type '{describe(value)}' and is converted to "
+        f"'{type_}'; compiled calls refuse it.",
+        UserWarning,
+        stacklevel=_from_outside(),
+    )
+
+
+def _from_outside() -> int:
+    """Return how many frames the caller of the library is away."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_LIBRARY):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_LIBRARY: Final = __name__.partition(".")[0] + "."
+
+
+def without_loss(type_: Type, value: Any) -> Any:
+    """Return a value with leaves of the declared dtypes where every value of theirs fits there.
+
+    >>> without_loss(ScalarType("float64"), np.int32(1)), without_loss(
+    ...     ScalarType("float64"), np.int64(1)
+    ... )
+    (np.float64(1.0), np.int64(1))
+    """
+    if isinstance(type_, TupleType | CollectionType):
+        parts = elements(value)
+        if parts is None or len(parts) != len(type_.elements):
+            return value
+        return rebuilt(value, tuple(map(without_loss, type_.elements, parts)))
+    dtype = type_.dtype if isinstance(type_, FieldType) else type_
+    if not isinstance(dtype, ScalarType) or not isinstance(value, AnyValue | np.generic):
+        return value
+    own = value.dtype.dtype if isinstance(value, AnyValue) else value.dtype
+    target = np.dtype(dtype.name)
+    rounds = own.kind in "iu" and own.itemsize == 8 and target.kind == "f"
+    if own == target or rounds or not np.can_cast(own, target, "safe"):
+        return value
+    return combined("cast", value, dtype=dtype.name)
 
 
 def check_types(

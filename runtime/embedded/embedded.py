@@ -59,10 +59,12 @@ def run_operator(
     out: Any,
     domain: Any = None,
     offset_provider: Mapping[str, Any] | None = None,
+    warn: bool = True,
 ) -> None:
     """Evaluate an operator and then write its result to `out`, whole or on `domain`.
 
-    `domain` is anything that `domain()` takes, or a tuple of such that matches `out`.
+    `domain` is anything that `domain()` takes, or a tuple of such that matches `out`. With `warn`
+    arguments that are converted are named in a warning.
     """
     result: Any = None
     out = with_fields(_embedded(definition).result, out)
@@ -72,7 +74,7 @@ def run_operator(
     results: dict[Domain, list[Any]] = {}
     for levels in dict.fromkeys(columns) or [Domain()]:
         with running(offset_provider, dict(levels)) as context:
-            result, arguments = _evaluated(definition, args, kwargs or {})
+            result, arguments = _evaluated(definition, args, kwargs or {}, warn and not results)
             result = map_leaves(walked, result)
         results[levels] = [leaf for _, leaf in leaves_of(result)]
         if not context.walked:
@@ -150,7 +152,7 @@ class _Embedded:
 
 
 def _evaluated(
-    definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any]
+    definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any], warn: bool = True
 ) -> tuple[Any, dict[str, Any]]:
     """Return the result of the body, and the arguments that it was given by name."""
     embedded = _embedded(definition)
@@ -160,7 +162,11 @@ def _evaluated(
         (_, state), *parameters = parameters
         walk = Walk(definition.name, embedded.function, state, definition.scan)
     scalar = as_column if walk else None
-    values = bind(definition.name, parameters, args, kwargs, embedded.defaults, scalar)
+    # a program may write to its fields; an operator converts what it reads
+    keep = definition.kind == "program"
+    values = bind(
+        definition.name, parameters, args, kwargs, embedded.defaults, scalar, warn=warn, keep=keep
+    )
     result = scanned(walk, values) if walk else embedded.function(*values)
     return result, dict(zip((name for name, _ in parameters), values, strict=True))
 
@@ -278,8 +284,9 @@ def _call(
     if out is None:
         return call_operator(definition, args, kwargs)
     return run_operator(
-        definition, args, kwargs, out=out, domain=domain, offset_provider=offset_provider
-    )
+        definition, args, kwargs, out=out, domain=domain, offset_provider=offset_provider,
+        warn=False,
+    )  # fmt: skip
 
 
 _MEANT: Final[tuple[tuple[Any, Any], ...]] = (

@@ -154,6 +154,9 @@ def _without_neighbours(value: AnyValue, table: Connectivity) -> AnyValue:
     domain = value.domain
     box = {**dict(domain), **dict(table.domain)}
     dims = replaced(domain.dims, {table.codomain: table.domain.dims})
+    whole = Domain(*((dim, box[dim]) for dim in dims))
+    if not table.shape[-1] and whole.is_finite():
+        return make(np.zeros(whole.shape, value.dtype.dtype), whole)
     zero = np.zeros((1,) * len(dims), value.dtype.dtype)
     made = make(zero, Domain(*((dim, UnitRange.infinite()) for dim in dims)))
     return assembled([Piece(Domain(*((dim, box[dim]) for dim in dims)), made)])

@@ -37,6 +37,9 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
             f"'{name}' over '{local.value}' cannot tell which neighbours are missing: the field "
             f"has no dimension '{table.domain.dims[0].value}'."
         )
+    if not slots:  # a table of width 0: nothing to combine, wherever there are rows
+        rest = value.domain.pop(local)
+        return make(np.full(extents(rest), _of_none(op, value.dtype.dtype)), rest)
     # of a row that is not whole only single slots have values: there is no sum over it
     whole = [piece for piece in pieces_of(value) if slots <= piece.box[local].unit_range]
     pieces = cut(whole, [Domain(*rows)])

@@ -108,3 +108,8 @@ def fill(target: Any, value: Any) -> None:
     ours = gpu.Array.from_any(target)
     ours.fill(value)
     gpu.current_stream(ours.device).sync()
+
+
+def wait_for(device_type: int, device_id: int) -> None:
+    """Wait until a device has done all that it was given, on every stream."""
+    gpu.Device(device_id, platform=_PLATFORMS[DeviceType(device_type)]).sync()

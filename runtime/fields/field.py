@@ -107,15 +107,23 @@ class Field(SingleArray, NumpyFunctions, FieldView):
         return sys.modules[type(self.ndarray).__module__.partition(".")[0]]
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array, without a copy where they lie on the CPU."""
+        """Return the values as a NumPy array, without a copy where they lie on the CPU.
+
+        For a field on a GPU this waits for all that the device has been given.
+        """
         array = self.ndarray
-        return array if isinstance(array, np.ndarray) else np.asarray(array.get())
+        if isinstance(array, np.ndarray):
+            return array
+        from .device_allocator import wait_for
+
+        wait_for(self.device_type, self.device_id)
+        return np.asarray(array.get())
 
     def as_scalar(self) -> Any:
         """Return the one value of a field without dimensions."""
         if self.ndim:
             raise DomainError(f"Only a field without dimensions is a scalar, got '{self}'.")
-        return self.ndarray[()]
+        return self.asnumpy()[()]
 
     def restrict(self, index: Any) -> Field:
         """Return the part at an index as a view; nothing is clipped.

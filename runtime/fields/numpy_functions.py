@@ -16,6 +16,7 @@ from ..language.dimension import Dimension
 from ..language.domain import Domain
 from ..process.errors import ArgumentError, DomainError
 from .operators import Operators
+from .reductions import ReducedByNumPy
 
 _OPERATORS: Final[Mapping[Any, str]] = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "div",
@@ -27,7 +28,7 @@ _LOGIC: Final[Mapping[Any, str]] = {
 }  # fmt: skip
 
 
-class NumpyFunctions(Operators):
+class NumpyFunctions(ReducedByNumPy, Operators):
     """What a field has from NumPy; `Field` inherits it."""
 
     __slots__ = ()
@@ -53,62 +54,70 @@ class NumpyFunctions(Operators):
             raise TypeError("A field without dimensions has no length.")
         return int(self.ndarray.shape[0])
 
-    def max(self, axis: Any = None, out: None = None) -> Any:
-        """Return the largest value, or the largest along one or several dimensions.
+    def max(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the largest value, or along one or several dimensions a field of the largest.
 
-        The result is a NumPy scalar without `axis`, else a field on the other dimensions. NaN
-        propagates. A dimension that the field lacks is a `DomainError`.
+        NaN propagates. A dimension that the field lacks is a `DomainError`; an axis that is a
+        number, and more arguments, are NumPy's and give an array.
 
         >>> from fieldforge.runtime.fields.constructors import as_field
         >>> I, J = Dimension("I"), Dimension("J")
         >>> u = as_field([I, J], [[1.0, 5.0], [3.0, 2.0]])
-        >>> u.max(), u.max(axis=I).asnumpy(), np.sqrt(u.min(axis=(I, J)))
+        >>> u.max(), u.max(axis=I).asnumpy(), u.min(axis=(I, J))
         (np.float64(5.0), array([3., 5.]), np.float64(1.0))
         """
-        return self._reduced("max", axis, out)
+        if _is_along_dimensions(axis):
+            return self._reduced("max", axis)
+        return super().max(axis, out, **more)
 
-    def min(self, axis: Any = None, out: None = None) -> Any:
-        """Return the smallest value, or the smallest along dimensions, as `max` does."""
-        return self._reduced("min", axis, out)
+    def min(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the smallest value, or a field of the smallest along dimensions, like `max`."""
+        if _is_along_dimensions(axis):
+            return self._reduced("min", axis)
+        return super().min(axis, out, **more)
 
-    def sum(self, axis: Any = None, dtype: None = None, out: None = None) -> Any:
-        """Return the sum, or the sum along dimensions; NumPy chooses the order and the dtype."""
-        return self._reduced("sum", axis, out, dtype)
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the sum, or a field of the sums along dimensions, like `max`."""
+        if _is_along_dimensions(axis):
+            return self._reduced("sum", axis)
+        return super().sum(axis, dtype, out, **more)
 
-    def mean(self, axis: Any = None, dtype: None = None, out: None = None) -> Any:
-        """Return the mean, or the mean along dimensions, as `sum` does."""
-        return self._reduced("mean", axis, out, dtype)
+    def mean(self, axis: Any = None, **more: Any) -> Any:
+        """Return the mean, or a field of the means along dimensions, like `max`."""
+        return self._either("mean", axis, more)
 
-    def all(self, axis: Any = None, out: None = None) -> Any:
-        """Tell whether every value holds, or every value along dimensions."""
-        return self._reduced("all", axis, out)
+    def all(self, axis: Any = None, **more: Any) -> Any:
+        """Tell whether every value holds, or every value along dimensions, like `max`."""
+        return self._either("all", axis, more)
 
-    def any(self, axis: Any = None, out: None = None) -> Any:
-        """Tell whether a value holds, or a value along dimensions."""
-        return self._reduced("any", axis, out)
+    def any(self, axis: Any = None, **more: Any) -> Any:
+        """Tell whether a value holds, or a value along dimensions, like `max`."""
+        return self._either("any", axis, more)
 
-    def _reduced(self, name: str, axis: Any, out: Any, dtype: Any = None) -> Any:
-        if out is not None or dtype is not None:
-            raise ArgumentError(f"'{name}' of a field takes neither 'out' nor 'dtype'.")
-        reduce = getattr(self.ndarray, name)
-        if axis is None:
-            return reduce()
+    def _either(self, name: str, axis: Any, more: Mapping[str, Any]) -> Any:
+        if _is_along_dimensions(axis):
+            return self._reduced(name, axis)
+        return getattr(self.ndarray, name)(axis=axis, **more)
+
+    def _reduced(self, name: str, axis: Any) -> Any:
+        """Reduce along dimensions; a field is left on the others, a number if none is."""
         dims = axis if isinstance(axis, tuple) else (axis,)
         places = tuple(_place(self.domain, dim) for dim in dims)
         rest = Domain(*((dim, own) for dim, own in self.domain if dim not in dims))
-        return self._made(reduce(axis=places), rest) if rest.dims else reduce(axis=places)[()]
+        values = getattr(self.ndarray, name)(axis=places)
+        return self._made(values, rest) if rest.dims else values[()]
 
     def _made(self, array: Any, domain: Domain) -> Any:
         """Put an array on a domain."""
         raise NotImplementedError
 
 
-def _place(domain: Domain, dim: Any) -> int:
-    if not isinstance(dim, Dimension):
-        raise ArgumentError(
-            f"Fields are reduced along dimensions, got axis {dim!r}.",
-            hint="Pass a dimension, such as 'u.max(axis=I)'; 'u.ndarray' takes numbers.",
-        )
+def _is_along_dimensions(axis: Any) -> bool:
+    """Tell dimensions from the numbers of NumPy's axes."""
+    return isinstance(axis[0] if isinstance(axis, tuple) and axis else axis, Dimension)
+
+
+def _place(domain: Domain, dim: Dimension) -> int:
     if dim not in domain.dims:
         raise DomainError(f"There is no dimension '{dim.value}' in '{domain}' to reduce.")
     return domain.dims.index(dim)

@@ -183,6 +183,10 @@ class Array(ArrayBase):
         Where the source is memory of the host, the call returns when that may be changed again.
         """
         given = import_array(source)
+        here, there = self.device, given.device
+        others = here is not None and there is not None and here is not there
+        if others and not here.can_access(there):  # type: ignore[union-attr, arg-type]  # as 'others' says
+            given = import_array(given.to_host())  # by way of the host
         wait = given.device is None and not isinstance(given.owner, Buffer)
         if self.device is None and given.device is None:
             np.asarray(self)[...] = np.asarray(given)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..calls.loader import place_library
 from ..process import settings
+from ..process.library_file import place_library
 from .native import Device, ModuleBase, current_device
 
 

@@ -44,6 +44,17 @@ int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& sl
     return op == Op::lowest ? found.lowest : found.beyond;
 }
 
+// A number of the right type as an array without axes; null without a Python error for others.
+PyObject* as_array(PyObject* number, DType dtype) {
+    uint64_t slot = 0;
+    if (take_scalar(number, dtype, &slot) != Taken::good) return nullptr;
+    const Held numpy(PyImport_ImportModule("numpy"));
+    PyObject* made = numpy ? PyObject_CallMethod(numpy.get(), "array", "Os", number, dtype_name(dtype))
+                           : nullptr;
+    if (made == nullptr) PyErr_Clear();
+    return made;
+}
+
 }  // namespace
 
 Frame::Frame(const CallPlan& plan) : plan_(plan) {
@@ -74,7 +85,8 @@ Frame::Frame(const CallPlan& plan) : plan_(plan) {
 
 Frame::~Frame() {
     for (int32_t i : plan_.tables) Py_XDECREF(leaves_[i]);
-    for (const auto& [argument, array] : arrays_) leaves_[argument] = array;
+    for (const ArrayArgument& each : arrays_) leaves_[each.argument] = each.given;
+    for (PyObject* array : numbers_) Py_DECREF(array);
     if (!owns_leaves_) return;
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!plan_.arguments[i].is_table) Py_XDECREF(leaves_[i]);
@@ -189,9 +201,16 @@ bool Frame::take_arrays() {
     for (int32_t i : plan_.fields) {
         const Argument& wanted = plan_.arguments[i];
         if (wanted.is_table || is_field_view(leaves_[i])) continue;
-        PyObject* view = views_.add(leaves_[i], wanted.dims_tuple, plan_.fields.size());
+        PyObject* array = leaves_[i];
+        PyObject* view = views_.add(array, wanted.dims_tuple, plan_.fields.size());
+        if (view == nullptr && wanted.dims.empty() && !wanted.written) {
+            array = as_array(leaves_[i], wanted.dtype);
+            if (array == nullptr) continue;
+            numbers_.push_back(array);
+            view = views_.add(array, wanted.dims_tuple, plan_.fields.size());
+        }
         if (view == nullptr) continue;
-        arrays_.push_back({i, leaves_[i]});
+        arrays_.push_back({i, leaves_[i], array});
         leaves_[i] = view;
         found = true;
     }
@@ -309,8 +328,8 @@ std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
         if (!views_.has(leaves_[i])) made->hold(leaves_[i]);
     }
-    for (const auto& [argument, array] : arrays_) {
-        const Held view(view_of_array(array, plan_.arguments[argument].dims_tuple));
+    for (const ArrayArgument& each : arrays_) {
+        const Held view(view_of_array(each.array, plan_.arguments[each.argument].dims_tuple));
         if (!view) return nullptr;
         made->hold(view.get());
     }

@@ -24,6 +24,13 @@ inline bool fits_table(const Argument& wanted, const FieldView& view) {
            (wanted.codomain == nullptr || view.table->codomain() == wanted.codomain);
 }
 
+// An argument where a view stands for an array, or for the array of a number.
+struct ArrayArgument {
+    int32_t argument;
+    PyObject* given;
+    PyObject* array;
+};
+
 struct Substitute {
     PyObject* recorded;
     PyObject* given;
@@ -104,7 +111,8 @@ class Frame {
     bool owns_leaves_ = false;
     bool is_taken_ = false;  // every argument is of its type
     ArrayViews views_;
-    std::vector<std::pair<int32_t, PyObject*>> arrays_;  // arguments where views stand for arrays
+    std::vector<ArrayArgument> arrays_;
+    std::vector<PyObject*> numbers_;  // the arrays of numbers in the place of fields
     std::vector<Copy> copies_;
     size_t copied_ = 0;  // bytes of all snapshots
     std::unique_ptr<int64_t[]> many_;

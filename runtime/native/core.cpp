@@ -8,6 +8,7 @@
 #include "library.h"
 #include "limited.h"
 #include "program.h"
+#include "reduce.h"
 #include "scalar.h"
 #include "sequence.h"
 #include "wishes.h"
@@ -25,5 +26,6 @@ NB_MODULE(_core, m) {
         throw nanobind::python_error();
     }
     fieldforge::add_library(m);
+    fieldforge::add_reduce(m);
     fieldforge::gpu::add_gpu(m);
 }

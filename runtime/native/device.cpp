@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "pool.h"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -35,9 +37,15 @@ void copy(void* to, const void* from, size_t size, const Context&) noexcept {
     std::memcpy(to, from, size);
 }
 
+}  // namespace
+
+Machine host_machine = {};
+
+namespace {
+
 constexpr Context host_context = {
     context_version, sizeof(Context), device_cpu, 0,
-    nullptr, nullptr, nullptr, nullptr, nullptr,
+    nullptr, share_loop, nullptr, &host_machine, nullptr,
 };
 
 std::array<const Device*, 4> devices = {&host_device};

@@ -29,6 +29,9 @@ struct Device {
     bool queues = false;
 };
 
+// What was measured of this machine; calls read it while nobody writes it.
+extern Machine host_machine;
+
 // Memory of the host; nothing is queued.
 extern const Device host_device;
 

@@ -98,7 +98,7 @@ PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(s
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},
     {"address", get_address, nullptr, "Address of the C entry point.", nullptr},
-    {"threads", get_threads, nullptr, "Default number of threads; 0: all that OpenMP has.", nullptr},
+    {"threads", get_threads, nullptr, "Default number of threads; 0: all of the process.", nullptr},
     {"keepalive", get_keepalive, nullptr, "What keeps the code loaded.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -23,7 +23,7 @@ struct Entry {
     EntryPoint address;  // null if the entry has work for a device
     Work* work;
     OpenMP openmp;
-    int threads;  // default of a call; 0: as many as OpenMP has
+    int threads;  // default of a call; 0: as many as the process has
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "entry.h"
+#include "pool.h"
 #include "workspace.h"
 
 namespace fieldforge {
@@ -66,6 +67,14 @@ int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
     const Device& device = *entry.device;
     Context room;
     const Context* context = device.context != nullptr ? device.context : device.current(room);
+    Crew crew;
+    if (context->parallel_for != nullptr) {
+        const int asked = wishes.threads > 0 ? wishes.threads : entry.threads;
+        crew.threads = asked > 0 ? asked : default_threads();
+        if (context != &room) room = *context;
+        room.pool = &crew;
+        context = &room;
+    }
     for (size_t i = 0; i < words.copy_count; ++i) {
         const Copy& copy = words.copies[i];
         std::byte* to = memory.snapshots() + copy.offset;

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* runtimes[] = {"libgomp.so.1", "libomp.so", "libomp.so.5", "libiomp5.so",
                                     "libomp.dylib"};
 
-// The threads of an OpenMP runtime sleep inside its code. If generated code is the only user of the
+// Code of ours has no threads of its own. What DaCe writes, and what users load, may use OpenMP, whose
+// threads sleep inside its code. If generated code is the only user of the
 // runtime, closing a library would unmap the code under them, so the runtime is pinned.
 bool pin_openmp() {
     bool is_loaded = false;
@@ -71,14 +72,14 @@ class WaitPolicy {
 
 class Library {
    public:
-    explicit Library(const std::string& path) : path_(path) {
+    Library(const std::string& path, bool uses_openmp) : path_(path) {
         nb::gil_scoped_release release;  // loading runs the library's own initialisers
-        WaitPolicy policy;
-        handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle_ == nullptr) {
-            const char* why = dlerror();
-            throw std::runtime_error(why == nullptr ? path : why);
+        if (!uses_openmp) {
+            open();
+            return;
         }
+        WaitPolicy policy;
+        open();
         policy.apply(handle_);
         pin_openmp();
     }
@@ -96,6 +97,14 @@ class Library {
     const std::string& path() const { return path_; }
 
    private:
+    void open() {
+        handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle_ == nullptr) {
+            const char* why = dlerror();
+            throw std::runtime_error(why == nullptr ? path_ : why);
+        }
+    }
+
     std::string path_;
     void* handle_ = nullptr;
 };
@@ -104,7 +113,7 @@ class Library {
 
 void add_library(nb::module_& module) {
     nb::class_<Library>(module, "Library", "A loaded shared library: Library(path).")
-        .def(nb::init<const std::string&>(), nb::arg("path"))
+        .def(nb::init<const std::string&, bool>(), nb::arg("path"), nb::arg("uses_openmp") = true)
         .def("symbol", &Library::symbol, nb::arg("name"), "Address of a symbol, or None.")
         .def_prop_ro("path", &Library::path, "Where it was loaded from.");
 }

@@ -12,7 +12,7 @@ struct Workspace;
 
 // Read at every call. Functions such as `set_threads` change it, context managers restore it.
 struct Wishes {
-    int threads = 0;                 // 0: as many as the program or OpenMP has
+    int threads = 0;                 // 0: as many as the program or the process has
     Workspace* workspace = nullptr;  // owned
     PyObject* recording = nullptr;   // borrowed: a sequence that records the calls
     double seconds = 0;              // inside generated code, while calls are timed

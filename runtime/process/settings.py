@@ -100,9 +100,10 @@ class Settings:
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
-    site_options: Path | None = None
-    model_options: Path | None = None
-    options: tuple[tuple[str, str], ...] = ()
+    # Options are part of the backends that they change, so they do not count for equality either.
+    site_options: Path | None = attrs.field(default=None, eq=False)
+    model_options: Path | None = attrs.field(default=None, eq=False)
+    options: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False)
     compiler_variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod

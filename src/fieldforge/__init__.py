@@ -58,6 +58,10 @@ from .workflows.graph.graph import Workflow
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
+    from .runtime.fields.reductions import max as max
+    from .runtime.fields.reductions import min as min
+    from .runtime.fields.reductions import norm
+    from .runtime.fields.reductions import sum as sum
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
@@ -65,10 +69,12 @@ if _TYPE_CHECKING:
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
     from .workflows.options.database import use_options
+    from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
 
 __version__ = "0.1.0"
 
+# 'sum', 'max' and 'min' are not listed: a star import must not hide Python's.
 __all__ = [
     "Backend",
     "CartesianConnectivity",
@@ -109,7 +115,9 @@ __all__ = [
     "is_staggered",
     "itir_python",
     "locking",
+    "norm",
     "ones",
+    "plan",
     "policy",
     "precompile",
     "program",
@@ -134,10 +142,15 @@ _LATE: _Final = {
     "check": ".workflows.batches.missing_builds",
     "collective": ".workflows.batches.collective",
     "is_scalar_type": "._core.definitions",
+    "max": ".runtime.fields.reductions",
+    "min": ".runtime.fields.reductions",
+    "norm": ".runtime.fields.reductions",
     "locking": ".workflows.batches.lock_file",
+    "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
     "setup": ".workflows.setups.set_up",
+    "sum": ".runtime.fields.reductions",
     "use_options": ".workflows.options.database",
     "wait_for_compilation": ".workflows.builds.background",
 }

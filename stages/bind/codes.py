@@ -51,7 +51,7 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
         part = pending.pop()
         if isinstance(part, Word):
             words.append(part)
-        elif limit and symbols.ints.get(part, limit) < limit:
+        elif limit and not isinstance(part, Const) and symbols.ints.get(part, limit) < limit:
             words.append(Word("int", value=symbols.ints[part]))
         elif not isinstance(part, Stride) and is_settled(part):
             pending.append(part.args[0])

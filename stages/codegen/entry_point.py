@@ -13,13 +13,14 @@ from ...runtime.calls.plan import ENTRY
 # The layout of `runtime/native/context.h`, which a test compares.
 CONTEXT: Final = """\
 struct Machine {
-  s64 cores, core_memory, shared_cache, bandwidth;
+  s64 cores, core_memory, shared_cache, bandwidth, stream_from, parallel_from;
 };
 struct Context {
   u32 version, size;
   s32 device_type, device_id;
   void* stream;
-  void (*parallel_for)(void* pool, s64 count, void (*body)(void* data, s64 index), void* data);
+  void (*parallel_for)(void* pool, s64 count, s64 most, s64 points,
+                       void (*body)(void* data, s64 begin, s64 end, s64 place), void* data);
   void* pool;
   const Machine* machine;
   s32* status;

@@ -46,7 +46,7 @@ def describe(
     # integers that only the checks need follow those of the generated code
     ints += tuple(dict.fromkeys(each for each in shared(ends) if each not in set(ints)))
     if more:
-        known = set(ints)
+        known = {e for i, e in enumerate(ints) if clamping is None or i != clamping.flag}
         ints += tuple(dict.fromkeys(e for e in (*shared(more), *more) if e not in known))
     return Interface(
         program=program.name,

@@ -37,7 +37,7 @@ class LoadKernels(Stage):
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Hand plan and module to the core; no driver is touched yet."""
         if bound.plan.platform == "null":
-            from ...runtime.calls.loader import place_library
+            from ...runtime.process.library_file import place_library
 
             directory = self.directory or current().local_dir / LIBRARIES
             library = os.fsencode(place_library(compiled.library, directory))

@@ -13,7 +13,9 @@ from ...runtime.embedded.arguments import (
     wrong_types,
 )
 from ...runtime.fields.alignment import overlaps_itself
+from ...runtime.fields.field import make
 from ...runtime.language.binding import bind_arguments
+from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType
 from ...runtime.process.errors import ArgumentError, MissingOffsetError, OverlapError, ReadOnlyError
@@ -25,13 +27,15 @@ def arguments_of(program: Dataflow, arguments: Sequence[Any]) -> dict[str, Any]:
     names = program.parameters
     ordered = tuple(bind_arguments(program.name, names, arguments, {}).values())
     given = {leaf.name: _inside(program, leaf, ordered) for leaf in program.leaves}
-    found = {leaf.name: _fitting(leaf, given[leaf.name]) for leaf in program.leaves}
+    written = {store.target: None for each in program.statements for store in each.stores}
+    found = {
+        leaf.name: _fitting(leaf, given[leaf.name], leaf.name in written) for leaf in program.leaves
+    }
     wrong = [leaf for leaf in program.leaves if found[leaf.name] is MISFIT]
     if wrong:
         raise wrong_types(
             program.name, [(leaf.name, _type_of(leaf), given[leaf.name]) for leaf in wrong]
         )
-    written = {store.target: None for each in program.statements for store in each.stores}
     for name in written:
         if not found[name].ndarray.flags.writeable:
             raise ReadOnlyError(f"Argument '{name}' is written, but its memory is read-only.")
@@ -79,10 +83,16 @@ def _inside(program: Dataflow, leaf: Leaf, arguments: Sequence[Any]) -> Any:
     return value
 
 
-def _fitting(leaf: Leaf, value: Any) -> Any:
-    """Return the field or scalar for a leaf, or MISFIT if the type differs."""
+def _fitting(leaf: Leaf, value: Any, is_written: bool) -> Any:
+    """Return the field or scalar for a leaf, or MISFIT if the type differs.
+
+    A number in the place of a field without dimensions is one, unless it is written.
+    """
     if leaf.kind == "scalar":
         return as_number(value, ScalarType(leaf.dtype))
+    if not leaf.dims and not hasattr(value, "starts") and not is_written:
+        number = as_number(value, ScalarType(leaf.dtype))
+        return number if number is MISFIT else make(number, Domain())
     dims = getattr(value, "dims", None) if hasattr(value, "starts") else None
     return value if dims == leaf.dims and value.ndarray.dtype == leaf.dtype else MISFIT
 

@@ -13,7 +13,7 @@ import attrs
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import DSLError
-from ..ir.bounds import Bound, add, maximum, minimum
+from ..ir.bounds import Bound, add, greatest, least, maximum, minimum
 from ..ir.dataflow import (
     Displace,
     Gather,
@@ -55,6 +55,10 @@ class Spans:
             if not missing:
                 self._known[stack.pop()] = self._span(*place)
         start, stop = self._known[ref, dim]
+        edges = self._edges(ref, dim) if start is None or stop is None else []
+        if edges:  # beyond all edges of regions the value is constant
+            start = add(least(edges), -1) if start is None else start
+            stop = add(greatest(edges), 1) if stop is None else stop
         if start is None or stop is None:
             raise DSLError(
                 None,
@@ -62,6 +66,27 @@ class Spans:
                 hints=("Apply 'as_offset' to an argument, not to a constant.",),
             )
         return start, maximum(stop, add(start, 1))
+
+    def _edges(self, ref: Ref, dim: Dimension) -> list[Bound]:
+        """Return all bounds along a dimension that a value depends on, where it is read."""
+        found: dict[Bound, None] = {}
+        pending, seen = [(ref, dim, 0)], set()
+        while pending:
+            place = pending.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            row, along, offset = place
+            value = self.values[row]
+            ends = [end for end in self._known.get((row, along), ENDLESS) if end is not None]
+            if isinstance(value, Region):
+                sides = [side for box in value.boxes for side in box if side.dim is along]
+                ends += [end for s in sides for end in (s.start, s.stop) if end is not None]
+            found.update(dict.fromkeys(add(end, -offset) for end in ends))
+            moves = isinstance(value, Shift) and value.onto is along
+            more = value.offset if moves and isinstance(value, Shift) else 0
+            pending += [(*source, offset + more) for source in self._sources(row, along)]
+        return list(found)
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
         """Yield the values and dimensions whose ranges determine the range of a value."""

@@ -166,7 +166,13 @@ def rooted(u: Levels, out: Levels):
 
 
 @ff.program
-def named_as_c_names_things(double: Levels, status: Levels, i_I: Levels, state: Levels, θ: Levels):
+def named_as_c_names_things(
+    double: Levels,
+    status: Levels,
+    i_I: Levels,
+    state: Levels,
+    θ: Levels,  # noqa: PLC2401 - C++ has no such name
+):
     root(double, out=status)
     root(i_I, out=state)
     root(θ, out=θ)

@@ -9,7 +9,8 @@ import attrs
 from .boxes import hull, inside
 from .calls import Operator
 from .case import FieldSpec
-from .demand import Demand, Meaning
+from .demand import Demand, Meaning, Mode, mode
+from .expressions import is_local
 from .grids import VERTICAL, Box, extent_of
 from .literals import literal
 from .pieces import INTEGERS, Draw, Kind, Variable
@@ -68,7 +69,8 @@ def arguments(
 
 def _recorder(parameter: Variable, needs: dict[str, Box]) -> Demand:
     def ask(box: Box) -> None:
-        needs[parameter.name] = hull(needs.get(parameter.name), box)
+        if mode() is not Mode.HIDDEN:
+            needs[parameter.name] = hull(needs.get(parameter.name), box)
 
     return Demand(parameter.type.dims, ask)
 
@@ -89,8 +91,10 @@ def _field(d: Draw, state: State, kind: Kind, need: Box | None) -> str:
             return d.pick(fitting).name
         case "input":
             spec = d.pick(inputs)
+            box = {dim: whole[dim] if is_local((dim,)) else own for dim, own in box.items()}
             spec.box = hull(spec.box, box)
             return spec.name
+    box = {dim: whole[dim] if is_local((dim,)) else own for dim, own in box.items()}
     roomy = box if d.chance(70) else _with_room(box)
     return state.new_field(kind, roomy, False, d.pick(LAYOUTS)).name
 

@@ -21,7 +21,8 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
-from fieldforge.stages.codegen.cpp.stage import FLAGS, WRAPPED, Codegen
+from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
+from fieldforge.stages.codegen.dace.openmp import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
@@ -127,7 +128,8 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
-    generated = Generated("c++", source, "", (*FLAGS, *WRAPPED, *CpuTarget.host().flags))
+    flags = (*FLAGS, THREADS, *WRAPPED, *CpuTarget.host().flags)  # DaCe's pragmas need the latter
+    generated = Generated("c++", source, "", flags)
     outputs: Any = stage.run(generated=generated)
     with tempfile.TemporaryDirectory(prefix="fieldforge-") as directory:
         path = Path(directory, "batch.so")

@@ -9,7 +9,7 @@ import attrs
 
 from fieldforge.runtime.language.operations import POINTWISE
 
-from .demand import all_of, nothing, shifted
+from .demand import all_of, displaced, nothing, shifted
 from .grids import TABLES, VERTICAL, ordered
 from .literals import literal
 from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
@@ -80,8 +80,10 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     if within:
         options += [(4, choice), (1, repeated)]
         options += [(6, shift)] if _shiftable(within) and not is_local(within) else []
+        options += [(2, displacement)] if VERTICAL in within and not is_local(within) else []
         options += unstructured(scope, within)
-        options += [(5, region)] if "regions" in scope.features and _shiftable(within) else []
+        is_region = "regions" in scope.features and _shiftable(within)
+        options += [(5, region), (4, masked)] if is_region else []
     if scope.calls is not None:
         options.append((2, call))
     return d.weighted(options)(d, scope, dtype, within, depth - 1)
@@ -261,6 +263,23 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
     )
 
 
+def displacement(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(as_offset(Koff, by % 3 - 1))`."""
+    one = expression(d, scope, dtype, within, depth)
+    if VERTICAL not in one.dims or one.flags.column:
+        return one
+    by = expression(d, scope, "int32", within, depth)
+    if by.flags.column or VERTICAL not in by.dims:
+        return one
+    dims = ordered({*one.dims, *by.dims})
+    return Expr(
+        f"{callable_text(one)}(as_offset(Koff, ({by.text} % 3) - 1))",
+        Kind(dims, dtype),
+        lambda env: displaced(one.mean(env), by.mean(env), dims, 1),
+        one.flags | by.flags,
+    )
+
+
 def is_local(dims: tuple[str, ...]) -> bool:
     """Tell whether there is a local dimension."""
     return any(table.local in dims for table in TABLES)
@@ -280,6 +299,13 @@ def region(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
     from .regions import concat_where  # it draws expressions, so it stands above this module
 
     return concat_where(d, scope, dtype, within, depth)
+
+
+def masked(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `where` whose sides may be read beyond the inputs; see `regions.py`."""
+    from .regions import masked as where  # it draws expressions, so it stands above this module
+
+    return where(d, scope, dtype, within, depth)
 
 
 # --- results that agree only within some ulp --------------------------------------------------

@@ -26,6 +26,7 @@ from fieldforge.runtime.fields.field import make
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 """
 
 # Fields, domains and annotations write dimensions in this order, which is that of the language.
@@ -60,14 +61,14 @@ class Table:
         """Return the slots in which no row misses its neighbour."""
         return tuple(k for k in range(self.width) if all(row[k] >= 0 for row in self.entries))
 
-    def hull(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the range of the source that rows `start` to `stop` touch, something for none.
+    def hull(self, start: int, stop: int, first: int, last: int) -> tuple[int, int]:
+        """Return the range of the source that some slots of some rows touch, something for none.
 
         Embedded execution learns the other dimensions from the source, also where
         no row has a neighbour.
         """
         rows = self.entries[max(start, 0) : max(stop, 0)]
-        found = [entry for row in rows for entry in row if entry >= 0]
+        found = [entry for row in rows for entry in row[first:last] if entry >= 0]
         return (min(found), max(found) + 1) if found else (0, 1)
 
 

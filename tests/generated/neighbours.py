@@ -45,7 +45,7 @@ def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
     return Expr(
         f"{callable_text(one)}({table.name}[{k}])",
         Kind(dims, dtype),
-        lambda env: gathered(one.mean(env), table, dims),
+        lambda env: gathered(one.mean(env), table, dims, k),
         one.flags,
     )
 
@@ -94,9 +94,10 @@ def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int)
     one = expression(d, scope, dtype, dims, depth - 1)
     one = one if table.local in one.dims else neighbours(d, scope, dtype, dims, depth - 1)
     rest = ordered(dim for dim in one.dims if dim != table.local)
+    k = d.pick(table.valid_columns())
     return Expr(
-        f"{callable_text(one)}[{table.local}({d.pick(table.valid_columns())})]",
+        f"{callable_text(one)}[{table.local}({k})]",
         Kind(rest, dtype),
-        lambda env: reduced(one.mean(env), table, rest),
+        lambda env: reduced(one.mean(env), table, rest, k),
         one.flags,
     )

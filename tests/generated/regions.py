@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import attrs
 
 from .boxes import hull
-from .demand import Demand
+from .demand import Demand, Mode, asking, mode
 from .expressions import Scope, expression
 from .grids import Box, ordered
 from .pieces import Draw, Env, Expr, Kind
@@ -34,6 +34,29 @@ def concat_where(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], dep
     made = _selected(condition, one, other)
     text = f"concat_where({condition[0]}, {one.text}, {other.text})"
     return attrs.evolve(made, text=text)
+
+
+def masked(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `where` by indices: each side has values where it is taken, and is read beyond them."""
+    along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
+    condition = _condition(d, scope, along, d.weighted([(6, 0), (2, 1)]))
+    one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
+    taken = _selected(condition, one, other)
+    text = f"where(concat_where({condition[0]}, True, False), {one.text}, {other.text})"
+
+    def mean(env: Env) -> Demand:
+        used, sides = taken.mean(env), (one.mean(env), other.mean(env))
+
+        def ask(box: Box) -> None:
+            if mode() is Mode.USED:
+                used(box)
+            with asking(Mode.HIDDEN if mode() is Mode.USED else mode()):
+                for side in sides:
+                    side(box)
+
+        return Demand(taken.dims, ask)
+
+    return attrs.evolve(taken, text=text, mean=mean)
 
 
 def concat_where_of_pairs(

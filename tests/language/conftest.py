@@ -8,11 +8,17 @@ on a host. So of the tests by these backends a few run beside the others: one in
 
 from __future__ import annotations
 
+import functools
 from zlib import crc32
 
 import pytest
 
+from fieldforge.constructors import as_connectivity
+from fieldforge.runtime import gpu
+from fieldforge.runtime.fields import allocator
 from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from . import support
 
 ONE_IN = {"every_dace": 12, "every_gpu_host": 6}
 
@@ -28,24 +34,53 @@ EXECUTIONS = [
     pytest.param(
         "gpu-host", id="gpu-host", marks=[pytest.mark.needs_compiler, pytest.mark.every_gpu_host]
     ),
+    pytest.param("gpu", id="gpu", marks=pytest.mark.needs_gpu),
 ]
 
 
 # Without fused multiply-adds all of them give the same bits.
-BUILDERS = ("reference", "cpu", "dace_cpu", "gpu-host")
-STRICT = {name: BACKENDS[name].with_options(numerics="strict") for name in BUILDERS}
+@functools.cache
+def has_gpu():
+    return gpu.is_available("cuda") or gpu.is_available("hip")
+
+
+@functools.cache
+def strict(name):
+    return BACKENDS[name].with_options(numerics="strict")
 
 
 @pytest.fixture(params=EXECUTIONS)
-def backend(request):
+def backend(request, monkeypatch):
     """Run the test embedded, by the reference interpreter and compiled."""
-    return request.param and STRICT[request.param]
+    return request.param and chosen(request.param, monkeypatch)
 
 
 @pytest.fixture(params=EXECUTIONS[1:])
-def compiled(request):
+def compiled(request, monkeypatch):
     """Run the test by the backends that build something."""
-    return STRICT[request.param]
+    return chosen(request.param, monkeypatch)
+
+
+def chosen(name, monkeypatch):
+    """Return a backend; for `gpu`, fields and tables that tests make lie on the device."""
+    if name == "gpu":
+        monkeypatch.setattr(allocator, "CPU_ALLOCATOR", BACKENDS["gpu"].allocator)
+        for name_of_table, table in on_gpu().items():
+            monkeypatch.setitem(support.MESH, name_of_table, table)
+    return strict(name)
+
+
+@functools.cache
+def on_gpu():
+    """Return the tables of the mesh on the device."""
+    return {
+        name: as_connectivity(
+            table.domain, codomain=table.codomain, data=table.asnumpy(),
+            allocator=BACKENDS["gpu"].allocator,
+        )
+        for name, table in support.MESH.items()
+        if hasattr(table, "skip_value")
+    }  # fmt: skip
 
 
 def pytest_collection_modifyitems(config, items):
@@ -63,6 +98,8 @@ def _is_left_out(item, wanted):
     """Tell whether a test belongs to the part of a slow backend's tests that does not run."""
     if "language" not in item.path.parts:
         return False
+    if item.get_closest_marker("needs_gpu") and not has_gpu():
+        return True
     shares = [one_in for name, one_in in ONE_IN.items() if item.get_closest_marker(name)]
     asked = any(name in wanted and item.get_closest_marker(name) for name in ONE_IN)
     return not asked and any(crc32(item.nodeid.encode()) % one_in for one_in in shares)

@@ -486,3 +486,20 @@ def test_large_tiled_fields():
     given = field((I, J), a), field(I, k), 299
     out = run(east, *given, on={I: 300, J: 300}, backend=STRICT["cpu"])
     assert np.array_equal(out, np.concatenate([a[1:], a[-1:]]))
+
+
+@pytest.mark.needs_compiler
+def test_bound_and_recorded_calls():
+    program = stepped.with_backend(STRICT["cpu"])
+    a, b, c = field(K, random(8)), ff.zeros({K: 8}), ff.zeros({K: 8})
+    first = np.array([*a.asnumpy()[1:], -1.0])
+    bound = program.bind(a=a, k=levels(), n=7, b=b, c=c)
+    bound.call()
+    assert np.array_equal(b.asnumpy(), first)
+    with ff.record(a=a, b=b) as step:
+        program(a, levels(), 7, b, c, offset_provider={})
+    for given in (a, field(K, random(8, seed=3)), field(K, random(9))):
+        out = ff.zeros({K: 8})
+        step(a=given, b=out)
+        inner = given.asnumpy()[1:8]
+        assert np.array_equal(out.asnumpy(), [*inner, -1.0])

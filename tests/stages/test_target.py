@@ -19,20 +19,13 @@ def test_an_unknown_instruction_set_is_refused() -> None:
         Target(isa="native")
 
 
-def test_a_host_has_the_processors_of_the_machine_not_those_of_the_process() -> None:
-    if not hasattr(os, "sched_setaffinity"):
-        pytest.skip("this system binds no processes")
-    whole, own = Target.host(), os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(own)})
-    try:
-        assert Target.host() == whole
-    finally:
-        os.sched_setaffinity(0, own)
-
-
-def test_without_the_lists_of_the_system_the_interpreter_counts(monkeypatch) -> None:
-    monkeypatch.setattr(module, "_PROCESSORS", "/nowhere")
-    assert Target.host().cores == os.cpu_count()
+def test_hosts_of_one_instruction_set_are_one_class(monkeypatch) -> None:
+    """Cores and caches of the machine at hand have no part in it."""
+    here = Target.host()
+    monkeypatch.setattr(os, "cpu_count", lambda: 4711)
+    assert Target.host() == here
+    assert (here.l1, here.l2, here.l3) == (32 << 10, 1 << 20, 4 << 20)
+    assert not hasattr(module, "_PROCESSORS")
 
 
 def test_wider_vectors_favour_recomputing() -> None:

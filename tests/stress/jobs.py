@@ -48,6 +48,7 @@ def collect(u: Edges, out: Nodes):
 
 static_rise = rise.with_static_params("by")
 direct_rise = risen.with_backend(ff.cpu)
+shared_rise = rise.with_backend(ff.cpu.with_options(parallel_from=1))
 
 
 def slab(chance: random.Random, rows: int) -> Any:
@@ -142,6 +143,14 @@ def limited(chance: random.Random) -> None:
     same(out.asnumpy(), u.asnumpy()[1:] + 1.0)
 
 
+def shared(chance: random.Random) -> None:
+    """Loops that the threads of the pool share, with as many callers at once as there are jobs."""
+    rows = chance.choice([2, 7, 600])
+    u, out = slab(chance, rows + 1), slab(chance, rows)
+    shared_rise.with_threads(chance.randint(1, 5))(u, 1.0, out)
+    same(out.asnumpy(), u.asnumpy()[1:] + 1.0)
+
+
 def forgetful(chance: random.Random) -> None:
     """Collect garbage, and now and then drop all variants under the calls of the others."""
     gc.collect()
@@ -151,7 +160,7 @@ def forgetful(chance: random.Random) -> None:
 
 _TURNS = itertools.count(1)
 JOBS: tuple[Job, ...] = (
-    layouts, arrays, operators, statics, meshes, bound, steps, limited, forgetful,
+    layouts, arrays, operators, statics, meshes, bound, steps, limited, shared, forgetful,
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A moment of what `make stress` does for a minute."""
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -17,3 +18,28 @@ def test_threads_that_call_all_at_once_get_right_results():
 
     assert done.returncode == 0, done.stderr[-3000:]
     assert "without an error" in done.stdout
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("flags", ["-O2", "-O1 -g -fsanitize=thread"])
+def test_callers_that_share_the_pool_run_every_index_once(tmp_path, flags):
+    """The pool alone, with ThreadSanitizer in the second case."""
+    native, driver = ROOT / "runtime" / "native", ROOT / "tests" / "stress" / "pool.cpp"
+    sources = [str(driver), str(native / "pool.cpp"), str(native / "thread_count.cpp")]
+    command = ["c++", "-std=c++20", *flags.split(), f"-I{native}", "-pthread", *sources]
+    made = subprocess.run(
+        [*command, "-o", str(tmp_path / "pool")], capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0 and "sanitize" in flags:
+        pytest.skip("the compiler has no ThreadSanitizer")
+    assert made.returncode == 0, made.stderr[-3000:]
+
+    # the sanitizer wants addresses where they were
+    started = ["setarch", platform.machine(), "-R"] if "sanitize" in flags else []
+    done = subprocess.run(
+        [*started, str(tmp_path / "pool"), "4", "1500"],
+        capture_output=True, text=True, timeout=250, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "6000 loops\n"

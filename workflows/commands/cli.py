@@ -137,24 +137,32 @@ def stages() -> None:
 
 
 @main.command(epilog="Example: fieldforge doctor")
+@click.option("--machine", is_flag=True, help="Measure this node, in some seconds, and keep that.")
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",
     help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
 )
 @report_errors
-def doctor(mesh: str | None) -> None:
+def doctor(mesh: str | None, machine: bool) -> None:
     """Look at compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
 
-    With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order.
+    With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order. With
+    --machine, measure what decides, from the next start on, which loops use several threads and
+    non-temporal stores.
     """
-    if mesh is None:
+    if machine:
+        from . import machine_model
+
+        machine_model.measure_and_keep()
+    if mesh is None and not machine:
         from . import health
 
         found_lines = list(health.lines())
         click.echo("\n".join(map(str, found_lines)))
         if any(line.state == "wrong" for line in found_lines):
             raise SystemExit(1)
+    if mesh is None:
         return
     from rich.console import Console
     from rich.table import Table

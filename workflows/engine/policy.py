@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 from ...runtime.process.errors import FieldforgeError, OptionError
 
@@ -26,6 +26,11 @@ class NotStoredError(FieldforgeError, RuntimeError):
         )
         self.program, self.stage, self.kind = program, stage, kind
         self.components = dict(components)
+
+    def explained(self, text: str) -> Self:
+        """Add a sentence to the message; returns the error itself."""
+        self.message = f"{self.message} {text}"
+        return self
 
 
 class NotLoadedError(FieldforgeError, RuntimeError):

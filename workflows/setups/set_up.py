@@ -16,6 +16,7 @@ from ..entries.decorated import address_of
 from ..entries.program import Program
 from ..options.tags import backend_for
 from ..variants.naming import variant_of
+from .collecting import note
 from .ranges import mismatches
 from .request import DEFAULT_STATIC, Request, make_request, warn_of
 
@@ -165,7 +166,8 @@ def setup(
             compiled.
         offset_provider: neighbour tables.
         precompile: whether to start all builds now, in the background; a call with other values
-            of `variants` is then an error. Without it calls build what they need.
+            of `variants` is then an error. Without it calls build what they need. Inside
+            `with plan():` the builds wait for `plan.build`.
         options: backend options that overrule the option database.
 
     Raises:
@@ -223,7 +225,7 @@ def _set_up(
     program: Program, request: Request, provider: Mapping[str, Any] | None, precompile: bool
 ) -> SetUpProgram:
     made = SetUpProgram(program, request, provider, precompile)
-    if precompile:
+    if precompile and not note(made):
         made.compile()
     return made
 

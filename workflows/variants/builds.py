@@ -14,10 +14,11 @@ from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import build, describe_variant
 from ..engine.engine import Engine
+from ..engine.policy import NotStoredError
 from ..engine.session import engine
 from .call_shape import CallShape, Provider
 from .dry_run import note_build
-from .naming import why
+from .naming import needed
 from .program_pool import ProgramPool, pool_of
 from .table import EntrySink, VariantTable
 
@@ -137,7 +138,7 @@ class Variants:
         if not allowed and not self._has_but_for_layout(variant):
             name = self.shape.source().name
             known = tuple(self.table.entries)
-            because = f" It is {why(variant, known)}." if known else ""
+            because = f" The call needs {needed(variant, known)}." if known else ""
             raise NotCompiledError(
                 f"No program compiled for this set of static arguments of '{name}': "
                 f"{describe_variant(variant) or 'none'}.{because}",
@@ -164,7 +165,11 @@ class Variants:
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(self.pool, variant, self.backend, static, provider or {})
-        made = build(definition, self.backend, variant, used, self.budget)
+        try:
+            made = build(definition, self.backend, variant, used, self.budget)
+        except NotStoredError as error:
+            known = tuple(self.table.entries)
+            raise error.explained(f"It is needed for {needed(variant, known)}.") from None
         return self.table.add(variant, made, reason, age)
 
 

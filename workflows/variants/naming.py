@@ -64,6 +64,20 @@ def why(variant: Variant, known: Sequence[Variant]) -> str:
     return f"a call with {', '.join(differences[nearest])} than variant {nearest}"
 
 
+def needed(variant: Variant, known: Sequence[Variant]) -> str:
+    """Name the static arguments of a call that no known variant has, with their values.
+
+    >>> needed(Variant(static=(("n", "3"),)), [Variant(static=(("n", "2"),))])
+    "'n' = 3 (compiled: 2)"
+    """
+    found = []
+    for name, value in variant.static:
+        others = sorted({dict(each.static).get(name, value) for each in known})
+        if known and value not in others:
+            found.append(f"'{name}' = {value} (compiled: {', '.join(others)})")
+    return ", ".join(found) or why(variant, known)
+
+
 def _differences(one: Variant, other: Variant) -> list[str]:
     found = [f"another layout of {name}" for name in _changed(one.unit, other.unit)]
     found += [f"another value of {name}" for name in _changed(one.static, other.static)]

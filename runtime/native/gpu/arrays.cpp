@@ -338,8 +338,12 @@ void copy(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
     if (place == nullptr) throw nb::value_error("A copy on the host is made by NumPy.");
     const StreamRef on = stream_from(stream, place);
     if (target.buffer != nullptr) target.buffer->use(on);
-    if (source.buffer != nullptr) source.buffer->use(on);
+    if (source.buffer != nullptr) {
+        source.buffer->use(on);
+        allow_access(*place, *source.buffer);
+    }
     copy_arrays(target, source, on, *place);
+    if (source.buffer != nullptr) source.buffer->end_use(on);
     if (on->graph != nullptr) {
         keep_for_capture(*on, to.ptr());
         keep_for_capture(*on, from.ptr());

@@ -221,6 +221,29 @@ void Buffer::use(const StreamRef& on) {
     if (stream->device == on->device) stream = on;
 }
 
+void Buffer::end_use(const StreamRef& on) {
+    if (stream == nullptr || stream->device == on->device) return;
+    if (!is_capturing(*on) && !is_capturing(*stream)) order(on, stream);
+}
+
+void allow_access(Device& user, const Buffer& buffer) {
+    if (buffer.device == nullptr || buffer.device == &user) return;
+    if (buffer.device->platform != user.platform) return;
+    Device& owner = *buffer.device;
+    const Driver& driver = *user.driver;
+    int possible = 0;
+    if (driver.peer_possible(&possible, user.handle, owner.handle) != success || possible == 0) return;
+    retain(owner);
+    {
+        const Guard guard(user);
+        const Result result = driver.peer_enable(owner.context, 0);
+        if (result != success && result != peer_already_enabled) fail(user, result, Entry::peer_enable);
+    }
+    if (buffer.kind != MemoryKind::pool || buffer.pool == nullptr) return;
+    const PoolAccess access{{1, user.handle}, 3};
+    GPU_CALL(user, pool_access, buffer.pool->pool, &access, 1);
+}
+
 void free_deferred(Device& device) noexcept {
     std::vector<std::pair<Address, StreamRef>> list;
     {

@@ -71,6 +71,7 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
     PlannedLaunch made;
     made.kernel = get<std::string>(given, "kernel");
     made.shared = get<unsigned>(given, "shared");
+    made.version = get<int32_t>(given, "version");
     for (int axis = 0; axis < 3; ++axis) {
         const nb::object blocks = given.attr("blocks"), threads = given.attr("threads");
         made.blocks[axis] = checked(nb::cast<int64_t>(blocks[axis]), counts.ints, "integer");
@@ -104,6 +105,11 @@ LaunchPlan read(nb::handle plan) {
     for (nb::handle launch : nb::object(plan.attr("launches"))) {
         made.launches.push_back(read_launch(launch, counts));
         made.most_arguments = std::max(made.most_arguments, made.launches.back().arguments.size());
+    }
+    made.clamped = get<int32_t>(plan, "clamped");
+    if (made.clamped >= 0) checked(made.clamped, counts.ints, "integer");
+    for (nb::handle status : nb::object(plan.attr("statuses"))) {
+        if (get<std::string>(status, "kind") == "beyond") made.beyond = get<int32_t>(status, "code");
     }
     for (nb::handle code : nb::object(plan.attr("codes"))) {
         made.codes.push_back(nb::cast<int32_t>(code));
@@ -202,6 +208,8 @@ class Kernels final : public Work {
     }
 
     int32_t launch(const Words& words, std::byte* arena, const Context& context) {
+        const int64_t version = plan_.clamped < 0 ? 0 : words.ints[plan_.clamped];
+        if (version != 0 && plan_.beyond != 0) return plan_.beyond;
         Platform& platform = platform_named(plan_.platform);
         Device& device = plan_.on_host ? at_hand(platform) : device_at(platform, context.device_id);
         const Guard guard(device);
@@ -225,6 +233,8 @@ class Kernels final : public Work {
             values = many.data(), params = many_params.data();
         }
         for (size_t i = 0; i < plan_.launches.size(); ++i) {
+            const int32_t wanted = plan_.launches[i].version;
+            if (wanted >= 0 && wanted != version) continue;
             queue(device, plan_.launches[i], loaded.functions[i], words, arena, status,
                   stream->ptr, values, params);
         }

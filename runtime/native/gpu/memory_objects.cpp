@@ -117,11 +117,15 @@ void copy(Buffer& self, nb::handle other, nb::handle stream, bool from_other) {
     Device& device = place_of(self, memory.buffer());
     const StreamRef on = stream_from(stream, &device);
     self.use(on);
-    if (memory.buffer() != nullptr) memory.buffer()->use(on);
+    if (memory.buffer() != nullptr) {
+        memory.buffer()->use(on);
+        allow_access(device, *memory.buffer());
+    }
     const Address to = from_other ? self.address : memory.address();
     const Address from = from_other ? memory.address() : self.address;
     copy_memory(device, to, from, self.size, on);
     if (memory.buffer() != nullptr) {
+        memory.buffer()->end_use(on);
         keep_for_capture(*on, other.ptr());
         return;
     }

@@ -62,6 +62,7 @@ struct Buffer {
     void free() ;                                    // may throw
     Result release() noexcept;                       // what the driver answers
     void use(const StreamRef& on);                   // from now on it belongs to that stream
+    void end_use(const StreamRef& on);               // of another device: its own stream waits
     bool on_host() const { return kind == MemoryKind::pinned || kind == MemoryKind::host ||
                                   kind == MemoryKind::managed; }
 };

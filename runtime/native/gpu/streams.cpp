@@ -64,7 +64,9 @@ const StreamRef& current_stream(Device& device) {
     StreamRef& mine = current_slot(device.index);
     if (mine != nullptr) [[likely]] return mine;
     if (device.stream == nullptr) {
-        StreamRef made = make_stream(device, 0, true);
+        // It waits for the legacy stream, which CuPy and torch use unless told otherwise, and that
+        // for it: what they compute with a program's fields is in order.
+        StreamRef made = make_stream(device, 0, false);
         const std::lock_guard<std::mutex> lock(device.mutex);
         if (device.stream == nullptr) device.stream = made;
     }

@@ -61,6 +61,7 @@ def head(names: Names) -> Iterator[str]:
     """Define what the nests share; NaN is made of bits that the compiler cannot see through."""
     if names.tests:
         yield f"  s32 first = {len(names.tests)};"
+        yield "  s32* const found = &first;"
     rows = (row for nest in names.kernel.nests for row in nest.body)
     dtypes = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
     for dtype in sorted(dtypes) if names.options.checked else ():
@@ -127,14 +128,14 @@ class Tests:
 
     @property
     def clause(self) -> str:
-        """Return the OpenMP clause of the gathering for loops that lanes or threads share."""
+        """Return the OpenMP clause of the gathering for loops that lanes share."""
         names = ", ".join(f"e{number}" for number, _ in self.stores)
         return f" reduction(|:{names})" if names else ""
 
     def end(self, indent: str) -> Iterator[str]:
         """Test the gathered bits."""
         for number, dtype in self.stores:
-            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(&first, {number});"
+            yield f"{indent}if (e{number} >> {_BITS[dtype][3]}) note(found, {number});"
 
 
 def tested(number: int, dtype: str, value: str) -> str:

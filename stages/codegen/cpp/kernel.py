@@ -9,47 +9,35 @@ import attrs
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
 from ..entry_point import UNUSED, entry_head
 from ..integers import buffers_of, integers
+from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
 from .names import Names, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
+from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
 from .strips import stream_function
 
-THREADS = """\
-extern "C" s32 omp_get_max_threads(void) noexcept;
-extern "C" s32 omp_get_thread_num(void) noexcept;
-static inline s32 threads(s32 most) {
-  return omp_get_max_threads() < most ? omp_get_max_threads() : most;
-}
+EVEN = """\
 static inline s64 even(s64 count, s64 most) {
   const s64 tiles = (count + most - 1) / most;
   return tiles < 1 ? 1 : ((count + tiles - 1) / tiles + 7) / 8 * 8;
 }"""
-# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
-# parallel region of the caller, the loops would wait for threads that never reach this code.
-ALONE = """\
-#if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
-#define FIELDFORGE_ALONE
-extern "C" s32 omp_in_parallel(void) noexcept;
-extern "C" s32 omp_get_max_threads(void) noexcept;
-extern "C" void __real_GOMP_parallel(void (*)(void*), void*, unsigned, unsigned);
-extern "C" __attribute__((visibility("hidden")))
-void __wrap_GOMP_parallel(void (*region)(void*), void* data, unsigned count, unsigned flags) {
-  const bool alone = (count ? s32(count) : omp_get_max_threads()) == 1 && !omp_in_parallel();
-  if (alone) region(data);
-  else __real_GOMP_parallel(region, data, count, flags);
-}
-#endif"""
 ENDS = """\
 static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-CLAMPED = "__attribute__((cold, noinline))"
+# The version that clamps indices is compiled for size: it runs on few calls, and every build pays.
+CLAMPED = """\
+#ifdef __clang__
+#define CLAMPED __attribute__((cold, noinline, minsize))
+#else
+#define CLAMPED __attribute__((cold, noinline, optimize("O1", "fp-contract=off")))
+#endif"""
 WITHIN = """\
-static inline s64 within(s64 i, s64 first, s64 stop) {
+__attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 stop) {
   return i < first ? first : i < stop ? i : stop - 1;
 }"""
 
@@ -66,30 +54,35 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
     clamped = list(_clamped(names, clamping)) if clamping and not options.checked else []
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
+    shares = any(END in line for line in (*nests, *clamped))
     streams = any(nest.streams for nest in kernel.nests)
+    asks_far = streams and options.stream_from is None
     tools = [ENDS]
-    tools += [THREADS] if kernel.tilings else []
-    tools += [ALONE] if any("#pragma omp parallel" in line for line in nests) else []
+    tools += [MACHINE] if shares or asks_far else []
+    tools += [EVEN] if kernel.tilings else []
+    tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
-    tools += [WITHIN] if clamped else []
-    first = [f"  if (ints[{clamping.flag}]) {_beyond(names)}"] if clamping else []
+    tools += [WITHIN, CLAMPED] if clamped else []
+    first = [f"  if (ints[{clamping.flag}]) {_beyond(names, clamped)}"] if clamping else []
     head = [
-        *entry_head(),
+        *entry_head(context=CALLEE if shares or asks_far else ""),
         *first,
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
+        *([FAR] if asks_far else []),
     ]
     body = [*tools, *functions, "", *clamped, *head, UNUSED, *nests]
     return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
 
 
-def _beyond(names: Names) -> str:
+def _beyond(names: Names, clamped: Sequence[str]) -> str:
     if names.options.checked:
         return f"return {cpp_checks.beyond(names.kernel)};"
-    return "return clamped(ptrs, ints, scalars, arena);"
+    context = f", {CALLEE}" if any(END in line for line in clamped) else ""
+    return f"return clamped(ptrs, ints, scalars, arena{context});"
 
 
 def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
@@ -98,16 +91,18 @@ def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
     known = (*integers(names.kernel), *clamping.integers)
     own = Names(kernel, known, names.options)
     own.clamped, own.functions = clamping.ends, names.functions
-    yield f"{CLAMPED} static s32 clamped("
-    yield "    const void* const* ptrs, const s64* ints, const void* scalars, void* arena) {"
+    nests = list(_nests(own))
+    context = f", const Context* {CALLEE}" if any(END in line for line in nests) else ""
+    yield "CLAMPED static s32 clamped(const void* const* ptrs, const s64* ints,"
+    yield f"                           const void* scalars, void* arena{context}) {{"
     yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
-    yield from (*scalars(own), *pointers(own), UNUSED, *_nests(own), "  return 0;", "}", "")
+    yield from (*scalars(own), *pointers(own), UNUSED, *nests, "  return 0;", "}", "")
 
 
 def _plain(kernel: Kernel) -> Kernel:
-    """Return a kernel without what makes loops fast: vectors, prefetches, non-temporal stores."""
+    """Return a kernel without vectors, prefetches, non-temporal stores and shared rows."""
     nests = []
-    for nest in kernel.nests:
+    for nest in kernel.nests if kernel.tilings else unjammed(kernel.nests):
         loops = tuple(
             attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
             for loop in nest.loops
@@ -144,17 +139,17 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
         if cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"
-    largest = names.is_large(max(members, key=lambda nest: len(nest.loops)))
-    yield f"#pragma omp parallel num_threads(threads({kernel.threads})) if ({largest})"
-    yield "  {"
+        size = _size(level, cut)
+        yield f"  const s64 m{level} = later(0, {count} + {size} - 1) / {size};"
+    largest = max(members, key=lambda nest: len(nest.loops))
+    tiles = " * ".join(f"m{level}" for level in range(len(tiling.cuts)))
+    yield opened(names, largest, tiles, kernel.threads)
     arrays = _tile_arrays(names, tiling)
     yield from own_slots(names)
     for array in arrays:
         yield from strides(names, array)
-    collapse = f" collapse({len(tiling.cuts)})" if len(tiling.cuts) > 1 else ""
-    yield f"#pragma omp for{collapse} schedule(static)"
-    for level, cut in enumerate(tiling.cuts):
-        yield f"  {_tile_loop(names, level, cut)}"
+    for line in _tile_loop(names, tiling.cuts):
+        yield f"  {line}"
     for level, cut in enumerate(tiling.cuts):
         end = f"t{level} + {_size(level, cut)}"
         yield f"    const s64 u{level} = earlier({end}, {names.bound(cut.range.stop)});"
@@ -164,7 +159,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     for index in range(tiling.first, tiling.stop):
         yield f"  {{  // nest {index}"
         yield from write_nest(names, kernel.nests[index], tiling)
-    yield "  " + "}" * (len(tiling.cuts) + 3 + (tiling.rolled is not None))
+    yield "  " + "}" * (1 + (tiling.rolled is not None)) + END + "}}"
 
 
 def _rows_in_turn(members: Sequence[Nest], tiling: Tiling) -> Iterator[str]:
@@ -185,9 +180,13 @@ def _size(level: int, cut: Cut) -> str:
     return f"c{level}" if cut.even else str(cut.size)
 
 
-def _tile_loop(names: Names, level: int, cut: Cut) -> str:
-    start, stop = names.bound(cut.range.start), names.bound(cut.range.stop)
-    return f"for (s64 t{level} = {start}; t{level} < {stop}; t{level} += {_size(level, cut)}) {{"
+def _tile_loop(names: Names, cuts: Sequence[Cut]) -> Iterator[str]:
+    return flat_loop(
+        [f"t{level}" for level in range(len(cuts))],
+        [names.bound(cut.range.start) for cut in cuts],
+        [names.bound(cut.range.stop) for cut in cuts],
+        [_size(level, cut) for level, cut in enumerate(cuts)],
+    )
 
 
 def _tile_arrays(names: Names, tiling: Tiling) -> list[Buffer]:

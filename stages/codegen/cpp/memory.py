@@ -55,7 +55,7 @@ def own_slots(names: Names) -> Iterator[str]:
     sizes = {place: f"{names.bound(kernel.slots[place])} / {kernel.threads}" for place in places}
     if places:
         of_one = " + ".join(sizes.values())
-        offset = f"slot{places[0]} + omp_get_thread_num() * ({of_one})"
+        offset = f"slot{places[0]} + place * ({of_one})"
     for place, size in sizes.items():
         yield f"  char* const own{place} = {offset};"
         offset = f"own{place} + {size}"

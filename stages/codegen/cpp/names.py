@@ -20,8 +20,8 @@ class WriterOptions:
     """What the C++ writer may use, and from which size of a loop nest on.
 
     Attributes:
-        parallel_from: loop nests over fewer points run on one thread.
-        stream_from: calls that touch so many bytes use non-temporal stores.
+        parallel_from: loop nests over fewer points run on one thread; None: the call decides.
+        stream_from: calls that touch so many bytes use non-temporal stores; None likewise.
         vector_bytes: the size of a vector register.
         vector_math: whether the C library has `exp` and a few others for vectors.
         own_math: whether transcendental functions are written out.
@@ -29,8 +29,8 @@ class WriterOptions:
 
     """
 
-    parallel_from: int
-    stream_from: int = 1 << 62
+    parallel_from: int | None
+    stream_from: int | None = 1 << 62
     vector_bytes: int = 16
     vector_math: bool = False
     own_math: bool = False
@@ -82,10 +82,6 @@ class Names:
         start, stop = self.clamped[buffer.name][axis]
         return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
 
-    def is_large(self, nest: Nest) -> str:
-        """Return the test whether a nest has enough points for several threads."""
-        return f"{self._points(nest)} >= {self.options.parallel_from}"
-
     def is_far(self, nest: Nest) -> str:
         """Return the test whether a call touches more bytes of fields than the caches hold.
 
@@ -101,9 +97,11 @@ class Names:
             and all(loop.range.dim in buffer.dims for loop in nest.loops)
         ]
         size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
-        return f"{self._points(nest)} * {size} >= {self.options.stream_from}"
+        known = self.options.stream_from
+        return f"{self.points(nest)} * {size} >= {'far' if known is None else known}"
 
-    def _points(self, nest: Nest) -> str:
+    def points(self, nest: Nest) -> str:
+        """Return the number of points of a nest."""
         return " * ".join(f"({self.bound(r.stop)} - {self.bound(r.start)})" for r in nest.box)
 
 

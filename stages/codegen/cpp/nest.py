@@ -9,7 +9,8 @@ from ...ir.loops import Loop, Nest, Tiling
 from .body import BodyText
 from .checks import Tests
 from .names import Names
-from .strips import Strips
+from .sharing import BLOCK, END, extents, flat_loops, opened
+from .strips import SIMD, Strips
 
 
 def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]:
@@ -29,16 +30,31 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
     else:
         tests = Tests(names, nest)
         yield from (*tests.begin("    "), *body.at(0), *tests.end("    "))
+    flat = 0  # outer loops that are written as one, of which each thread runs a part
+    if len(nest.loops) > 1 and nest.loops[0].kind != "sequential" and tiling is None:
+        flat = max(1, min(shared, len(nest.loops) - 1))
+        yield from _shared_loops(names, nest, body, flat)
     for level, loop in enumerate(nest.loops):
         if level == len(nest.loops) - 1:
             yield from _innermost(names, nest, body, tiling)
-            break
-        if level == 0 and loop.kind != "sequential" and tiling is None:
-            yield _threads(names, nest, shared)
-        ends = _ends(names, loop, loop.range, tiling)
-        yield f"{'  ' * (level + 2)}{_loop(level, loop, ends)}"
+        elif level >= flat:
+            ends = _ends(names, loop, loop.range, tiling)
+            yield f"{'  ' * (level + 2)}{_loop(level, loop, ends)}"
+            yield from body.at(level + 1)
+    inner = "}" * max(0, len(nest.loops) - 1 - flat)
+    yield "  " + inner + ("}" + END if flat else "") + "}" * (bool(guard) + 1)
+
+
+def _shared_loops(names: Names, nest: Nest, body: BodyText, flat: int) -> Iterator[str]:
+    """Open the function that runs a part of the outer loops."""
+    loops = nest.loops[:flat]
+    lines, count = extents(names, loops)
+    yield from (f"  {line}" for line in lines)
+    yield opened(names, nest, count)
+    for line in flat_loops(names, loops):
+        yield f"    {line}"
+    for level in range(flat):
         yield from body.at(level + 1)
-    yield "  " + "}" * (max(0, len(nest.loops) - 1) + bool(guard) + 1)
 
 
 def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) -> Iterator[str]:
@@ -59,11 +75,21 @@ def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) 
         if loop.kind == "vector" and not (alone and part == 0):
             yield from strips.walk(ends, part, tests.clause)
         else:
-            if alone and loop.kind != "sequential":
-                yield _threads(names, nest, int(loop.kind == "parallel")) + tests.clause
+            is_shared = alone and loop.kind != "sequential"
+            if is_shared:
+                blocks = f"({ends[1]} - {ends[0]} + {BLOCK - 1}) / {BLOCK}"
+                yield opened(names, nest, blocks)
+                yield from tests.begin(indent)
+                start = f"{ends[0]} + begin * {BLOCK}"
+                ends = start, f"earlier({ends[1]}, {ends[0]} + end * {BLOCK})"
+            if is_shared and loop.kind == "vector":
+                yield SIMD + tests.clause
             yield f"{indent}{_loop(level, loop, ends)}"
             yield from body.at(level + 1, part)
             yield f"{indent}}}"
+            if is_shared:
+                yield from tests.end(indent)
+                yield f"  {END}"
     yield from tests.end(indent)
 
 
@@ -96,9 +122,3 @@ def _in_tile(names: Names, loop: Loop, range_: Range, tiling: Tiling) -> tuple[s
         f"later({names.bound(range_.start)}, {start})",
         f"earlier({names.bound(range_.stop)}, {stop})",
     )
-
-
-def _threads(names: Names, nest: Nest, shared: int) -> str:
-    kind = "parallel for simd" if not shared else "parallel for"
-    collapse = f" collapse({shared})" if shared > 1 else ""
-    return f"#pragma omp {kind}{collapse} schedule(static) if ({names.is_large(nest)})"

@@ -21,11 +21,10 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. Only errno
 # and the exception flags of the processor are not set; nobody reads them.
 FLAGS = (
-    "-std=c++17", "-O3", "-fopenmp", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+    "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
-WRAPPED = ("-Wl,--wrap=GOMP_parallel",)  # by a function of the generated source
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
 
@@ -35,7 +34,8 @@ class Codegen(Stage):
 
     Attributes:
         target: the machine that will run the code.
-        parallel_from: loops over fewer points than this run on one thread.
+        parallel_from: loops over fewer points than this run on one thread. By default what was
+            measured on the machine that runs the code (`fieldforge doctor --machine`), or 8192.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
@@ -43,7 +43,7 @@ class Codegen(Stage):
         mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: calls that touch so many bytes write outputs that they do not read with
-            non-temporal stores. By default the last-level cache of all cores; 0 for never.
+            non-temporal stores, 0 for never. By default what was measured, or 12 MiB.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
@@ -61,7 +61,7 @@ class Codegen(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int = 16384
+    parallel_from: int | None = None
     arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
@@ -82,7 +82,7 @@ class Codegen(Stage):
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .checks import statuses
-        from .kernel import ALONE, write_cpp
+        from .kernel import write_cpp
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
@@ -91,7 +91,6 @@ class Codegen(Stage):
         clamping = clamping_of(lowered.program, groups, kernel)
         source = write_cpp(kernel, self._writer_options(), clamping)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
-        libraries += WRAPPED if ALONE in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
             "generated": Generated(
@@ -136,12 +135,12 @@ class Codegen(Stage):
     def _writer_options(self) -> WriterOptions:
         from .names import WriterOptions
 
-        is_strict, shared_cache = self.numerics == "strict", self.target.l3 * self.target.cores
+        is_strict = self.numerics == "strict"
         # our functions rely on sums in the order written, and on a fast multiply-add
         own_math = self.mathematics == "own" and self.numerics == "contract" and self.target.has_fma
         return WriterOptions(
             parallel_from=self.parallel_from,
-            stream_from=shared_cache if self.stream_from is None else self.stream_from,
+            stream_from=self.stream_from,
             vector_bytes=self.target.vector_bytes,
             vector_math=self.target.vector_math and not is_strict,
             own_math=own_math,

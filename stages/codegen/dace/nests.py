@@ -84,7 +84,8 @@ class NestBuilder:
             ranges = [(self.indices[each.range.dim], self._ends(room, each)) for each in loops]
             if range_ is not None:
                 ranges[-1] = (ranges[-1][0], self._range(room, range_))
-            entry, exit_ = self._map(room, self._label(loops), ranges, level)
+            steps = [each.step for each in loops]
+            entry, exit_ = self._map(room, self._label(loops), ranges, level, steps)
             entry.map.collapse = max(1, sum(each.kind == "parallel" for each in loops))
             inner = room.inside(entry, exit_)
             if innermost:
@@ -99,13 +100,25 @@ class NestBuilder:
     def _label(self, loops: Sequence[Loop]) -> str:
         return "_".join([f"nest{self.number}", *(self.indices[each.range.dim] for each in loops)])
 
-    def _map(self, room: Room, label: str, ranges: Sequence[Any], level: int) -> tuple[Any, Any]:
+    def _map(
+        self,
+        room: Room,
+        label: str,
+        ranges: Sequence[Any],
+        level: int,
+        steps: Sequence[int] = (1,),
+    ) -> tuple[Any, Any]:
+        """Add a map over ranges; `steps` are how many indices the body works for."""
         dace = room.dace
+        pairs = zip(ranges, steps, strict=True)
         outer = level == 0 and not room.maps and not room.nested
         kinds = dace.ScheduleType
         entry, exit_ = room.state.add_map(
             label,
-            {name: dace.subsets.Range([(first, stop - 1, 1)]) for name, (first, stop) in ranges},
+            {
+                name: dace.subsets.Range([(first, stop - 1, step)])
+                for (name, (first, stop)), step in pairs
+            },
             schedule=kinds.CPU_Multicore if outer else kinds.Sequential,
         )
         if outer:

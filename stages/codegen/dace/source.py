@@ -12,7 +12,6 @@ from ....runtime.process.errors import FieldforgeError
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
-from ..cpp.kernel import ALONE
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
 from ..loop_passes.arena import plan_arena
@@ -23,6 +22,7 @@ from .entry import Entry
 from .graph import Graph, build_graph
 from .names import SDFG_NAME, GuardedStop, Names
 from .nests import MARK
+from .openmp import ALONE
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .settings import dace_defaults

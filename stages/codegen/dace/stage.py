@@ -11,8 +11,9 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import Artifact, Stage
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
-from ..cpp.stage import FAST, FLAGS, VECTOR_MATH, WRAPPED
+from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
 from ..value_names import value_names
+from .openmp import ALONE, THREADS, WRAPPED
 from .pass_list import (
     DACE_PASSES,
     SdfgPass,
@@ -39,6 +40,8 @@ class CodegenDace(Stage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, whatever the cost model says.
         inline: values that are computed where they are used, likewise.
+        jam: whether unroll-and-jam may compute several rows of a stencil together; compilers keep
+            that in registers for the diffusion and not for stencils of many points.
         numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
         mathematics: 'own' or 'library', as for the backend 'cpu'.
         fusion: 'schedule' lets our cost model decide what becomes an array; with 'dace' every value
@@ -66,6 +69,7 @@ class CodegenDace(Stage):
     parallel_from: int = 16384
     arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    jam: bool = attrs.field(default=False, validator=check_flag)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
     fusion: str = attrs.field(default="schedule", validator=check_fusion)
@@ -83,7 +87,6 @@ class CodegenDace(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and what that expects."""
         from ..cpp.checks import statuses
-        from ..cpp.kernel import ALONE
         from ..cpp.operations import DECLARATION
         from ..interface import describe
         from .source import sdfg_source
@@ -94,7 +97,7 @@ class CodegenDace(Stage):
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
         reordering = FAST if self.numerics == "fast" else ()
-        flags = (*FLAGS, *reordering, *self.target.flags, *libraries)
+        flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
         # where a call gives domains, those were compared, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         return {
@@ -136,7 +139,7 @@ class CodegenDace(Stage):
             arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
         is_contracted = self.numerics == "contract" and self.target.has_fma
         return Plan(
-            Rules(self.target, arrays, self.inline, checked=self.checked),
+            Rules(self.target, arrays, self.inline, jam=self.jam, checked=self.checked),
             Style(
                 vector_math=self.target.vector_math and self.numerics != "strict",
                 own_math=self.mathematics == "own" and is_contracted,

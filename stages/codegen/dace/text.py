@@ -86,7 +86,10 @@ def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
             continue
         if isinstance(node, nodes.MapEntry):
             pairs = zip(node.map.params, node.map.range.ranges, strict=True)
-            ranges = ", ".join(f"{name}={first}:{last + 1}" for name, (first, last, _) in pairs)
+            ranges = ", ".join(
+                f"{name}={first}:{last + 1}{f':{step}' if step != 1 else ''}"
+                for name, (first, last, step) in pairs
+            )
             collapse = f" collapse {node.map.collapse}" if node.map.collapse > 1 else ""
             yield f"{indent}map {node.map.label} [{ranges}] {node.map.schedule.name}{collapse}"
             yield from (f"{indent}  {_place(edge)} ->" for edge in _full(state.in_edges(node)))

@@ -21,7 +21,8 @@ class ThreadBody(BodyText):
             terms = [
                 self.names.term(buffer, axis, index)
                 for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1] and (index := self._index(dim, *places[axis])) != "0"
+                if dim is not self.dims[-1]
+                and (index := self._index_of(buffer, axis, *places[axis])) != "0"
             ]
             address = " + ".join([self.names.buffers[buffer.name], *terms])
             yield f"{indent}{stored_type(buffer)}* const {row} = {address};"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -11,9 +11,11 @@ import attrs
 from ...ir.loops import Kernel, Store
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
+from ..cpp.kernel import WITHIN
 from ..cpp.names import Names, WriterOptions, stored_type
 from ..cpp.operations import TYPES
 from ..integers import integers
+from ..soft_reads import Clamping
 from .nest import write_kernel
 from .preludes import Platform, entry_of, prelude, whole_grid
 from .spellings import on_device
@@ -32,14 +34,40 @@ class Written:
 
 
 def write_gpu(
-    kernel: Kernel, options: WriterOptions, platform: Platform
+    kernel: Kernel,
+    options: WriterOptions,
+    platform: Platform,
+    clamping: Clamping | None = None,
 ) -> tuple[str, tuple[Written, ...]]:
-    """Return the source of a program, and its kernels, one for each nest."""
+    """Return the source of a program, and its kernels, one for each nest.
+
+    With `clamping`, a version of each that clamps indices follows all of them.
+    """
     names = Names(kernel, integers(kernel), options)
     if options.checked:
         names.tests = tested_stores(kernel)
-    texts, found, grids = [], [], []
-    for number, nest in enumerate(kernel.nests):
+    versions = [(names, "k")]
+    if clamping is not None and not options.checked:
+        clamped = Names(kernel, (*integers(kernel), *clamping.integers), options)
+        clamped.clamped, clamped.functions = clamping.ends, names.functions
+        versions.append((clamped, "c"))
+    texts: list[str] = []
+    found: list[Written] = []
+    for each, letter in versions:
+        for text, written in _version(each, letter, platform):
+            texts.append(text)
+            found.append(written)
+    functions = [text for _, text in sorted(names.functions.items())]
+    tests = [on_device(line) for line in test_functions(names) if line != NOTE]
+    tests += [on_device(WITHIN)] if len(versions) > 1 else []
+    source = "\n".join([prelude(platform), *tests, *functions, "", *texts, ""])
+    return source, tuple(found)
+
+
+def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
+    """Write each nest as a kernel."""
+    for number, nest in enumerate(names.kernel.nests):
+        name = f"{letter}{number}"
         lines = list(write_kernel(names, nest))
         arguments = _arguments(lines)
         if any((nest.statement, each.buffer) in names.tests for each in _stores(nest.body)):
@@ -49,15 +77,11 @@ def write_gpu(
         for size in nest.block:
             threads *= size
         head = ", ".join(f"{type_} {name}" for type_, name in takes)
-        texts += [f"KERNEL __launch_bounds__({threads}) k{number}({head}) {{  // nest {number}"]
+        texts = [f"KERNEL __launch_bounds__({threads}) {name}({head}) {{  // nest {number}"]
         texts += [*lines, "}"]
-        found.append(Written(entry_of(f"k{number}", platform), arguments))
         if platform == "host":
-            grids.append(whole_grid(f"k{number}", tuple(type_ for type_, _ in takes)))
-    functions = [text for _, text in sorted(names.functions.items())]
-    tests = [on_device(line) for line in test_functions(names) if line != NOTE]
-    source = "\n".join([prelude(platform), *tests, *functions, "", *texts, *grids, ""])
-    return source, tuple(found)
+            texts.append(whole_grid(name, tuple(type_ for type_, _ in takes)))
+        yield "\n".join(texts), Written(entry_of(name, platform), arguments)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:

@@ -26,6 +26,7 @@ class Order:
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
     slots: Mapping[int, Bound]
+    version: int = -1
 
     @property
     def bounds(self) -> Iterator[Bound]:
@@ -35,20 +36,22 @@ class Order:
 
 
 def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
-    """Return one launch for each nest, in order."""
+    """Return one launch for each nest, in order, or two if there is a clamped version."""
     offsets: dict[int, Bound] = {}
     end: Bound = Const(0)
     for place, size in enumerate(kernel.slots):
         offsets[place] = end
         end = add(end, size)
+    count = len(kernel.nests)
     return tuple(
         Order(
             written,
-            _blocks(nest),
-            _triple(nest.block, 1),
+            _blocks(kernel.nests[number % count]),
+            _triple(kernel.nests[number % count].block, 1),
             {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
+            version=number // count if len(kernels) > count else -1,
         )
-        for nest, written in zip(kernel.nests, kernels, strict=True)
+        for number, written in enumerate(kernels)
     )
 
 
@@ -63,6 +66,7 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 kernel=order.written.name,
                 blocks=_triple([places[blocks] for blocks in order.blocks], 0),
                 threads=order.threads,
+                version=order.version,
                 arguments=tuple(
                     (kind, places[order.slots[place]] if kind == "slot" else place)
                     for kind, place in order.written.arguments

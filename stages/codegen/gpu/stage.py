@@ -73,11 +73,13 @@ class CodegenGpu(Stage):
         from ..cpp.checks import codes, statuses
         from ..interface import describe
         from ..passes import make_loops
+        from ..soft_reads import clamping_of
         from .kernel import write_gpu
         from .launches import orders_of, with_launches
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
-        source, kernels = write_gpu(kernel, self._writer_options(), self.platform)
+        clamping = clamping_of(lowered.program, groups, kernel)
+        source, kernels = write_gpu(kernel, self._writer_options(), self.platform, clamping)
         orders = orders_of(kernel, kernels)
         interface = describe(
             lowered.program,
@@ -86,8 +88,9 @@ class CodegenGpu(Stage):
             "gpu-host" if self.host else "gpu",
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(kernel) if self.checked else (),
+            statuses(kernel, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
+            clamping,
         )
         generated = Generated(
             language={"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform],

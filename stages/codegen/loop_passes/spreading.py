@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 
@@ -16,7 +16,7 @@ _OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 _OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 
 
-def spread(kernel: Kernel, rules: Rules) -> Kernel:
+def spread(kernel: Kernel, _: Rules) -> Kernel:
     """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
 
     The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
@@ -36,5 +36,5 @@ def _spread(nest: Nest) -> Nest:
     return attrs.evolve(nest, loops=loops, block=blocks[free - first])
 
 
-def _with_kind(loop: Loop, kind: str) -> Loop:
+def _with_kind(loop: Loop, kind: Literal["thread", "sequential"]) -> Loop:
     return attrs.evolve(loop, kind=kind)

@@ -14,7 +14,7 @@ import attrs
 
 from ....runtime.language.dimension import DimensionKind
 from ...ir import dataflow
-from ...ir.bounds import Const, Range, add, floor_divide, multiply, subtract
+from ...ir.bounds import Bound, Const, Range, add, floor_divide, multiply, subtract
 from ...ir.loops import Compute, Instruction, Load, Loop, Nest
 from .body import BodyWriter
 from .discovery import Homes
@@ -56,6 +56,21 @@ def jammed(
         attrs.evolve(nest, loops=steps, body=body, reason=reason),
         attrs.evolve(nest, loops=rest, reason=f"{nest.reason}; the rows that are left"),
     ]
+
+
+def unjammed(nests: Sequence[Nest]) -> list[Nest]:
+    """Return nests without those for groups of rows: the nests of single rows take all rows."""
+    single: list[Nest] = []
+    start: Bound | None = None
+    for nest in nests:
+        if len(nest.loops) > 1 and nest.loops[-2].step > 1:
+            start = nest.loops[-2].range.start
+            continue
+        if start is not None:
+            rows = attrs.evolve(nest.loops[-2].range, start=start)
+            nest, start = attrs.evolve(nest, loops=_over(nest.loops, rows, 1)), None  # noqa: PLW2901
+        single.append(nest)
+    return single
 
 
 def _is_stencil(points: Points, nest: Nest, needs: Mapping[int, Need]) -> bool:

@@ -15,7 +15,7 @@ from fieldforge.runtime.calls.call_limits import Limited, as_workspace, threads,
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.language.dimension import Dimension
-from fieldforge.runtime.process.errors import ArgumentError
+from fieldforge.runtime.process.errors import ArgumentError, OverlapError
 
 I = Dimension("I")
 
@@ -209,6 +209,14 @@ def test_a_workspace_that_is_too_small_is_refused_with_both_sizes(library):
 
     with pytest.raises(ArgumentError, match="needs 640 bytes of workspace"):
         told(Limited(made).with_workspace(bytearray(100)))
+
+
+def test_a_workspace_in_the_memory_of_an_argument_is_refused(library):
+    made, memory = program(library, "address", workspace=640), np.zeros(1024, np.uint8)
+    out = memory[-80:].view(np.int64)
+
+    with pytest.raises(OverlapError, match="'out' of 'p' lies in the memory of the workspace"):
+        Limited(made).with_workspace(memory)(_core.FieldView(out, (I,), (0,)))
 
 
 def test_calls_beside_each_other_do_not_share_a_workspace(library):

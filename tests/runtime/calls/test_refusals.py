@@ -310,11 +310,13 @@ def test_outputs_that_overlap_are_refused():
     arguments = (field("x", 0, written=True), field("y", 1, written=True))
 
     with pytest.raises(OverlapError) as error:
-        program("xy", arguments)(
+        program("xy", arguments, (Access((box(0, 0, 11), box(1, 0, 10)), ()),))(
             FieldView(array[:11], (I,), (0,)), FieldView(array[10:], (I,), (0,))
         )
 
-    assert message(error) == "Arguments 'x' and 'y' are written and share memory."
+    assert message(error) == (
+        "Arguments 'x' and 'y' are written by one statement and share memory."
+    )
 
 
 def shifted_pair():

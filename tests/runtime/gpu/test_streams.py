@@ -162,10 +162,22 @@ def test_peer_copies(several):
     if first.can_access(second):
         first.enable_peer(second)
         first.enable_peer(second)
-    here = gpu.Array.from_host(np.arange(1000.0), device=first)
-    there = here.copy(device=second)
-    assert there.device is second
-    assert there.to_host().tolist() == list(range(1000))
+    for resource in (
+        None,
+        gpu.PoolMemoryResource(first, own=True),
+        gpu.DeviceMemoryResource(first),
+    ):
+        here = gpu.Array.from_host(np.arange(1000.0), device=first, resource=resource)
+        there = here.copy(device=second)
+        assert there.device is second
+        assert there.to_host().tolist() == list(range(1000))
+        assert here[::7].copy(device=second).to_host().tolist() == list(range(0, 1000, 7))
+    one, two = (each.memory.allocate(800) for each in (first, second))
+    one.fill(7)
+    two.copy_from(one)
+    back = np.empty(800, np.uint8)
+    two.copy_to(back)
+    assert (back == 7).all()
 
 
 def test_two_threads_on_one_device(device, module, numbers):

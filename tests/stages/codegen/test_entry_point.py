@@ -25,7 +25,9 @@ static_assert(sizeof(Context) == sizeof(fieldforge::Context), "Context");
 static_assert(sizeof(Machine) == sizeof(fieldforge::Machine), "Machine");
 """
 MEMBERS = {
-    "Machine": ("cores", "core_memory", "shared_cache", "bandwidth"),
+    "Machine": (
+        "cores", "core_memory", "shared_cache", "bandwidth", "stream_from", "parallel_from",
+    ),
     "Context": (
         "version", "size", "device_type", "device_id", "stream", "parallel_for", "pool", "machine",
         "status",
@@ -61,13 +63,13 @@ def test_the_context_of_generators_is_that_of_the_native_core(tmp_path):
 
 def test_an_entry_gets_a_context_of_the_host(tmp_path):
     facts = "c->version * 1000 + c->device_type * 100 + (c->size == sizeof(Context)) * 10"
-    body = f"  return {facts} + (c->stream == nullptr && c->parallel_for == nullptr);\n}}\n"
+    body = f"  return {facts} + (c->stream == nullptr && c->parallel_for != nullptr);\n}}\n"
     source = "\n".join([TYPES, CONTEXT, *entry_head(context="c"), UNUSED, body])
     library = _core.Library(str(compiled(source, tmp_path)))
     program = _core.Program("p", (), lambda *_: None, reject)
     program.add(_core.Entry(Plan("p", (), (), (), ()), library.symbol(ENTRY), library))
 
-    with pytest.raises(ProgramFailedError, match="stopped with code 1111"):
+    with pytest.raises(ProgramFailedError, match="stopped with code 2111"):
         program()
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.artifacts import Lowered
+from fieldforge.stages.ir.dataflow import Input
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.lower.infer_boxes import infer_boxes
+from fieldforge.stages.lower.infer_boxes import Walk, infer_boxes
 
 HEAD = """\
 program run(u, v, a, out, w, n, m)
@@ -259,7 +260,7 @@ def test_a_displaced_input_is_asked_for_all_that_it_has():
 
     assert reads == [
         "by[Edge: 0 .. n, K: 0 .. 5]",
-        "u[Cell: lowest(E2C, 0, n) .. beyond(E2C, 0, n), "
+        "u[Cell: lowest(E2C[0], 0, n) .. beyond(E2C[0], 0, n), "
         "K: start(u, K) .. max(start(u, K) + 1, stop(u, K))]",
     ]
 
@@ -321,3 +322,57 @@ def test_a_long_chain_of_neighbours_has_bounds_that_share_their_parts():
 
     assert len(lowered.text) < 100_000
     assert Lowered(*parse(lowered.text)) == lowered
+
+
+def hard(body: str):
+    """Return what must exist of each row that is needed, as text."""
+    program = parse(HEAD + body)[0]
+    walk = Walk.of(program)
+    found = {}
+    for ref, need in walk.needs(program.statements[0]).items():
+        part = walk.areas.hard(need)
+        if part and isinstance(program.values[ref], Input):
+            box = walk.areas.of(program.values[ref].dims, part)
+            found[program.values[ref].name] = ", ".join(map(str, box))
+    return found
+
+
+SOFT = """\
+%0 = input u : [I, K] float64
+%1 = input v : [I, K] float64
+%2 = shift %1 K+1 : [I, K] float64
+%3 = literal 0.0 : [] float64
+%4 = lt %0 %3 : [I, K] bool
+%5 = select %4 %2 %3 : [I, K] float64
+"""
+STORED = """\
+statement
+  out[I: 0 .. 4, K: 0 .. 8] = %{row}
+"""
+
+
+def test_a_branch_of_where_need_not_exist():
+    assert hard(SOFT + STORED.format(row=5)) == {"u": "I: 0 .. 4, K: 0 .. 8"}
+
+
+def test_what_is_needed_hard_anywhere_is_hard_there():
+    text = SOFT + "%6 = add %5 %1 : [I, K] float64\n" + STORED.format(row=6)
+
+    assert hard(text)["v"] == "I: 0 .. 4, K: 0 .. 8"
+
+
+def test_an_index_below_where_must_exist():
+    text = """\
+%0 = input u : [I, K] float64
+%1 = input v : [I, K] float64
+%2 = cast %1 : [I, K] int32
+%3 = displace %0 K %2 : [I, K] float64
+%4 = shift %3 K+1 : [I, K] float64
+%5 = literal 0.0 : [] float64
+%6 = lt %0 %5 : [I, K] bool
+%7 = select %6 %4 %5 : [I, K] float64
+statement
+  out[I: 0 .. 4, K: 0 .. 8] = %7
+"""
+
+    assert hard(text)["v"] == "I: 0 .. 4, K: 1 .. 9"

@@ -70,7 +70,7 @@ def test_every_float_that_is_stored_to_a_field_is_gathered_and_integers_are_not(
     stores = re.findall(r"^ *\S+ = v\d+; e(\d) \|= exponent_(f\d\d)", text, flags=re.MULTILINE)
     assert set(stores) == {("0", "f64"), ("1", "f32")}
     assert "simd reduction(|:e0, e1)" in text
-    assert text.count("note(&first, ") == 2
+    assert text.count("note(found, ") == 2
 
 
 def test_arrays_of_our_own_are_not_tested() -> None:

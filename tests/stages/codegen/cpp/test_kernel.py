@@ -59,10 +59,13 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
     source = stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].source
     assert source.partition("  {  // nest 0\n")[2] == (
         "  if (n5 < n6 && n7 < n8 && n9 < n10) {\n"
-        "#pragma omp parallel for collapse(2) schedule(static) "
-        "if ((n10 - n9) * (n8 - n7) * (n6 - n5) >= 1000)\n"
-        "    for (s64 i0 = n9; i0 < n10; ++i0) {\n"
-        "      for (s64 i1 = n7; i1 < n8; ++i1) {\n"
+        "  const s64 m0 = later(0, n10 - n9);\n"
+        "  const s64 m1 = later(0, n8 - n7);\n"
+        "  share(context, m0 * m1, 65536, (n10 - n9) * (n8 - n7) * (n6 - n5), 1000, "
+        "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) { (void)place;\n"
+        "    for (s64 turn = begin, i0 = n9 + (begin / m1), i1 = n7 + (begin % m1); "
+        "turn < end; ++turn, ++i1) {\n"
+        "      if (i1 >= n8) i1 = n7, i0 += 1;\n"
         "        const f64 v1 = p1[i0 * n2];\n"
         "        f64* r0 = p0 + (i1 - 1) * n0 + i0 * n1;\n"
         "        f64* r1 = p2 + i1 * n3 + i0 * n4;\n"
@@ -88,7 +91,7 @@ def test_a_small_program_is_written_as_one_would_by_hand() -> None:
         "            }\n"
         "          }\n"
         "        }\n"
-        "  }}}}\n"
+        "  }});}}\n"
         "  return 0;\n"
         "}\n"
     )

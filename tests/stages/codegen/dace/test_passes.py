@@ -225,3 +225,23 @@ def test_nests_share_a_state_only_where_they_all_work_for_the_one_that_stores() 
         "state state0_a",
         "state state1_b",
     ]
+
+
+@pytest.mark.parametrize("count", [4, 7, 9])
+def test_rows_that_are_computed_together_change_no_bit(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grids, "Codegen", CodegenDace)
+    graph = Graph()
+    u = graph.input("u", BOTH, REAL)
+    around = [graph.shift(u, I, n) for n in (1, -1)]
+    value = graph.map("add", (graph.map("mul", (around[0], u)), around[1]))
+    fields = [("u", REAL, BOTH), ("out", REAL, BOTH)]
+    lowered = make_program("rows", graph, fields, [("out", whole("out", BOTH), value)])
+    numbers, out = RNG.random((count + 2, 37)), np.zeros((count, 37))
+
+    for jam in (True, False):
+        out[:] = 0.0
+        native = Native(lowered, units(lowered, J), jam=jam)
+        native(grids.At(numbers, (-1, 0)), out)
+        np.testing.assert_array_equal(out, numbers[2:] * numbers[1:-1] + numbers[:-2])

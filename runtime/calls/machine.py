@@ -1,0 +1,82 @@
+"""What `fieldforge doctor --machine` has measured of this node: numbers that a call decides by.
+
+They are kept in a file that is named after the processor, so that nodes of several kinds may share
+a folder, and read once in a process. No key contains them: they choose among loops that every
+library has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from .. import _core
+from ..process.settings import current
+
+FOLDER: Final = "machines"
+# Members of the context's `Machine` that a file may name.
+NUMBERS: Final = ("bandwidth", "stream_from", "parallel_from")
+_MOST: Final = 1 << 62
+_told: Final[list[Path]] = []
+
+
+def processor() -> str:
+    """Return the name of the processor and how many this process may use.
+
+    >>> processor() == processor()
+    True
+    """
+    model = os.uname().machine
+    try:
+        with open("/proc/cpuinfo", errors="replace") as lines:
+            for line in lines:  # stops at the first processor; there may be hundreds
+                if line.startswith("model name"):
+                    model = line.partition(":")[2].strip()
+                    break
+    except OSError:
+        pass
+    return f"{model} x {_core.default_threads()}"
+
+
+def machine_file(name: str | None = None) -> Path:
+    """Return where the numbers of a processor are kept."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name or processor()).strip("-")
+    return current().cache_dir / FOLDER / f"{plain}.json"
+
+
+def read_machine(path: Path) -> dict[str, Any]:
+    """Return what a file says; nothing where it is missing or damaged."""
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def write_machine(path: Path, document: dict[str, Any]) -> None:
+    """Keep the numbers, whole or not at all, and use them from now on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    draft.write_text(json.dumps(document, indent=1) + "\n")
+    os.replace(draft, path)
+    tell(document)
+
+
+def use_machine() -> None:
+    """Tell the native core what was measured, once in a process and store."""
+    folder = current().cache_dir
+    if _told != [folder]:
+        _told[:] = [folder]
+        tell(read_machine(machine_file()) if (folder / FOLDER).is_dir() else {})
+
+
+def tell(document: dict[str, Any]) -> None:
+    """Give the native core the numbers that make sense; 0 stands for one that is not known."""
+    numbers = (document.get(name, 0) for name in NUMBERS)
+    _core.set_machine(
+        *(n if isinstance(n, int) and not isinstance(n, bool) and 0 < n < _MOST else 0
+          for n in numbers)
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Reduce a field to one number: `sum`, `max`, `min` and `norm`, in an order that never changes.
+
+The order follows from the shape and the layout of the field, not from the number of threads, so
+results are the same bits on one thread and on many. Fields of our constructors with equal domains
+have equal layouts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from .. import _core
+from ..language.domain import Domain
+from ..language.domain import domain as make_domain
+from ..process.errors import ArgumentError, DomainError
+from .alignment import first
+
+Reduction = Literal["sum", "max", "min", "norm"]
+
+_BITS: Final = {"norm": "squares"}
+
+
+def sum(field: Any, domain: Any = None) -> Any:  # noqa: A001  (the name that NumPy has)
+    """Return the sum of a field, over its domain or the part `domain` of it.
+
+    Sums of floats are computed and returned in float64, sums of integers in int64, where they
+    wrap; a sum of bools counts. Threads share the work, and change no bit of the result.
+
+    Args:
+        field: a field on any dimensions, of any dtype of the language.
+        domain: a part of the field's domain, as `{I: (1, 9), K: 80}`.
+
+    Raises:
+        ArgumentError: `field` is no field.
+        DomainError: `domain` reaches beyond the field.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> u = ff.as_field([I], [1.0, 2.0, 4.0])
+    >>> ff.sum(u), ff.sum(u, {I: (1, 3)})
+    (np.float64(7.0), np.float64(6.0))
+    """
+    return _reduced(field, domain, "sum")
+
+
+def max(field: Any, domain: Any = None) -> Any:  # noqa: A001
+    """Return the largest element of a field, NaN if there is one.
+
+    Arguments are those of `sum`; a domain without points is a `DomainError`.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> ff.max(ff.as_field([I], [1.0, -2.0]))
+    np.float64(1.0)
+    """
+    return _reduced(field, domain, "max")
+
+
+def min(field: Any, domain: Any = None) -> Any:  # noqa: A001
+    """Return the smallest element of a field, NaN if there is one; like `max`.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> ff.min(ff.as_field([I], [1.0, -2.0]))
+    np.float64(-2.0)
+    """
+    return _reduced(field, domain, "min")
+
+
+def norm(field: Any, domain: Any = None) -> Any:
+    """Return the square root of the sum of squares, in float64.
+
+    Arguments are those of `sum`.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> ff.norm(ff.as_field([I], [3.0, 4.0]))
+    np.float64(5.0)
+    """
+    return _reduced(field, domain, "norm")
+
+
+class ReducedByNumPy:
+    """Methods that `numpy.sum(field)`, `numpy.max(field)` and `numpy.min(field)` call."""
+
+    __slots__ = ()
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the sum; with more arguments, NumPy's of the values."""
+        if axis is None and dtype is None and out is None and not more:
+            return sum(self)
+        return np.asarray(self).sum(axis=axis, dtype=dtype, out=out, **more)
+
+    def max(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the largest element; with more arguments, NumPy's of the values."""
+        if axis is None and out is None and not more:
+            return max(self)
+        return np.asarray(self).max(axis=axis, out=out, **more)
+
+    def min(self, axis: Any = None, out: Any = None, **more: Any) -> Any:
+        """Return the smallest element; with more arguments, NumPy's of the values."""
+        if axis is None and out is None and not more:
+            return min(self)
+        return np.asarray(self).min(axis=axis, out=out, **more)
+
+
+def _reduced(field: Any, domain: Any, reduction: Reduction) -> Any:
+    if not getattr(type(field), "__fieldforge_field__", False):
+        raise ArgumentError(
+            f"'{reduction}' takes a field, got an object of type '{type(field).__name__}'.",
+            hint="Make a field of an array with 'as_field'.",
+        )
+    part = field if domain is None else _part(field, make_domain(domain), reduction)
+    array = part.ndarray
+    if array.size == 0 and reduction in ("max", "min"):
+        raise DomainError(f"'{reduction}' of a field without points has no value.")
+    if not isinstance(array, np.ndarray):
+        return _on_device(array, reduction)
+    if not (array.dtype.isnative and array.flags.aligned):
+        array = np.array(array, array.dtype.newbyteorder("="))
+    found = _core.reduce(array, _BITS.get(reduction, reduction))
+    return _typed(found, reduction, array.dtype)
+
+
+def _part(field: Any, domain: Domain, reduction: str) -> Any:
+    """Return a field on a part of its domain; dimensions that are not named stay whole."""
+    for dim in domain.dims:
+        if dim not in field.domain.dims:
+            raise DomainError(
+                f"'{reduction}' over '{dim.value}': the field is on '{field.domain}'."
+            )
+        inner, outer = domain[dim].unit_range, field.domain[dim].unit_range
+        if len(inner) and (inner.start < outer.start or inner.stop > outer.stop):
+            raise DomainError(
+                f"'{reduction}' over {inner.start}:{inner.stop} along '{dim.value}' reaches beyond "
+                f"the field, which covers {outer.start}:{outer.stop}."
+            )
+        places = [slice(None)] * len(field.domain.dims)
+        begin = first(inner) - first(outer) if len(inner) else 0
+        places[field.domain.dims.index(dim)] = slice(begin, begin + len(inner))
+        field = field[tuple(places)]
+    return field
+
+
+def _on_device(array: Any, reduction: Reduction) -> Any:
+    """Reduce an array of a GPU by its own library, which has one order for one shape."""
+    wide = array.astype(_wide(array.dtype, reduction), copy=False)
+    if reduction == "norm":
+        return np.float64(math.sqrt(float((wide * wide).sum())))
+    reduce: Callable[[], Any] = getattr(wide, reduction)
+    return _typed(reduce().item(), reduction, np.dtype(array.dtype))
+
+
+def _wide(dtype: Any, reduction: Reduction) -> Any:
+    """Return the dtype that a reduction computes in."""
+    if reduction in ("max", "min"):
+        return dtype
+    is_float = reduction == "norm" or np.dtype(dtype).kind == "f"
+    return np.dtype(np.float64 if is_float else np.int64)
+
+
+def _typed(found: Any, reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    if reduction == "norm":
+        return np.float64(math.sqrt(found))
+    return _wide(dtype, reduction).type(found)

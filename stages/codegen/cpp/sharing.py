@@ -1,0 +1,93 @@
+"""Write loops that threads share: the loop becomes a function that runs a part of it.
+
+The native core calls the function on its threads, by way of the context of the call. Who runs which
+part has no influence on results: the iterations of such a loop are independent, and blocks of a
+loop over points begin at multiples of the vector size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ...ir.loops import Loop, Nest
+from ..entry_point import CONTEXT
+from .names import Names
+
+CALLEE: Final = "context"  # the name of the entry's last parameter
+BLOCK: Final = 512  # points of a loop without others around it
+PARALLEL_FROM: Final = 8192  # points
+STREAM_FROM: Final = 12 << 20  # bytes
+MACHINE: Final = f"""\
+{CONTEXT}
+static inline s64 measured(const Context* context, s64 Machine::* number, s64 usual) {{
+  const bool is_known = context && context->machine && context->machine->*number;
+  return is_known ? context->machine->*number : usual;
+}}"""
+FAR: Final = f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});"
+# The copy of the body's variables lets compilers keep them in registers: nothing else points to it.
+SHARING: Final = """\
+template <class Body>
+static __attribute__((noinline)) void part(void* data, s64 begin, s64 end, s64 place) {
+  const Body body = *(const Body*)data;
+  body(begin, end, place);
+}
+template <class Body>
+static inline void share(const Context* context, s64 count, s64 most, s64 points, s64 from,
+                         const Body& body) {
+  if (count <= 0) return;
+  if (points < from || !context || !context->parallel_for) part<Body>((void*)&body, 0, count, 0);
+  else context->parallel_for(context->pool, count, most, points, part<Body>, (void*)&body);
+}"""
+END: Final = "});"
+
+
+def opened(names: Names, nest: Nest, count: str, most: int = 1 << 16) -> str:
+    """Return the line that begins the function; `END` closes it."""
+    known = names.options.parallel_from
+    enough = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
+    size = f"{names.points(nest)}, {enough if known is None else known}"
+    body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
+    return f"  share({CALLEE}, {count}, {most}, {size}, {body} (void)place;"
+
+
+def extents(names: Names, loops: Sequence[Loop]) -> tuple[list[str], str]:
+    """Return definitions of the numbers of iterations, and the name of their product."""
+    lines, factors = [], []
+    for level, loop in enumerate(loops):
+        wide = f"{names.bound(loop.range.stop)} - {names.bound(loop.range.start)}"
+        count = f"({wide} + {loop.step - 1}) / {loop.step}" if loop.step > 1 else wide
+        lines.append(f"const s64 m{level} = later(0, {count});")
+        factors.append(f"m{level}")
+    return lines, " * ".join(factors)
+
+
+def flat_loop(
+    indices: Sequence[str], starts: Sequence[str], stops: Sequence[str], steps: Sequence[str]
+) -> Iterator[str]:
+    """Open one loop over the part of nested loops that a call of the function has.
+
+    Number `m<level>` says how many iterations each of them has.
+    """
+    inner = len(indices) - 1
+    left, first = "begin", []
+    for level in reversed(range(len(indices))):
+        at = f"({left} % m{level})" if level else left
+        left = f"({left} / m{level})"
+        step = "" if steps[level] == "1" else f" * {steps[level]}"
+        first.append(f"{indices[level]} = {starts[level]} + {at}{step}")
+    ahead = f"++{indices[inner]}" if steps[inner] == "1" else f"{indices[inner]} += {steps[inner]}"
+    yield f"for (s64 turn = begin, {', '.join(reversed(first))}; turn < end; ++turn, {ahead}) {{"
+    for level in range(inner, 0, -1):
+        wrapped = f"{indices[level]} = {starts[level]}, {indices[level - 1]} += {steps[level - 1]}"
+        yield f"  if ({indices[level]} >= {stops[level]}) {wrapped};"
+
+
+def flat_loops(names: Names, loops: Sequence[Loop]) -> Iterator[str]:
+    """Open one loop over the iterations of nested ones."""
+    return flat_loop(
+        [f"i{level}" for level in range(len(loops))],
+        [names.bound(loop.range.start) for loop in loops],
+        [names.bound(loop.range.stop) for loop in loops],
+        [str(loop.step) for loop in loops],
+    )

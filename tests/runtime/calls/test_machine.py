@@ -1,0 +1,60 @@
+"""Numbers of the machine: kept in a file of the node, read once, given to generated code."""
+
+import json
+
+import attrs
+import pytest
+
+from fieldforge.runtime import _core
+from fieldforge.runtime.calls import machine
+from fieldforge.runtime.process import settings
+
+
+@pytest.fixture
+def told(monkeypatch, tmp_path):
+    """Return what the core was told; the store is a folder of its own."""
+    heard = []
+    monkeypatch.setattr(_core, "set_machine", lambda *numbers: heard.append(numbers))
+    monkeypatch.setattr(machine, "_told", [])
+    before = settings.current()
+    settings.set_current(attrs.evolve(before, cache_dir=tmp_path))
+    yield heard
+    settings.set_current(before)
+
+
+def test_what_was_written_is_told_now_and_in_the_next_process(told):
+    path = machine.machine_file()
+    machine.write_machine(path, {"stream_from": 5, "parallel_from": 7, "bandwidth": 9})
+    machine.use_machine()
+    machine.use_machine()  # reads no file again
+
+    assert told == [(9, 5, 7), (9, 5, 7)]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1]", "{", '{"stream_from": "much"}', '{"stream_from": -1}', '{"bandwidth": true}'],
+)
+def test_a_file_that_makes_no_sense_leaves_the_defaults(told, text):
+    path = machine.machine_file()
+    path.parent.mkdir()
+    path.write_text(text)
+
+    machine.use_machine()
+
+    assert told == [(0, 0, 0)]
+
+
+def test_without_a_file_the_defaults_stay(told):
+    machine.use_machine()
+
+    assert told == [(0, 0, 0)]
+
+
+def test_processors_have_a_file_each(told):
+    names = ["AMD EPYC 9654 x 16", "Intel(R) Xeon(R) x 16"]
+    files = [machine.machine_file(name).name for name in names]
+
+    assert files == ["AMD-EPYC-9654-x-16.json", "Intel-R-Xeon-R-x-16.json"]
+    assert json.dumps(machine.processor())
