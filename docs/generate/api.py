@@ -48,6 +48,11 @@ GROUPS: Mapping[str, Group] = {
          "fieldforge.workflows.entries.field_operator.FieldOperator",
          "fieldforge.workflows.entries.scan_operator.ScanOperator"),
     ),
+    "reductions": Group(
+        "Reductions",
+        "Numbers of whole fields, with the same bits on any number of threads.",
+        ("sum", "max", "min", "norm"),
+    ),
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
@@ -65,7 +70,8 @@ MEMBERS = {  # where a class also has methods that only the toolchain calls
                    "trace", "workspace_size"),
     "ScanOperator": ("variants",),
     "Engine": ("run", "look"),
-    "Field": ("domain", "dtype", "asnumpy", "as_scalar", "restrict", "premap", "array_ns"),
+    "Field": ("domain", "dtype", "asnumpy", "as_scalar", "restrict", "premap", "compact",
+              "array_ns", "max", "min", "sum", "mean", "all", "any"),
 }  # fmt: skip
 NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
 READY_MADE = ("cpu", "dace_cpu", "reference", "gtfn_cpu", "gtfn_gpu", "itir_python")

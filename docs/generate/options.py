@@ -46,7 +46,9 @@ def _rows(stage: object) -> list[tuple[str, ...]]:
 def _default(stage: object, option: str) -> str:
     if option in OF_THE_MACHINE:
         return "this machine" if option == "target" else "the settings"
-    return f"`{show_value(getattr(stage, option))}`"
+    value = getattr(stage, option)
+    values = value if isinstance(value, tuple) and value else (value,)
+    return ", ".join(f"`{show_value(each)}`" for each in values)
 
 
 def _documented(stage: str, options: Iterable[str], meaning: Mapping[str, str]) -> list[str]:

@@ -33,9 +33,9 @@ from .alignment import align, first, fitted, view_on
 from .context import active
 from .indexing import resolve
 from .layout import allocate
+from .numpy_functions import NumpyFunctions
 from .operators import Operators
 from .premap import check_maps, displaced, gathered, resolved
-from .reductions import ReducedByNumPy
 from .shifting import shifted
 
 
@@ -65,7 +65,7 @@ class SingleArray(Operators):
         return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
-class Field(ReducedByNumPy, SingleArray, FieldView):
+class Field(SingleArray, NumpyFunctions, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
@@ -178,6 +178,17 @@ class Field(ReducedByNumPy, SingleArray, FieldView):
         elif len(connectivities) > 1:
             raise ArgumentError("'as_offset' must be the only map that a field is read through.")
         return self(*connectivities)
+
+    def _applied(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        fields = [one for one in inputs if isinstance(one, Field | UnboundedField)]
+        arrays, domain = align([(values_of(field), field.domain) for field in fields])
+        views = iter(arrays)
+        filled = [next(views) if isinstance(one, SingleArray) else one for one in inputs]
+        with np.errstate(all="ignore"):
+            return make(ufunc(*filled), domain)
+
+    def _made(self, array: Any, domain: Domain) -> Any:
+        return make(array, domain)
 
     @property
     def __gt_domain__(self) -> Domain:

@@ -96,6 +96,8 @@ def _absolute(domain: Domain, index: Any) -> tuple[Place, ...]:
         given = (index,)
     places: dict[Dimension, Place] = {}
     for one in given:
+        if one is Ellipsis or one == slice(None):
+            continue  # `u[I(2), :]`: all of the dimensions that no index names
         if not _is_absolute(one):
             raise IndexOutOfBounds(
                 f"Relative and absolute indices cannot be mixed, got {one!r} beside a named index."

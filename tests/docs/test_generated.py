@@ -100,3 +100,15 @@ def test_examples_of_docstrings_are_fenced():
 def test_rooms_become_boxes():
     chart = '```mermaid\n  subgraph a["a: run"]\n    b["b<br/>think"]\n  end\n```'
     assert '<div class="rooms"><span><b>b</b> think</span></div>' in drawn(chart)
+
+
+def test_every_method_of_a_public_class_has_a_docstring():
+    names = {name for group in api.GROUPS.values() for name in group.names}
+    missing = [
+        f"{name}.{member}"
+        for name in sorted(names)
+        if isinstance(kind := getattr(ff, name), type)
+        for member, value in vars(kind).items()
+        if not member.startswith("_") and callable(value) and not value.__doc__
+    ]
+    assert missing == []
