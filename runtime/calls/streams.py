@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -14,7 +13,7 @@ from ..gpu import use_stream
 class OnStream:
     """A program or operator that queues its work on one stream; attributes are the program's."""
 
-    call: Callable[..., Any]
+    call: Any
     stream: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
