@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Group] = {
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
-        ("precompile", "check", "collective", "locking", "policy", "setup", "use_options",
+        ("precompile", "check", "collective", "locking", "plan", "policy", "setup", "use_options",
          "wait_for_compilation"),
     ),
     "backends": Group(

@@ -104,12 +104,16 @@ class TestGPU:
             return a
 
         u = ff.ones({I: 2})
+        # 'gpu' compiles without a GPU
         for refused in (
             lambda: same(u, out=u),
-            same.build,
+            *([same.build] if name == "dace_gpu" else []),
             lambda: ff.zeros({I: 2}, allocator=same),
         ):
-            with pytest.raises(ff.errors.DeviceError, match="in this version"):
+            with pytest.raises(
+                ff.errors.DeviceError,
+                match=r"lies on device CPU:0|cannot be allocated|in this version",
+            ):
                 refused()
 
 
