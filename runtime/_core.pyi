@@ -158,7 +158,7 @@ class Program:
 class Library:
     """A shared library, loaded until the last reference to this object goes away."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, uses_openmp: bool = True) -> None:
         """Load it, or raise `RuntimeError` with the words of the loader."""
 
     def symbol(self, name: str) -> int | None:

@@ -80,7 +80,7 @@ def _join(
             "",
             *(text for _, text in functions),
             "namespace {",
-            *_annotated(lines, names.kernel, names.cpp.options.parallel_from),
+            *_annotated(lines, names.kernel, names.cpp.options.parallel_from or 0),
             "}",
             "",
             *names.entry(ENTRY, opening, call),
