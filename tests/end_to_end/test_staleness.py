@@ -17,6 +17,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
+from fieldforge.runtime import _core
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.stage import Compile
@@ -169,7 +170,8 @@ def fake(tmp_path, machine):
         worker = tmp_path / "cc1plus"
         machine.cxx.write_text(
             f'#!/bin/sh\ncase "$1" in --version) echo "{version}"; exit;; *cc1plus) echo {worker}; '
-            f"exit;; -print*) echo none; exit;; esac\necho {version} > program.so\n{extra}"
+            f"exit;; -print*) echo none; exit;; esac\n"
+            f"/bin/cat {_core.__file__} > program.so; echo {version} >> program.so\n{extra}"
         )
         machine.cxx.chmod(machine.cxx.stat().st_mode | stat.S_IXUSR)
         return machine.stage()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .demand import Demand, gathered, shifted
+from .demand import Demand, gathered, reduced, shifted
 from .fuzz import draw_batch
 from .grids import TABLES
 from .literals import specials, spell
@@ -134,7 +134,9 @@ def test_demand_follows_shifts_and_tables():
     asked = []
     table = next(table for table in TABLES if table.name == "E2V")
     vertex = Demand(("Vertex", "K"), asked.append)
-    edge = gathered(shifted(vertex, (("K", 1),)), table, ("Edge", "K"))
+    dims = ("Edge", "K")
+    rows = gathered(shifted(vertex, (("K", 1),)), table, dims)
+    edge = reduced(rows, table, dims)
 
     edge({"Edge": (2, 4), "K": (0, 5)})
 

@@ -107,6 +107,7 @@ class TestConstructors:
     def test_9_1_device_types_are_those_of_dlpack(self):
         assert [(kind.name, int(kind)) for kind in ff.DeviceType] == [
             ("CPU", 1), ("CUDA", 2), ("ROCM", 10),
+            ("NULL", 12),  # the number that DLPack leaves to extensions
         ]  # fmt: skip
 
     @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def test_6_init_and_arguments_have_the_declared_types(a):
     with pytest.raises(ArgumentError, match=r"'init'.* must have same type"):
         wrong(as_field([I, K], a), out=zeros({I: 4, K: 6}))
     with pytest.raises(ArgumentError, match="Expected argument 'x' to be of type 'float64'"):
-        running_sum(as_field([I, K], a.astype(np.float32)), out=zeros({I: 4, K: 6}))
+        running_sum(as_field([I, K], a.astype(np.int64)), out=zeros({I: 4, K: 6}))
 
 
 def test_6_a_scan_that_writes_nothing_walks_the_levels_of_its_arguments(a):
