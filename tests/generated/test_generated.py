@@ -134,9 +134,8 @@ def test_demand_follows_shifts_and_tables():
     asked = []
     table = next(table for table in TABLES if table.name == "E2V")
     vertex = Demand(("Vertex", "K"), asked.append)
-    dims = ("Edge", "K")
-    rows = gathered(shifted(vertex, (("K", 1),)), table, dims)
-    edge = reduced(rows, table, dims)
+    rows = gathered(shifted(vertex, (("K", 1),)), table, ("Edge", "E2VDim", "K"))
+    edge = reduced(rows, table, ("Edge", "K"))
 
     edge({"Edge": (2, 4), "K": (0, 5)})
 
