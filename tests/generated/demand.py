@@ -100,7 +100,7 @@ def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
 
 
 def gathered(part: Demand, table: Table, dims: tuple[str, ...], slot: int | None = None) -> Demand:
-    """Return `part(table[k])` or `part(table)`: ask for the neighbours in the slots that are read."""
+    """Return `part(table[k])` or `part(table)`: ask for the neighbours in slots that are read."""
 
     def ask(box: Box) -> None:
         slots = (slot, slot + 1) if slot is not None else box[table.local]
