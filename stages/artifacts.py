@@ -193,7 +193,8 @@ class Interface:
     `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` say which kernels of
     the module for `platform` run, `codes` what a call returns if a tested store fails. `clamped` is
     the place of the integer that is 1 if a read leads out of a field where `where` may hide it, -1
-    if there is none.
+    if there is none. `stepped` is the place of the integer that selects one statement, counted from
+    1; 0 stands for all, and -1 means that they cannot run one at a time.
     """
 
     program: str
@@ -217,6 +218,7 @@ class Interface:
     platform: str = ""
     codes: tuple[int, ...] = ()
     clamped: int = -1
+    stepped: int = -1
 
     @property
     def text(self) -> str:

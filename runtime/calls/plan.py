@@ -184,6 +184,8 @@ class Plan:
     `alike` are pairs (argument, axis, argument, axis) of ranges that must be equal for the plan
     to fit, `ranges` are those that must be (argument, axis, start, stop).
     The integer at `clamped` is 1 in a call that reads a box with a `hard` part beyond its argument.
+    The integer at `stepped` is 0; where arguments share memory so that a statement needs a snapshot
+    from after an earlier one, the call enters the code once for each statement, with its number.
     """
 
     program: str
@@ -202,6 +204,7 @@ class Plan:
     platform: str = ""
     codes: tuple[int, ...] = ()
     clamped: int = -1
+    stepped: int = -1
 
 
 _INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
@@ -258,6 +261,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"{f'code {status.code}':<12} {fact}"
     for number, launch in enumerate(plan.launches):
         yield f"{f'launch {number}':<12} {launch}"
+    if plan.stepped >= 0:
+        yield f"{f'int {plan.stepped}':<12} the only statement that runs, from 1 on; 0 for all"
     if plan.clamped >= 0:
         yield f"{f'int {plan.clamped}':<12} 1 if a read leads out of what it must have"
     yield f"{'workspace':<12} {_shown(plan.workspace, plan)} bytes"

@@ -66,7 +66,8 @@ Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
             const Refusal refusal{Reason::outputs_overlap, {one, other}};
             if (one == other || !equal || !is_same_view(field(one), field(other))) return refusal;
             for (const auto& each : statements()) {
-                if (each != statement && touches_in(each, one)) return refusal;
+                const bool is_seen = steps_ == 0 && each != statement;
+                if (is_seen && touches_in(each, one)) return refusal;
             }
             add_snapshot(one);
         }
@@ -75,7 +76,7 @@ Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
 }
 
 // Within a statement shared memory is correct if each point is read before it is written. Else the
-// argument is read from a snapshot, which is taken before the call.
+// argument is read from a snapshot, which is taken before the call or before the statement.
 Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) {
     for (size_t i = statement.first; i < statement.second; ++i) {
         const Access& access = plan_.accesses[i];
@@ -86,7 +87,7 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
                 if (written == read || !share_memory(field(written), field(read))) continue;
                 const bool alike = is_same_view(field(written), field(read));
                 if (alike && is_listed(access, written, read)) continue;
-                if (!can_snapshot(read)) return {Reason::inputs_overlap, {written, read}};
+                if (!can_snapshot(statement, read)) return {Reason::inputs_overlap, {written, read}};
                 add_snapshot(read);
                 return {};
             }
@@ -95,9 +96,15 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
     return {};
 }
 
-// A snapshot from before the call has the right values if the argument is not written and no
-// statement before one that reads it writes to the memory.
-bool Frame::can_snapshot(int32_t read) const {
+// A snapshot from before a statement has the right values if the statement does not write the
+// argument; one from before the call if nothing writes the argument and no statement before one
+// that reads it writes to the memory.
+bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const {
+    if (steps_ > 0) {
+        return std::none_of(
+            plan_.accesses.begin() + statement.first, plan_.accesses.begin() + statement.second,
+            [&](const Access& access) { return touches(access.writes, read); });
+    }
     bool was_written = false;
     for (const auto& [first, last] : statements()) {
         bool writes = false;
@@ -118,22 +125,33 @@ bool Frame::can_snapshot(int32_t read) const {
 void Frame::add_snapshot(int32_t read) {
     const int32_t slot = plan_.arguments[read].slot;
     for (const Copy& copy : copies_) {
-        if (copy.slot == slot) return;
+        if (copy.slot == slot && copy.step == step_) return;
     }
     const size_t size = highs_[slot] - lows_[slot];
     const size_t offset = copied_ + lows_[slot] % 64;
-    copies_.push_back({reinterpret_cast<const void*>(lows_[slot]), slot, size, offset});
+    copies_.push_back({reinterpret_cast<const void*>(lows_[slot]), slot, size, offset, step_});
     copied_ = round_up(offset + size);
 }
 
-Refusal Frame::resolve_overlaps() {
+Refusal Frame::resolve_statements() {
     for (const auto& statement : statements()) {
+        if (steps_ > 0) ++step_;
         if (Refusal refusal = resolve_outputs(statement)) return refusal;
         for (int32_t read : plan_.fields) {
             if (Refusal refusal = resolve_input(statement, read)) return refusal;
         }
     }
     return {};
+}
+
+// Where snapshots from before the call do not do, the statements run one at a time.
+Refusal Frame::resolve_overlaps() {
+    Refusal refusal = resolve_statements();
+    if (!refusal || plan_.stepped < 0) return refusal;
+    copies_.clear();
+    copied_ = 0;
+    steps_ = static_cast<int64_t>(statements().size());
+    return resolve_statements();
 }
 
 }  // namespace fieldforge

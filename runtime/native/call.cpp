@@ -303,6 +303,11 @@ Refusal Frame::check() {
     return resolve_overlaps();
 }
 
+Words Frame::words() const {
+    int64_t* step = steps_ > 0 ? ints_ + plan_.stepped : nullptr;
+    return {pointers_, ints_, scalars_, copies_.data(), copies_.size(), step, steps_};
+}
+
 Refusal Frame::run(const Entry& entry) {
     for (size_t i = 0; i < plan_.fields.size(); ++i) {
         if (meets_workspace(lows_[i], highs_[i])) {
@@ -311,7 +316,7 @@ Refusal Frame::run(const Entry& entry) {
     }
     const Lease memory(*entry.arena, value(plan_.workspace), copied_);
     if (memory.refusal()) return memory.refusal();
-    const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
+    const Words words = this->words();
     PyThreadState* thread = PyEval_SaveThread();
     const int32_t status = execute(entry, words, memory);
     PyEval_RestoreThread(thread);
@@ -319,8 +324,7 @@ Refusal Frame::run(const Entry& entry) {
 }
 
 std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
-    const Words words{pointers_, ints_, scalars_, copies_.data(), copies_.size()};
-    auto made = std::make_shared<Prepared>(entry, words, plan_.fields.size(), plan_.ints.size(),
+    auto made = std::make_shared<Prepared>(entry, words(), plan_.fields.size(), plan_.ints.size(),
                                            plan_.scalars.size(), copied_, value(plan_.workspace));
     for (size_t i = 0; i < plan_.fields.size(); ++i) {
         made->spans.push_back({plan_.fields[i], lows_[i], highs_[i]});

@@ -96,7 +96,9 @@ class Frame {
     std::vector<std::pair<int64_t, int64_t>> ranges_of(const Box& box) const;
     Refusal resolve_outputs(std::pair<size_t, size_t> statement);
     Refusal resolve_input(std::pair<size_t, size_t> statement, int32_t read);
-    bool can_snapshot(int32_t read) const;
+    bool can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const;
+    Refusal resolve_statements();
+    Words words() const;
     void add_snapshot(int32_t read);
 
     const CallPlan& plan_;
@@ -115,6 +117,8 @@ class Frame {
     std::vector<PyObject*> numbers_;  // the arrays of numbers in the place of fields
     std::vector<Copy> copies_;
     size_t copied_ = 0;  // bytes of all snapshots
+    int64_t steps_ = 0;  // how many statements run one at a time; 0: they run together
+    int64_t step_ = 0;   // the statement of the copies that are planned, from 1 on
     std::unique_ptr<int64_t[]> many_;
     int64_t few_[640];
 };

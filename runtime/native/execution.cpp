@@ -55,6 +55,50 @@ int32_t invoke(const Entry& entry, const Words& words, const Lease& memory, cons
     return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(), &context);
 }
 
+uintptr_t distance(const Copy& copy, const Lease& memory) {
+    const std::byte* to = memory.snapshots() + copy.offset;
+    return reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from);
+}
+
+void move_pointer(const void*& pointer, uintptr_t by) {
+    pointer = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(pointer) + by);
+}
+
+void take_copies(const Entry& entry, const Words& words, const Lease& memory,
+                 const Context& context, int64_t step) {
+    for (size_t i = 0; i < words.copy_count; ++i) {
+        const Copy& copy = words.copies[i];
+        if (copy.step != step) continue;
+        entry.device->copy(memory.snapshots() + copy.offset, copy.from, copy.size, context);
+        move_pointer(words.pointers[copy.slot], distance(copy, memory));
+    }
+}
+
+// One statement after another, each with the copies that it needs.
+int32_t invoke_in_steps(const Entry& entry, const Words& words, const Lease& memory,
+                        const Context& context) {
+    int32_t first = 0;
+    for (int64_t step = 1; step <= words.steps; ++step) {
+        take_copies(entry, words, memory, context, step);
+        *words.step = step;
+        const int32_t status = invoke(entry, words, memory, context);
+        if (first == 0) first = status;
+        for (size_t i = 0; i < words.copy_count; ++i) {
+            const Copy& copy = words.copies[i];
+            if (copy.step != step) continue;
+            move_pointer(words.pointers[copy.slot], uintptr_t{0} - distance(copy, memory));
+        }
+    }
+    return first;
+}
+
+int32_t invoke_all(const Entry& entry, const Words& words, const Lease& memory,
+                   const Context& context) {
+    if (words.steps > 0) return invoke_in_steps(entry, words, memory, context);
+    take_copies(entry, words, memory, context, 0);
+    return invoke(entry, words, memory, context);
+}
+
 }  // namespace
 
 Refusal refusal_of(int32_t status) {
@@ -75,20 +119,12 @@ int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
         room.pool = &crew;
         context = &room;
     }
-    for (size_t i = 0; i < words.copy_count; ++i) {
-        const Copy& copy = words.copies[i];
-        std::byte* to = memory.snapshots() + copy.offset;
-        device.copy(to, copy.from, copy.size, *context);
-        words.pointers[copy.slot] = reinterpret_cast<const void*>(
-            reinterpret_cast<uintptr_t>(words.pointers[copy.slot]) +
-            (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(copy.from)));
-    }
     const Team team(entry.openmp, entry.threads);
     if (!is_timed.load(std::memory_order_relaxed)) {
-        return invoke(entry, words, memory, *context);
+        return invoke_all(entry, words, memory, *context);
     }
     const auto began = std::chrono::steady_clock::now();
-    const int32_t status = invoke(entry, words, memory, *context);
+    const int32_t status = invoke_all(entry, words, memory, *context);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     wishes.seconds += took.count();
     return status;

@@ -12,12 +12,14 @@ namespace fieldforge {
 
 struct Entry;
 
-// A part of the arguments that is copied before the call, because the call writes to it.
+// A part of the arguments that is copied before the call, or before one of its statements, because
+// the call writes to it.
 struct Copy {
     const void* from;
     int32_t slot;
     size_t size;
     size_t offset;
+    int64_t step;  // the statement, from 1 on; 0: all of the call
 };
 
 struct Words {
@@ -26,6 +28,8 @@ struct Words {
     const void* scalars;
     const Copy* copies;
     size_t copy_count;
+    int64_t* step = nullptr;  // the integer that selects a statement, if they run one at a time
+    int64_t steps = 0;        // how many statements there are
 };
 
 // Whether the workspace that the caller has brought lies in the bytes low..high.

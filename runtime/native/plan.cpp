@@ -381,6 +381,10 @@ CallPlan read_plan(PyObject* given) {
     if (plan.clamped >= static_cast<int32_t>(plan.ints.size())) {
         refuse("the integer for clamped reads does not exist");
     }
+    plan.stepped = get<int32_t>(source, "stepped");
+    if (plan.stepped >= static_cast<int32_t>(plan.ints.size())) {
+        refuse("the integer that selects a statement does not exist");
+    }
     collect_ranges(plan);
     finish_fields(plan);
     return plan;

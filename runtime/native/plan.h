@@ -133,6 +133,7 @@ struct CallPlan {
     std::vector<Alike> alike;
     std::vector<Known> known;
     Operand workspace;
+    int32_t stepped = -1;  // integer that selects one statement, from 1 on; 0: all
     int32_t clamped = -1;  // integer that is 1 if a box with a hard part leads out of its argument
 
     // How much the plan demands of layout, ranges and tables: of two plans that fit, the more

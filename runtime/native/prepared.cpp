@@ -13,6 +13,8 @@ Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t int
       scalars_(static_cast<const uint64_t*>(words.scalars),
                static_cast<const uint64_t*>(words.scalars) + scalars),
       copies_(words.copies, words.copies + words.copy_count),
+      stepped_(words.step == nullptr ? 0 : static_cast<size_t>(words.step - words.ints)),
+      steps_(words.steps),
       copied_(copied),
       workspace_(workspace) {
     Py_INCREF(entry);
@@ -24,14 +26,16 @@ Prepared::~Prepared() {
 }
 
 int32_t Prepared::run_in(const Lease& memory) const {
-    if (copies_.empty()) {
+    if (copies_.empty() && steps_ == 0) {
         const Words words{const_cast<const void**>(pointers_.data()), ints_.data(), scalars_.data(),
                           nullptr, 0};
         return execute(*entry_, words, memory);
     }
     std::vector<const void*> pointers(pointers_);  // snapshots lie elsewhere in every call
-    return execute(*entry_, {pointers.data(), ints_.data(), scalars_.data(), copies_.data(),
-                             copies_.size()},
+    std::vector<int64_t> ints(steps_ > 0 ? ints_ : std::vector<int64_t>{});
+    int64_t* step = steps_ > 0 ? &ints[stepped_] : nullptr;
+    return execute(*entry_, {pointers.data(), step != nullptr ? ints.data() : ints_.data(),
+                             scalars_.data(), copies_.data(), copies_.size(), step, steps_},
                    memory);
 }
 

@@ -47,6 +47,8 @@ class Prepared {
     std::vector<int64_t> ints_;
     std::vector<uint64_t> scalars_;
     std::vector<Copy> copies_;
+    size_t stepped_;  // the integer that selects a statement
+    int64_t steps_;
     size_t copied_;
     int64_t workspace_;
     std::vector<PyObject*> held_;

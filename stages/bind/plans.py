@@ -44,6 +44,7 @@ def plan_of(interface: Interface) -> Plan:
         platform=interface.platform,
         codes=interface.codes,
         clamped=interface.clamped,
+        stepped=interface.stepped,
     )
 
 

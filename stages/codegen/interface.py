@@ -11,7 +11,7 @@ from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
 from ..ir import dataflow
-from ..ir.bounds import Bound, Range, Ranges, greatest, least
+from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Nest
 from ..ir.settled import shared
@@ -31,16 +31,20 @@ def describe(
     statuses: tuple[tuple[int, StatusKind, str], ...] = (),
     more: Sequence[Bound] = (),
     clamping: Clamping | None = None,
+    in_steps: bool = False,
 ) -> Interface:
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
     A statement with several groups is listed once more as a whole, so that the call compares what
     one group reads with what the others write. A call computes the bounds `more` too, for launches.
-    With `clamping` the code has a second version, and soft reads may lead out of their fields.
+    With `clamping` the code has a second version, and soft reads may lead out of their fields; with
+    `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(kernel, groups, hard)
     ints = integers(kernel) + (clamping.integers if clamping else ())
+    stepped = step_place(kernel, groups, clamping) if in_steps else None
+    ints += (Const(0),) if stepped is not None else ()
     boxes = [range_ for read in reads for range_ in (*read.box, *(read.hard or ()))]
     ends = [end for range_ in boxes for end in (range_.start, range_.stop)]
     # integers that only the checks need follow those of the generated code
@@ -71,7 +75,23 @@ def describe(
         abi=ABI_VERSION,
         statuses=statuses,
         clamped=clamping.flag if clamping else -1,
+        stepped=-1 if stepped is None else stepped,
     )
+
+
+def step_place(
+    kernel: Kernel, groups: Sequence[Group], clamping: Clamping | None = None
+) -> int | None:
+    """Return the place of the integer that selects a statement; None for a single statement."""
+    if len({group.statement for group in groups}) < 2:
+        return None
+    return len(integers(kernel)) + (len(clamping.integers) if clamping else 0)
+
+
+def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
+    """Return the number of each group's statement, from 1 on."""
+    places = list(dict.fromkeys(group.statement for group in groups))
+    return tuple(1 + places.index(group.statement) for group in groups)
 
 
 def _accesses(

@@ -13,7 +13,7 @@ from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
 from . import checks as cpp_checks
 from .memory import own_slots, pointers, scalars, strides
-from .names import Names, WriterOptions, stored_type
+from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
 from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
@@ -42,12 +42,18 @@ __attribute__((always_inline)) static inline s64 within(s64 i, s64 first, s64 st
 }"""
 
 
-def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None = None) -> str:
+def write_cpp(
+    kernel: Kernel,
+    options: WriterOptions,
+    clamping: Clamping | None = None,
+    steps: Steps | None = None,
+) -> str:
     """Return the source of a kernel; with `clamping`, it has a version that clamps indices.
 
-    A checked kernel reports the call instead.
+    A checked kernel reports the call instead. With `steps`, a call may run a single statement.
     """
     names = Names(kernel, integers(kernel), options)
+    names.steps = steps
     if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
@@ -69,6 +75,7 @@ def write_cpp(kernel: Kernel, options: WriterOptions, clamping: Clamping | None 
         *entry_head(context=CALLEE if shares or asks_far else ""),
         *first,
         *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
+        *_only(names),
         *scalars(names),
         *pointers(names),
         *cpp_checks.head(names),
@@ -85,18 +92,30 @@ def _beyond(names: Names, clamped: Sequence[str]) -> str:
     return f"return clamped(ptrs, ints, scalars, arena{context});"
 
 
+def _only(names: Names) -> Iterator[str]:
+    if names.steps is not None:
+        yield f"  const s64 only = ints[{names.steps.place}];"
+
+
+def _selected(names: Names, nest: Nest) -> str:
+    """Return the condition under which a call runs the statement of a nest."""
+    if names.steps is None:
+        return ""
+    return f"if (!only || only == {names.steps.numbers[nest.statement]}) "
+
+
 def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
     kernel = _plain(names.kernel)
     known = (*integers(names.kernel), *clamping.integers)
     own = Names(kernel, known, names.options)
-    own.clamped, own.functions = clamping.ends, names.functions
+    own.clamped, own.functions, own.steps = clamping.ends, names.functions, names.steps
     nests = list(_nests(own))
     context = f", const Context* {CALLEE}" if any(END in line for line in nests) else ""
     yield "CLAMPED static s32 clamped(const void* const* ptrs, const s64* ints,"
     yield f"                           const void* scalars, void* arena{context}) {{"
     yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
-    yield from (*scalars(own), *pointers(own), UNUSED, *nests, "  return 0;", "}", "")
+    yield from (*_only(own), *scalars(own), *pointers(own), UNUSED, *nests, "  return 0;", "}", "")
 
 
 def _plain(kernel: Kernel) -> Kernel:
@@ -123,7 +142,8 @@ def _nests(names: Names) -> Iterator[str]:
             yield from _tiled(names, heads[index])
             index = heads[index].stop
         else:
-            yield f"  {{  // nest {index}"
+            selected = _selected(names, kernel.nests[index])
+            yield f"  {selected}{{  // nest {index}"
             yield from write_nest(names, kernel.nests[index], None)
             index += 1
 
@@ -133,7 +153,7 @@ def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
     kernel = names.kernel
     members = kernel.nests[tiling.first : tiling.stop]
     guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
-    yield f"  {{  // nests {tiling.first} .. {tiling.stop - 1}"
+    yield f"  {_selected(names, members[0])}{{  // nests {tiling.first} .. {tiling.stop - 1}"
     yield f"  if ({' && '.join(guard or ['true'])}) {{"
     for level, cut in enumerate(tiling.cuts):
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"

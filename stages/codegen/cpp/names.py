@@ -37,6 +37,14 @@ class WriterOptions:
     checked: bool = False
 
 
+@attrs.frozen
+class Steps:
+    """The place of the integer that selects one statement, and the number of each nest's."""
+
+    place: int
+    numbers: tuple[int, ...]
+
+
 class Names:
     """The names of one kernel, and the inline functions that its expressions call."""
 
@@ -55,6 +63,7 @@ class Names:
         self.buffers |= {buffer.name: f"a{i}" for i, buffer in enumerate(arrays)}
         # number of each tested store, by group of stores and buffer
         self.tests: dict[tuple[int, str], int] = {}
+        self.steps: Steps | None = None
         self.clamped: Ends = {}  # fields whose loads stay inside
         self.scalars = {name: f"x{i}" for i, (name, _) in enumerate(kernel.scalars)}
 

@@ -78,18 +78,21 @@ class Codegen(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
         from ...ir.loops_text import show
-        from ..interface import describe
+        from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .checks import statuses
         from .kernel import write_cpp
+        from .names import Steps
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
         # a call with domains has compared those, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, kernel)
-        source = write_cpp(kernel, self._writer_options(), clamping)
+        place = step_place(kernel, groups, clamping)
+        steps = None if place is None else Steps(place, step_numbers(groups))
+        source = write_cpp(kernel, self._writer_options(), clamping, steps)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         reordering = FAST if self.numerics == "fast" else ()
         return {
@@ -108,6 +111,7 @@ class Codegen(Stage):
                 alike,
                 statuses(kernel, clamping) if self.checked else (),
                 clamping=clamping,
+                in_steps=True,
             ),
         }
 

@@ -226,12 +226,16 @@ class _Placing:
                 need = joined(need, need_at(self.points, self._at(result), need_of(self.box)))
         if need is None:
             return
-        box = scan_box(value, need)
+        whole = scan_need(value, need)
+        box = box_of(gated_like(whole, need), value.dims)
         alike = {each.dim: each for each in box} == {each.dim: each for each in self.box}
         if alike and self._is_fused(results):
             self.walks.append(Walk(index, box, tuple(range(self.count)), fused=True))
             self._open(index, box)
             return
+        # The memory needs no gate: without columns it is empty. A gated box begins far away, and
+        # the room around it and around a box that a nest reads would be as far across.
+        room = box_of(whole, value.dims)
         stores: list[int] = []
         for result in sorted(results):
             if alike:
@@ -240,7 +244,8 @@ class _Placing:
                 self._ask(self._at(result), {}, STORES, need_of(self.box))
             if self.uses[result]:
                 name = self.points.nodes[result].name
-                self.arrays.append(Array(result, box, f"{name} is an array: the result of a scan"))
+                reason = f"{name} is an array: the result of a scan"
+                self.arrays.append(Array(result, room, reason))
         self.walks.append(Walk(index, box, tuple(sorted(stores))))
         self._open(index, box)
 
@@ -314,17 +319,17 @@ class _Placing:
         return False
 
 
-def scan_box(value: dataflow.Scan, need: Need) -> Ranges:
-    """Return all levels of a scan on the columns that are needed; empty if none is."""
+def scan_need(value: dataflow.Scan, need: Need) -> Need:
+    """Return all levels of a scan on the columns that are needed, maybe none."""
     levels = Span(value.start, value.stop)
-    whole = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
+    whole: Need = {dim: levels if dim is value.axis else need[dim] for dim in value.dims}
     if any(span is None for span in whole.values()):
         raise CodegenError(
             "The result of a scan is read at a horizontal offset that a field gives; that is not "
             "supported.",
             hint="Write the result of the scan to a field, and read that in another statement.",
         )
-    return box_of(gated_like(whole, need), value.dims)
+    return whole
 
 
 def _count(uses: _Uses) -> int:

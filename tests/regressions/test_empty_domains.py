@@ -1,0 +1,59 @@
+"""Statements that a call asks to do nothing, because their domain is empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import Dims, Field, broadcast, float64, int32, neighbor_sum
+
+from .executions import agree, all_values
+
+Cell = ff.Dimension("Cell")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+C2CDim = ff.Dimension("C2C", ff.DimensionKind.LOCAL)
+C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
+
+pytestmark = pytest.mark.needs_compiler
+
+
+@ff.scan_operator(axis=K, forward=True, init=0.0, backend=None)
+def upwards(state: float64, a: float64) -> float64:
+    return state + a
+
+
+@ff.field_operator(backend=None)
+def around(a: Field[Dims[Cell, K], float64]) -> Field[Dims[Cell, K], float64]:
+    sums = upwards(a)
+    return neighbor_sum(broadcast(5.0, (Cell,))(C2C) + sums, axis=C2CDim) - sums(C2C)[C2CDim(0)]
+
+
+@ff.program(backend=None)
+def some_cells(
+    a: Field[Dims[Cell, K], float64],
+    out: Field[Dims[Cell, K], float64],
+    start: int32,
+    stop: int32,
+):
+    around(a, out=out, domain={Cell: (start * 2 - 2, stop + 3), K: (0, 3)})
+
+
+TABLES = {
+    "C2C": ff.as_connectivity(
+        {Cell: 4, C2CDim: 2}, Cell, np.array([[1, 2], [0, 3], [3, -1], [-1, 0]], np.int32)
+    )
+}
+
+
+@pytest.mark.parametrize("stop", [-1, -2, 0])
+@pytest.mark.parametrize("picked", [slice(None), slice(None, None, 3), slice(1, None, 3)])
+def test_sums_over_no_cells_need_no_room(picked, stop):
+    def arguments():
+        a = ff.as_field([Cell, K], np.arange(12.0).reshape(4, 3))
+        return {"a": a, "out": ff.zeros({Cell: 4, K: 3}), "start": 2, "stop": stop}
+
+    names = all_values(some_cells.with_backend(ff.cpu), **arguments(), offset_provider=TABLES)
+    backend = ff.cpu.with_options(arrays=names[picked])
+    meant = agree(some_cells, arguments, backend, TABLES)
+    assert meant["out"].any() == (stop == 0)
