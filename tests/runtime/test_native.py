@@ -718,7 +718,9 @@ def test_outputs_are_refused_exactly_if_they_share_memory(views):
     with pytest.raises((OverlapError, ProgramFailedError)) as error:
         program(*(view(each, I, J, K) for each in views), 0)
 
-    refused = np.shares_memory(*views) and not is_same_array(*views)
+    # an axis of one element has no stride that matters
+    same = is_same_array(*(each.squeeze() for each in views)) and views[0].shape == views[1].shape
+    refused = np.shares_memory(*views) and not same
     assert (error.type is OverlapError) == refused
 
 

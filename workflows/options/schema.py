@@ -72,8 +72,8 @@ class Option:
 class Schema:
     """The options of one backend that files may set.
 
-    >>> schema_of(BACKENDS["cpu"])["codegen.parallel_from"].default
-    16384
+    >>> schema_of(BACKENDS["cpu"])["codegen.jam"].default
+    True
     """
 
     backend: str

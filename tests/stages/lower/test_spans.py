@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
-from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.ir.dataflow_text import parse
 from fieldforge.stages.lower.spans import Spans
 
@@ -68,9 +65,9 @@ def test_a_region_has_what_each_branch_has_on_its_part():
     assert span(rows)[0] == "min(max(n, start(v, K)), start(u, K))"
 
 
-def test_constants_have_no_range():
-    with pytest.raises(DSLError, match="has no known range of indices along"):
-        span("%4 = literal 1.0 : float64\n%5 = region [K: .. n] %3 %4 : [K] float64\n")
+def test_constants_have_a_range_around_the_edges_of_regions():
+    rows = "%4 = literal 1.0 : float64\n%5 = region [K: .. n] %3 %4 : [K] float64\n"
+    assert span(rows) == ["n + -1", "n + 1"]
 
 
 def test_a_long_chain_needs_no_recursion():

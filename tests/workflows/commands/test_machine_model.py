@@ -46,8 +46,8 @@ def test_the_command_measures_shows_and_keeps(monkeypatch):
     assert str(machine_file().name) in "".join(done.output.split())
 
 
-def test_the_command_asks_what_to_measure():
-    done = CliRunner().invoke(main, ["doctor"])
+def test_the_help_of_the_command_says_what_it_measures():
+    done = CliRunner().invoke(main, ["doctor", "--help"])
 
-    assert done.exit_code == 2
+    assert done.exit_code == 0
     assert "--machine" in done.output

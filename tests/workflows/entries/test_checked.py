@@ -166,9 +166,9 @@ def test_ranges_and_overlaps_are_checked():
     def both(a: Line) -> tuple[Line, Line]:
         return a, a + 1.0
 
-    out = ff.zeros({I: 2})
+    memory = np.zeros(3)
     with pytest.raises(OverlapError):
-        both.checked(line(1.0, 2.0), out=(out, out))
+        both.checked(line(1.0, 2.0), out=(memory[:2], memory[1:]))
 
 
 def test_the_environment_switches_one_program(monkeypatch):

@@ -45,13 +45,13 @@ WRONG = {
     ),
     "unknown keyword": ({"pear": 1}, "{name}() got an unexpected keyword argument 'pear'."),
     "dtype": (
-        {"u": line(11, dtype=np.float32)},
+        {"u": line(11, dtype=np.int64)},
         TYPES + "Expected argument 'u' to be of type 'Field[[I], float64]', "
-        "got 'Field[[I], float32]'.",
+        "got 'Field[[I], int64]'.",
     ),
     "scalar": (
-        {"by": np.int32(2)},
-        TYPES + "Expected argument 'by' to be of type 'float64', got 'int32'.",
+        {"by": np.int64(2)},
+        TYPES + "Expected argument 'by' to be of type 'float64', got 'int64'.",
     ),
     "dims": (
         {"u": line(11, J)},
@@ -63,10 +63,10 @@ WRONG = {
         TYPES + "Expected argument 'u' to be of type 'Field[[I], float64]', got 'NoneType'.",
     ),
     "two leaves of a tuple": (
-        {"pair": (line(dtype=np.float32), np.int32(1))},
+        {"pair": (line(dtype=np.int64), np.int64(1))},
         TYPES + "Expected argument 'pair.0' to be of type 'Field[[I], float64]', "
-        "got 'Field[[I], float32]'.\n"
-        "Expected argument 'pair.1' to be of type 'float64', got 'int32'.",
+        "got 'Field[[I], int64]'.\n"
+        "Expected argument 'pair.1' to be of type 'float64', got 'int64'.",
     ),
     "a tuple too short": (
         {"pair": (line(),)},
@@ -79,9 +79,9 @@ WRONG = {
         "got 'float64'.",
     ),
     "output of another dtype": (
-        {"out": line(dtype=np.float32)},
+        {"out": line(dtype=np.int64)},
         TYPES + "Expected argument 'out' to be of type 'Field[[I], float64]', "
-        "got 'Field[[I], float32]'.",
+        "got 'Field[[I], int64]'.",
     ),
     "input too small": (
         {"u": line(10)},

@@ -56,13 +56,13 @@ def value_of(name, program=DIFFUSE, archs=("x86-64-v3",), backend="cpu", call=No
 def test_the_schema_is_made_of_the_stages():
     option = schema_of(ff.cpu)["codegen.parallel_from"]
 
-    assert (option.kind, option.default) == ("int", 16384)
-    assert option.about == "loops over fewer points than this run on one thread."
+    assert (option.kind, option.default) == ("int | None", None)
+    assert option.about.startswith("loops over fewer points than this run on one thread.")
     assert "codegen.target" not in schema_of(ff.cpu).names
 
 
 def test_without_files_everything_is_a_default():
-    assert value_of("codegen.parallel_from") == (16384, "default")
+    assert value_of("codegen.parallel_from") == (None, "default")
     assert database().applied(ff.cpu, DIFFUSE) is ff.cpu
 
 
@@ -131,7 +131,7 @@ def test_layers_overrule_each_other_in_order(model, tmp_path):
     assert value_of("codegen.parallel_from", call={"parallel_from": 5}) == (5, "call")
     found = database().effective(ff.cpu, DIFFUSE, ())
     setting = next(each for each in found if each.option.short == "parallel_from")
-    assert [value for value, _ in setting.overruled] == [3, 2, 1, 16384]
+    assert [value for value, _ in setting.overruled] == [3, 2, 1, None]
 
 
 def test_the_environment_is_read():

@@ -84,7 +84,7 @@ def test_the_bounds_are_numbers_in_the_listing_and_in_the_source():
 
     assert "field u: [I, K] float64 on I: 0 .. 6, K: 0 .. 4\n" in trace["lower"].text
     assert "start(" not in trace["lower"].text
-    assert "(s64 i0 = 1; i0 < 5; ++i0)" in trace["codegen"].text
+    assert "parallel I: 1 .. 5" in trace["codegen"].loops
     assert "fits where   u has the range 0:6 along I" in trace["bind"].text
 
 

@@ -165,12 +165,10 @@ def test_small_loops_stay_serial_and_the_inner_loop_is_vectorised() -> None:
     source = results_of(lowered, all_unit(lowered, I), parallel_from=77)["generated"].source
     lines = [line.strip() for line in source.splitlines()]
     first = next(i for i, line in enumerate(lines) if line.startswith("#pragma omp parallel"))
-    counts = " * ".join(f"(hi0_{level} - lo0_{level})" for level in range(3))
-    assert lines[first] == (
-        f"#pragma omp parallel for collapse(2) schedule(static) if ({counts} >= 77)"
-    )
-    assert lines[first + 3] == "#pragma omp simd"
-    assert lines[first + 4].startswith("for (int64_t i0_2 = lo0_2;")
+    counts = " * ".join(f"(out_{dim}_stop - out_{dim}_start)" for dim in "KJI")
+    assert lines[first] == f"#pragma omp parallel for schedule(static) if ({counts} >= 77)"
+    inner = next(i for i, line in enumerate(lines) if line.startswith("for (int64_t v_I"))
+    assert lines[inner - 1] == "#pragma omp simd"
 
 
 def test_the_listing_shows_states_maps_and_memlets() -> None:
@@ -181,20 +179,22 @@ def test_the_listing_shows_states_maps_and_memlets() -> None:
     lowered = make_program("one", graph, fields, [("out", whole("out", (I,)), value)])
     assert results_of(lowered, all_unit(lowered, I))["generated"].loops == (
         "sdfg of one\n"
-        "  x0 = scalar dt float64\n"
-        "  p0 = field u float64 [I] strides (1)\n"
-        "  p1 = field out float64 [I] strides (1)\n"
-        "state nest0  # stores out; I has unit stride in 2 of 2 fields\n"
-        "  lo0_0:hi0_0 = I: start(out, I) .. stop(out, I)\n"
-        "  map [i0_0=lo0_0:hi0_0] CPU_Multicore collapse 1\n"
-        "    p0[lo0_0 + 1:hi0_0 + 1] -> map\n"
-        "    x0[0] -> map\n"
-        "    l0 <- p0[i0_0 + 1]\n"
-        "    s0 <- x0[0]\n"
-        "      const f64 v0 = l0;\n"
-        "      const f64 v2 = v0 + s0;\n"
-        "      o3 = v2;\n"
-        "    o3 -> p1[i0_0]\n"
+        "  dt = scalar dt float64\n"
+        "  u = field u float64 [I] strides (1)\n"
+        "  out = field out float64 [I] strides (1)\n"
+        "  out_I_start = start(out, I)\n"
+        "  out_I_stop = stop(out, I)\n"
+        "  # nest0: stores out; I has unit stride in 2 of 2 fields\n"
+        "state state0_out\n"
+        "  map nest0_v_I [v_I=out_I_start:out_I_stop] CPU_Multicore\n"
+        "    u[0:u_0_size] ->\n"
+        "    dt[0] ->\n"
+        "    tasklet make_out\n"
+        "      v0 <- u[v_I + 1]\n"
+        "      x0 <- dt[0]\n"
+        "        const f64 v2 = v0 + x0;\n"
+        "        o3 = v2;\n"
+        "      o3 -> out[v_I]\n"
     )
 
 

@@ -17,7 +17,7 @@ C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
 Plane = Field[Dims[I, J], float64]
 Levels = Field[Dims[I, J, K], float64]
 pytestmark = pytest.mark.needs_compiler
-SMALL = attrs.evolve(Target.host(), l2=4096, cores=2)  # tiles of a few rows
+SMALL = attrs.evolve(Target.host(), l2=8192, cores=2)  # tiles of a few rows
 
 
 @ff.field_operator
