@@ -309,7 +309,8 @@ Words Frame::words() const {
 }
 
 Refusal Frame::run(const Entry& entry) {
-    for (size_t i = 0; i < plan_.fields.size(); ++i) {
+    const size_t fields = has_workspace() ? plan_.fields.size() : 0;
+    for (size_t i = 0; i < fields; ++i) {
         if (meets_workspace(lows_[i], highs_[i])) {
             return {Reason::workspace_shared, {plan_.fields[i]}};
         }

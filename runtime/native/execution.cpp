@@ -9,6 +9,8 @@
 
 namespace fieldforge {
 
+bool has_workspace() { return wishes.workspace != nullptr; }
+
 bool meets_workspace(uintptr_t low, uintptr_t high) {
     if (wishes.workspace == nullptr) return false;
     const auto start = reinterpret_cast<uintptr_t>(wishes.workspace->data);

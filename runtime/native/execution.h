@@ -32,7 +32,8 @@ struct Words {
     int64_t steps = 0;        // how many statements there are
 };
 
-// Whether the workspace that the caller has brought lies in the bytes low..high.
+// Whether the caller has brought a workspace, and whether it lies in the bytes low..high.
+bool has_workspace();
 bool meets_workspace(uintptr_t low, uintptr_t high);
 
 // The memory of one call in flight. Made and destroyed with the interpreter's lock held.

@@ -40,6 +40,7 @@ int32_t Prepared::run_in(const Lease& memory) const {
 }
 
 Refusal Prepared::check_workspace() const {
+    if (!has_workspace()) return {};
     for (const Bytes& each : spans) {
         if (meets_workspace(each.low, each.high)) {
             return {Reason::workspace_shared, {each.argument}};
