@@ -78,9 +78,11 @@ def rewrite(text: str) -> Rewritten:
 
     >>> rewrite("from gt4py.next import common  # tables\n").text
     'from fieldforge import common  # tables\n'
-    >>> rewrite("from gt4py.eve import Node, StrEnum\n")
-    Rewritten(text='from fieldforge.eve import StrEnum\nfrom gt4py.eve import Node\n', \
-left=(Left(line=1, message="'gt4py.eve.Node' has no counterpart."),))
+    >>> found = rewrite("from gt4py.eve import Node, StrEnum\n")
+    >>> found.text
+    'from fieldforge.eve import StrEnum\nfrom gt4py.eve import Node\n'
+    >>> found.left[0].message
+    "'gt4py.eve.Node' has no counterpart."
     """
     if THEIRS not in text:
         return Rewritten(text, ())
