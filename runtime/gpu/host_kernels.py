@@ -15,6 +15,7 @@ from typing import Final
 
 from ..process import settings
 from .errors import KernelCompileError
+from .host_grid import EACH_THREAD
 
 _KERNEL: Final = re.compile(
     r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\('
@@ -38,18 +39,12 @@ static thread_local dim3 blockDim, gridDim;
 static thread_local const int warpSize = 1;
 template <typename T> static T atomicAdd(T* to, T value) { T old = *to; *to += value; return old; }
 template <typename T> static T __ldg(const T* from) { return *from; }
+"""
+_RUN: Final = """\
 template <typename... A, size_t... I>
 static void run_grid(void (*kernel)(A...), const unsigned* grid, const unsigned* block, void** args,
                      index_sequence<I...>) {
-    gridDim = {grid[0], grid[1], grid[2]};
-    blockDim = {block[0], block[1], block[2]};
-    for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
-    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
-    for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
-    for (threadIdx.z = 0; threadIdx.z < block[2]; ++threadIdx.z)
-    for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
-    for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x)
-        kernel(*static_cast<remove_reference_t<A>*>(args[I])...);
+    each_thread(grid, block, [&] { kernel(*static_cast<remove_reference_t<A>*>(args[I])...); });
 }
 template <typename... A>
 static void run_kernel(void (*kernel)(A...), const unsigned* grid, const unsigned* block,
@@ -73,7 +68,8 @@ def compile_for_host(source: str, options: Sequence[str] = ()) -> bytes:
     if not names:
         raise _failed("The source has no kernel: expected 'extern \"C\" __global__ void name('.")
     body = _KERNEL.sub(r"static void \1_of_one_thread(", source)
-    text = _PRELUDE + body + "".join(_ENTRY.format(name=name) for name in names)
+    entries = "".join(_ENTRY.format(name=name) for name in names)
+    text = _PRELUDE + EACH_THREAD + _RUN + body + entries
     with tempfile.TemporaryDirectory(prefix="fieldforge-kernel-") as folder:
         source_file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         source_file.write_text(text)

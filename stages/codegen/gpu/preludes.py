@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
+from ....runtime.gpu.host_grid import EACH_THREAD
+
 Platform: TypeAlias = Literal["cuda", "hip", "host"]
 
 # By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
@@ -48,23 +50,12 @@ _HOST: Final = """\
 struct Place { unsigned x, y, z; };
 static thread_local Place threadIdx, blockIdx, blockDim, gridDim;
 DEVICE void note(s32* first, s32 store) { if (store < *first) *first = store; }
-template <typename Kernel>
-static void each_thread(const unsigned* grid, const unsigned* block, const Kernel& kernel) {
-  gridDim = {grid[0], grid[1], grid[2]};
-  blockDim = {block[0], block[1], block[2]};
-  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
-  for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
-  for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
-  for (threadIdx.z = 0; threadIdx.z < block[2]; ++threadIdx.z)
-  for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
-  for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x) kernel();
-}
 """
 
 
 def prelude(platform: Platform) -> str:
     """Return the text before the kernels."""
-    return TYPES + (_HOST if platform == "host" else _VENDORS)
+    return TYPES + (_HOST + EACH_THREAD if platform == "host" else _VENDORS)
 
 
 def whole_grid(kernel: str, types: tuple[str, ...]) -> str:

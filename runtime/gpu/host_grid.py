@@ -1,0 +1,20 @@
+"""The loops over the threads of a grid, as C++ of the host: how the null platform runs kernels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Needs variables 'threadIdx', 'blockIdx', 'blockDim' and 'gridDim', each with x, y and z.
+EACH_THREAD: Final = """\
+template <typename Kernel>
+static void each_thread(const unsigned* grid, const unsigned* block, const Kernel& kernel) {
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {block[0], block[1], block[2]};
+  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+  for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+  for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
+  for (threadIdx.z = 0; threadIdx.z < block[2]; ++threadIdx.z)
+  for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
+  for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x) kernel();
+}
+"""
