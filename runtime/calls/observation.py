@@ -92,7 +92,8 @@ def compiled_call(
         source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))
     provider = offset_provider or {}
     around = hooks.compiled_program_call_context(programs, variant, args, kwargs, provider)
-    with around, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
+    ordered = _ordered(compiled, args, kwargs, provider)
+    with around, ordered, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
         yield
 
 
@@ -121,7 +122,22 @@ def _timed(make: Callable[[], metrics.BaseMetricsCollector]) -> Any:
     return make() if metrics.is_any_level_enabled() else nullcontext()
 
 
+def _ordered(
+    compiled: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], provider: Mapping[str, Any]
+) -> Any:
+    """Return what looks for a missing order on a GPU, else a null context."""
+    if not settings.current().gpu_debug or not getattr(compiled, "plan", None):
+        return nullcontext()
+    if not compiled.plan.launches:
+        return nullcontext()
+    from ..gpu.order import watched
+
+    return watched(compiled.plan, args, kwargs, provider)
+
+
 def _is_watched() -> bool:
+    if settings.current().gpu_debug:
+        return True
     return metrics.is_any_level_enabled() or any(hooks.CALL_HOOKS)
 
 

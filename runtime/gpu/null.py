@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from .native import null
+from .native import null, take_ranges
 
 
 class Allocation(NamedTuple):
@@ -74,6 +74,11 @@ def limited_memory(size: int, device: int = 0) -> Iterator[None]:
         yield
     finally:
         null.set_memory(device, 1 << 30)
+
+
+def ranges() -> list[str]:
+    """Return the ranges of programs since the last time, as 'push NAME' and 'pop'."""
+    return take_ranges()
 
 
 def fail_next(entry: str, code: int) -> None:

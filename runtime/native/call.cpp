@@ -295,6 +295,9 @@ bool Frame::outputs_are_apart() const {
 
 Refusal Frame::check() {
     if (!is_taken_) return diagnose_arguments();
+    if (plan_.device != device_cpu) {
+        if (Refusal refusal = find_place()) return refusal;
+    }
     compute();
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
@@ -303,12 +306,25 @@ Refusal Frame::check() {
     return resolve_overlaps();
 }
 
+// All fields and tables lie on one device.
+Refusal Frame::find_place() {
+    for (int32_t i : plan_.fields) {
+        const FieldView& view = field(i);
+        const int32_t first = plan_.fields.front();
+        if (view.device_id != field(first).device_id) return {Reason::devices, {first, i}};
+        place_.device_id = view.device_id;
+        place_.libraries |= view.library;
+    }
+    return {};
+}
+
 Words Frame::words() const {
     int64_t* step = steps_ > 0 ? ints_ + plan_.stepped : nullptr;
     return {pointers_, ints_, scalars_, copies_.data(), copies_.size(), step, steps_};
 }
 
 Refusal Frame::run(const Entry& entry) {
+    if (!settle(*entry.device, place_)) return {Reason::status, {work_failed}};
     const size_t fields = has_workspace() ? plan_.fields.size() : 0;
     for (size_t i = 0; i < fields; ++i) {
         if (meets_workspace(lows_[i], highs_[i])) {
@@ -326,7 +342,7 @@ Refusal Frame::run(const Entry& entry) {
 
 std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     auto made = std::make_shared<Prepared>(entry, words(), plan_.fields.size(), plan_.ints.size(),
-                                           plan_.scalars.size(), copied_, value(plan_.workspace));
+                                           plan_.scalars.size(), copied_, value(plan_.workspace), place_);
     for (size_t i = 0; i < plan_.fields.size(); ++i) {
         made->spans.push_back({plan_.fields[i], lows_[i], highs_[i]});
     }

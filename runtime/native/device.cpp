@@ -40,6 +40,7 @@ void copy(void* to, const void* from, size_t size, const Context&) noexcept {
 }  // namespace
 
 Machine host_machine = {};
+constinit thread_local Place place;
 
 namespace {
 

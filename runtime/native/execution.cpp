@@ -17,10 +17,23 @@ bool meets_workspace(uintptr_t low, uintptr_t high) {
     return low < start + wishes.workspace->size && start < high && low < high;
 }
 
+namespace {
+
+bool lies_on(const Workspace& workspace, const Device& device) {
+    if (workspace.device_type != device.type) return false;
+    return !device.queues || workspace.device_id == place.device_id;
+}
+
+}  // namespace
+
 Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
-    Workspace* theirs = arena.queues() ? nullptr : wishes.workspace;  // that is memory of the host
+    Workspace* theirs = wishes.workspace;
     if (wanted > 0 && theirs != nullptr) {
+        if (!lies_on(*theirs, arena.device())) {
+            refusal_ = {Reason::workspace_device, {theirs->device_type, theirs->device_id}};
+            return;
+        }
         if (theirs->size < wanted) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
             return;
@@ -29,6 +42,11 @@ Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
             Py_INCREF(theirs);
             theirs_ = theirs;
             data_ = theirs->data;
+            const Device& device = arena.device();
+            if (device.lend != nullptr && !device.lend(theirs->last, true)) {
+                refusal_ = {Reason::memory, {workspace, static_cast<int64_t>(copied)}};
+                return;
+            }
         }
     }
     if (wanted > 0 && data_ == nullptr) {
@@ -43,6 +61,8 @@ Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
 
 Lease::~Lease() {
     if (theirs_ != nullptr) {
+        const Device& device = arena_.device();
+        if (device.lend != nullptr) device.lend(theirs_->last, false);
         theirs_->is_taken.store(false, std::memory_order_release);
         Py_DECREF(theirs_);
     }
@@ -122,7 +142,8 @@ int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
         context = &room;
     }
     const Team team(entry.openmp, entry.threads);
-    if (!is_timed.load(std::memory_order_relaxed)) {
+    // Work of a device takes its own time: it is queued here.
+    if (entry.work != nullptr || !is_timed.load(std::memory_order_relaxed)) {
         return invoke_all(entry, words, memory, *context);
     }
     const auto began = std::chrono::steady_clock::now();

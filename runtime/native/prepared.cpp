@@ -6,7 +6,7 @@
 namespace fieldforge {
 
 Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
-                   size_t copied, int64_t workspace)
+                   size_t copied, int64_t workspace, const Place& place)
     : entry_(entry),
       pointers_(words.pointers, words.pointers + pointers),
       ints_(words.ints, words.ints + ints),
@@ -16,7 +16,8 @@ Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t int
       stepped_(words.step == nullptr ? 0 : static_cast<size_t>(words.step - words.ints)),
       steps_(words.steps),
       copied_(copied),
-      workspace_(workspace) {
+      workspace_(workspace),
+      place_(place) {
     Py_INCREF(entry);
 }
 
@@ -51,6 +52,7 @@ Refusal Prepared::check_workspace() const {
 
 Refusal Prepared::run() const {
     if (Refusal refusal = check_workspace()) return refusal;
+    if (!settle(*entry_->device, place_)) return {Reason::status, {work_failed}};
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     PyThreadState* thread = PyEval_SaveThread();

@@ -16,7 +16,7 @@ namespace fieldforge {
 class Prepared {
    public:
     Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
-             size_t copied, int64_t workspace);
+             size_t copied, int64_t workspace, const Place& place);
     ~Prepared();
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
@@ -51,6 +51,7 @@ class Prepared {
     int64_t steps_;
     size_t copied_;
     int64_t workspace_;
+    Place place_;
     std::vector<PyObject*> held_;
 };
 

@@ -80,6 +80,30 @@ def field(dims: Any, data: Any, dtype: Any = None) -> ff.Field:
     return ff.as_field((dims,) if isinstance(dims, ff.Dimension) else dims, data, dtype)
 
 
+def memory(values: Any) -> Any:
+    """Return an array of numbers where fields of the running test lie: of the host or a device."""
+    return ff.as_field([I], np.asarray(values, np.float64)).ndarray
+
+
+def on_memory(array: Any, start: int = 0) -> ff.Field:
+    """Make a field along I of an array, without a copy."""
+    return ff.Field(array, (I,), (start,))
+
+
+def numbers(array: Any) -> np.ndarray:
+    """Return a copy of `memory` on the host."""
+    return np.array(on_memory(array).asnumpy())
+
+
+def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> ff.Field:
+    """Make a field along I of the memory of an array, with strides in bytes."""
+    given = on_memory(array)
+    return ff.Field.from_parts(
+        given.pointer, shape, strides, "float64", given.device_type, given.device_id, array,
+        (I,), (0,),
+    )  # fmt: skip
+
+
 def random(*shape: int, seed: int = 1) -> np.ndarray:
     """Return normal numbers that no test takes for zeros or ones."""
     return np.random.default_rng((seed, *shape)).normal(size=shape)

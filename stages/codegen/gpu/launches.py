@@ -27,6 +27,7 @@ class Order:
     threads: tuple[int, int, int]
     slots: Mapping[int, Bound]
     version: int = -1
+    step: int = 1
 
     @property
     def bounds(self) -> Iterator[Bound]:
@@ -35,8 +36,13 @@ class Order:
         yield from self.slots.values()
 
 
-def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
-    """Return one launch for each nest, in order, or two if there is a clamped version."""
+def orders_of(
+    kernel: Kernel, kernels: Sequence[Written], steps: Sequence[int]
+) -> tuple[Order, ...]:
+    """Return one launch for each nest, in order, or two if there is a clamped version.
+
+    `steps` are the numbers of the statements that the groups of stores belong to.
+    """
     offsets: dict[int, Bound] = {}
     end: Bound = Const(0)
     for place, size in enumerate(kernel.slots):
@@ -50,6 +56,7 @@ def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
             _triple(kernel.nests[number % count].block, 1),
             {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
             version=number // count if len(kernels) > count else -1,
+            step=steps[kernel.nests[number % count].statement],
         )
         for number, written in enumerate(kernels)
     )
@@ -67,6 +74,7 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 blocks=_triple([places[blocks] for blocks in order.blocks], 0),
                 threads=order.threads,
                 version=order.version,
+                step=order.step,
                 arguments=tuple(
                     (kind, places[order.slots[place]] if kind == "slot" else place)
                     for kind, place in order.written.arguments
