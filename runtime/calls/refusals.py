@@ -230,9 +230,10 @@ def _inputs_overlap(plan: Plan, _: Sequence[Any], written: int, read: int) -> Ov
 
 
 def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> ProgramFailedError:
+    owner = "the system" if plan.device == DeviceType.CPU else "the GPU"
     return ProgramFailedError(
         f"Program '{plan.program}' needs {workspace} bytes of workspace and {copies} bytes for "
-        "copies of arguments that overlap, and the system has no such memory."
+        f"copies of arguments that overlap, and {owner} has no such memory."
     )
 
 

@@ -75,6 +75,8 @@ class Frame {
     bool is_of_dimension(int32_t argument, int32_t axis) const;
     bool is_laid_out() const;
     bool take_arrays();
+    int32_t device_of_fields() const;
+    bool is_elsewhere(PyObject* view, DType dtype) const;
     bool take_field(int32_t argument);
     bool take_arguments();
     void compute();
