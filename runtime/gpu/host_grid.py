@@ -1,4 +1,7 @@
-"""The loops over the threads of a grid, as C++ of the host: how the null platform runs kernels."""
+"""The loops over the threads of a grid, as C++ of the host: how the null platform runs kernels.
+
+Kernels whose threads work together are run by `host_block` instead.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from typing import Final
 
 # Needs variables 'threadIdx', 'blockIdx', 'blockDim' and 'gridDim', each with x, y and z.
 EACH_THREAD: Final = """\
+namespace ff_host {
 template <typename Kernel>
-static void each_thread(const unsigned* grid, const unsigned* block, const Kernel& kernel) {
+static void each_thread(const unsigned* grid, const unsigned* block, unsigned, const Kernel& kernel) {
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
   for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
@@ -17,4 +21,5 @@ static void each_thread(const unsigned* grid, const unsigned* block, const Kerne
   for (threadIdx.y = 0; threadIdx.y < block[1]; ++threadIdx.y)
   for (threadIdx.x = 0; threadIdx.x < block[0]; ++threadIdx.x) kernel();
 }
+}  // namespace ff_host
 """

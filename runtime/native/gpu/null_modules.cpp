@@ -9,6 +9,10 @@
 namespace fieldforge::gpu::null {
 namespace {
 
+// What the kernel that runs on this thread has told of itself; empty while nothing is wrong.
+thread_local std::string reported;
+void report(const char* text) { reported = text; }
+
 // `image` is the path of a shared library, because what is loaded must be a verified file.
 Result module_load(Handle* module, const void* image) {
     NULL_ENTER(module_load, nullptr);
@@ -16,6 +20,10 @@ Result module_load(Handle* module, const void* image) {
     if (library == nullptr) {
         const char* why = dlerror();
         return problem(why == nullptr ? "The library cannot be loaded." : why, invalid_image);
+    }
+    // Libraries whose kernels check themselves have a variable for what they tell.
+    if (void* told = dlsym(library, "fieldforge_report"); told != nullptr) {
+        *static_cast<void (**)(const char*)>(told) = report;
     }
     auto* made = new Module{library, {}};
     s.modules.insert(made);
@@ -64,10 +72,12 @@ Result occupancy(int* blocks, Handle, int threads, size_t) {
 }
 
 Result run(const Node& node) {
-    const KernelNode& kernel = node.kernel;
-    static_cast<Kernel*>(kernel.function)
-        ->function(kernel.grid, kernel.block, kernel.shared, const_cast<void**>(node.params.data()));
-    return success;
+    const KernelNode& launch = node.kernel;
+    const Kernel& kernel = *static_cast<Kernel*>(launch.function);
+    reported.clear();
+    kernel.function(launch.grid, launch.block, launch.shared, const_cast<void**>(node.params.data()));
+    if (reported.empty()) return success;
+    return problem("Kernel '" + kernel.name + "': " + reported, launch_failed);
 }
 
 std::shared_ptr<Node> make_node(const ArgumentList& list, void** params) {
