@@ -4,7 +4,7 @@ A thread that never waits runs to its end, and the next one follows on the same 
 loop. A thread that waits keeps its stack, a *fibre*, and the loop goes on with the next thread on
 another stack. When every thread of a block has come to the same barrier a phase ends, and each of
 them is resumed in turn. So phases between uniform barriers are loops over the threads, and no
-kernel has to be cut at its barriers. `host_shared` has the memory that the threads of a block share.
+kernel has to be cut at its barriers. `host_shared` has the memory that the threads share.
 
 What goes wrong is told by `fieldforge_report`, which the null driver sets when it loads a module,
 and ends the grid: threads that wait at different barriers, or for a thread that has ended.
@@ -25,7 +25,9 @@ FIBRES: Final = """\
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
-extern "C" { __attribute__((visibility("default"))) void (*fieldforge_report)(const char*) = nullptr; }
+extern "C" {
+__attribute__((visibility("default"))) void (*fieldforge_report)(const char*) = nullptr;
+}
 namespace ff_host {
 enum Waits : int { ended, ready, at_barrier, at_warp, at_shuffle };
 constexpr unsigned warp = 32, most_threads = 1024, stack_bytes = 65536;
@@ -168,8 +170,8 @@ static void tell_who_waits(Block& b) {
   for (unsigned i = first; i < b.count; ++i) {
     if (b.thread[i].waits != ended && b.thread[i].line != b.thread[first].line) other = i;
   }
-  report("Threads of block (%u, %u, %u) wait at different places: thread %u in line %d, thread %u in "
-         "line %d.", blockIdx.x, blockIdx.y, blockIdx.z, first, b.thread[first].line, other,
+  report("Threads of block (%u, %u, %u) wait at different places: thread %u in line %d, thread "
+         "%u in line %d.", blockIdx.x, blockIdx.y, blockIdx.z, first, b.thread[first].line, other,
          b.thread[other].line);
 }
 static void run_block(Block& b) {
@@ -199,7 +201,8 @@ static void run_block(Block& b) {
 }
 template <typename Kernel> static void call(const void* kernel) { (*(const Kernel*)kernel)(); }
 template <typename Kernel>
-static void each_thread(const unsigned* grid, const unsigned* block, unsigned shared, const Kernel& kernel) {
+static void each_thread(const unsigned* grid, const unsigned* block, unsigned shared,
+                        const Kernel& kernel) {
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
   Block* b = (Block*)calloc(1, sizeof(Block));
@@ -227,8 +230,12 @@ static void each_thread(const unsigned* grid, const unsigned* block, unsigned sh
 }
 }  // namespace ff_host
 namespace ff {
-static inline void barrier(int line = __builtin_LINE()) { ff_host::wait(ff_host::at_barrier, line); }
-static inline void warp_barrier(int line = __builtin_LINE()) { ff_host::wait(ff_host::at_warp, line); }
+static inline void barrier(int line = __builtin_LINE()) {
+  ff_host::wait(ff_host::at_barrier, line);
+}
+static inline void warp_barrier(int line = __builtin_LINE()) {
+  ff_host::wait(ff_host::at_warp, line);
+}
 static inline int lane() { return int(ff_host::here->me % ff_host::warp); }
 template <typename T> static T shuffle_from(T value, int source, int line) {
   ff_host::Block& b = *ff_host::here;
@@ -238,8 +245,8 @@ template <typename T> static T shuffle_from(T value, int source, int line) {
   ff_host::wait(ff_host::at_shuffle, line);
   const unsigned from = me / ff_host::warp * ff_host::warp + unsigned(source);
   if (from >= b.count) {
-    ff_host::report("Thread %u asks in line %d for the value of lane %d, which its warp has not.", me,
-                    line, source);
+    ff_host::report("Thread %u asks in line %d for the value of lane %d, which its warp has not.",
+                    me, line, source);
     return value;
   }
   memcpy(&value, &b.thread[from].given[parity], sizeof value);

@@ -11,7 +11,8 @@ from typing import Final
 EACH_THREAD: Final = """\
 namespace ff_host {
 template <typename Kernel>
-static void each_thread(const unsigned* grid, const unsigned* block, unsigned, const Kernel& kernel) {
+static void each_thread(const unsigned* grid, const unsigned* block, unsigned,
+                        const Kernel& kernel) {
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
   for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)

@@ -45,7 +45,7 @@ static thread_local const int warpSize = 32;
 template <typename T> static T atomicAdd(T* to, T value) { T old = *to; *to += value; return old; }
 template <typename T> static T __ldg(const T* from) { return *from; }
 """
-# The names of CUDA for what threads do together. Arrays that are declared '__shared__' have no shadow.
+# The names of CUDA for what threads do together. Arrays declared '__shared__' have no shadow.
 _TOGETHER: Final = """\
 #define __shared__ static thread_local
 static inline void __syncthreads(int line = __builtin_LINE()) { ff::barrier(line); }
@@ -55,7 +55,8 @@ _RUN: Final = """\
 template <typename... A, size_t... I>
 static void run_grid(void (*kernel)(A...), const unsigned* grid, const unsigned* block,
                      unsigned shared, void** args, index_sequence<I...>) {
-    ff_host::each_thread(grid, block, shared, [&] { kernel(*static_cast<remove_reference_t<A>*>(args[I])...); });
+    ff_host::each_thread(grid, block, shared,
+                         [&] { kernel(*static_cast<remove_reference_t<A>*>(args[I])...); });
 }
 template <typename... A>
 static void run_kernel(void (*kernel)(A...), const unsigned* grid, const unsigned* block,

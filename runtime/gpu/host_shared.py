@@ -3,8 +3,8 @@
 For each word the shadow keeps the last writer and the readers since, each with its phase: how many
 barriers it had passed. Two uses of a word by different threads, one of them a write, need a
 barrier between them (of the block, or of the warp where both are of one warp). A word that was
-never written may not be read, nor one that an asynchronous copy still fills. What breaks these rules,
-and an index outside an array, ends the grid with a report.
+never written may not be read, nor one that an asynchronous copy still fills. What breaks these
+rules, and an index outside an array, ends the grid with a report.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ static bool is_ordered(const Block& b, unsigned other, unsigned phase, unsigned 
          (other / warp == b.me / warp && warp_phase < b.warp_phase[b.me / warp]);
 }
 static const char* how(bool writes) { return writes ? "writes" : "reads"; }
-static void tell_race(const Block& b, size_t byte, bool writes, int line, bool wrote, int other, int at) {
-  report("Race in shared memory at byte %zu in block (%u, %u, %u): thread %u %s in line %d what %s %d "
-         "%s in line %d, without a barrier between.", byte, blockIdx.x, blockIdx.y, blockIdx.z, b.me,
-         how(writes), line, other < 0 ? "another thread than" : "thread", other < 0 ? int(b.me) : other,
-         wrote ? "wrote" : "read", at);
+static void tell_race(const Block& b, size_t byte, bool writes, int line, bool wrote, int other,
+                      int at) {
+  report("Race in shared memory at byte %zu in block (%u, %u, %u): thread %u %s in line %d what "
+         "%s %d %s in line %d, without a barrier between.", byte, blockIdx.x, blockIdx.y,
+         blockIdx.z, b.me, how(writes), line, other < 0 ? "another thread than" : "thread",
+         other < 0 ? int(b.me) : other, wrote ? "wrote" : "read", at);
 }
 static bool looks_right(Block& b, Cell& c, size_t byte, bool writes, int line) {
   if (c.block != b.serial) {
     c.block = b.serial, c.writer = c.reader = -1, c.pending = false;
   }
   if (c.pending) {
-    report("Thread %u %s in line %d byte %zu of shared memory, which the asynchronous copy of thread %d "
-           "in line %d still fills: wait for it first.", b.me, how(writes), line, byte, c.writer,
+    report("Thread %u %s in line %d byte %zu of shared memory, which the asynchronous copy of "
+           "thread %d in line %d still fills: wait for it first.", b.me, how(writes), line, byte, c.writer,
            c.write_line);
     return false;
   }
   if (c.writer < 0 && !writes) {
-    report("Thread %u reads in line %d byte %zu of shared memory, which no thread of block (%u, %u, %u) "
-           "has written so far.", b.me, line, byte, blockIdx.x, blockIdx.y, blockIdx.z);
+    report("Thread %u reads in line %d byte %zu of shared memory, which no thread of block "
+           "(%u, %u, %u) has written so far.", b.me, line, byte, blockIdx.x, blockIdx.y, blockIdx.z);
     return false;
   }
   if (c.writer >= 0 && !is_ordered(b, unsigned(c.writer), c.write_phase, c.write_warp_phase)) {
@@ -47,10 +48,12 @@ static bool looks_right(Block& b, Cell& c, size_t byte, bool writes, int line) {
   }
   if (!writes || c.reader == -1) return true;
   // Several readers: -2 - w, all of warp w, or -1000, of several warps.
-  const bool ordered = c.reader >= 0     ? is_ordered(b, unsigned(c.reader), c.read_phase, c.read_warp_phase)
-                       : c.reader > -999 ? is_ordered(b, unsigned(-2 - c.reader) * warp + (b.me + 1) % warp,
-                                                      c.read_phase, c.read_warp_phase)
-                                         : c.read_phase < b.phase;
+  bool ordered = c.read_phase < b.phase;
+  if (c.reader > -999) {
+    const unsigned another = unsigned(-2 - c.reader) * warp + (b.me + 1) % warp;
+    ordered = is_ordered(b, c.reader >= 0 ? unsigned(c.reader) : another, c.read_phase,
+                         c.read_warp_phase);
+  }
   if (!ordered) tell_race(b, byte, true, line, false, c.reader, c.read_line);
   return ordered;
 }
@@ -61,7 +64,8 @@ static void remember_read(Block& b, Cell& c, int line) {
     const int theirs = c.reader >= 0 ? c.reader / int(warp) : c.reader > -999 ? -2 - c.reader : -1;
     reader = theirs == mine ? -2 - mine : -1000;
   }
-  c.reader = reader, c.read_phase = b.phase, c.read_warp_phase = b.warp_phase[mine], c.read_line = line;
+  c.reader = reader, c.read_line = line;
+  c.read_phase = b.phase, c.read_warp_phase = b.warp_phase[mine];
 }
 static void remember_write(Block& b, Cell& c, int line, bool pending) {
   c.writer = int(b.me), c.reader = -1, c.write_line = line, c.pending = pending;
@@ -108,21 +112,24 @@ template <typename T> struct shared_array {
     ff_host::Block& b = *ff_host::here;
     data = (T*)(b.shared + first_byte);
     if (first_byte % sizeof(T) == 0 && first_byte + count * sizeof(T) <= b.shared_bytes) return;
-    ff_host::report("The array of shared memory in line %d takes bytes %u to %llu, in steps of %zu, and "
-                    "the launch gives %u bytes.", line, first_byte,
-                    (unsigned long long)(first_byte + count * sizeof(T)), sizeof(T), b.shared_bytes);
+    ff_host::report("The array of shared memory in line %d takes bytes %u to %llu, in steps of %zu, "
+                    "and the launch gives %u bytes.", line, first_byte,
+                    (unsigned long long)(first_byte + count * sizeof(T)), sizeof(T),
+                    b.shared_bytes);
     this->count = 0;
   }
   T* address(ff_host::Place place, long long many = 1) const {
     if (place.index >= 0 && place.index + many <= count) return data + place.index;
     if (many != 0) {
-      ff_host::report("Thread %u uses in line %d element %lld of an array of shared memory that has "
-                      "%lld.", ff_host::here->me, place.line,
+      ff_host::report("Thread %u uses in line %d element %lld of an array of shared memory that "
+                      "has %lld.", ff_host::here->me, place.line,
                       place.index < 0 ? place.index : place.index + many - 1, count);
     }
     return nullptr;
   }
-  ff_host::Reference<T> operator[](ff_host::Place place) const { return {address(place), place.line}; }
+  ff_host::Reference<T> operator[](ff_host::Place place) const {
+    return {address(place), place.line};
+  }
 };
 template <typename T, int N> struct alignas(N * sizeof(T)) pack {
   T value[N];
@@ -131,8 +138,8 @@ template <typename T, int N> struct alignas(N * sizeof(T)) pack {
 };
 static inline bool is_aligned(const void* p, size_t bytes, int line) {
   if ((size_t)p % bytes == 0) return true;
-  ff_host::report("Thread %u uses in line %d %zu bytes at once at an address that is no multiple of it.",
-                  ff_host::here->me, line, bytes);
+  ff_host::report("Thread %u uses in line %d %zu bytes at once at an address that is no multiple of "
+                  "it.", ff_host::here->me, line, bytes);
   return false;
 }
 template <int N, typename T> static pack<T, N> load(const T* from, int line = __builtin_LINE()) {
@@ -146,7 +153,8 @@ static void store(T* to, const pack<T, N>& values, int line = __builtin_LINE()) 
   is_aligned(to, sizeof values, line);
   memcpy(to, &values, sizeof values);
 }
-template <int N, typename T> static pack<T, N> load(const shared_array<T>& from, ff_host::Place place) {
+template <int N, typename T>
+static pack<T, N> load(const shared_array<T>& from, ff_host::Place place) {
   pack<T, N> made;
   const T* at = from.address(place, N);
   is_aligned(at, sizeof made, place.line);
@@ -164,7 +172,8 @@ static void async_copy(const shared_array<T>& to, ff_host::Place place, const T*
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "a copy has 4, 8 or 16 bytes");
   ff_host::Block& b = *ff_host::here;
   T* const at = to.address(place, N);
-  if (at == nullptr || !is_aligned(at, bytes, place.line) || !is_aligned(from, bytes, place.line)) return;
+  if (at == nullptr || !is_aligned(at, bytes, place.line)) return;
+  if (!is_aligned(from, bytes, place.line)) return;
   ff_host::look(size_t((char*)at - b.shared), bytes, true, place.line, true);
   ff_host::Thread& mine = b.thread[b.me];
   if (mine.copies == mine.room) {

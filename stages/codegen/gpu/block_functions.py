@@ -22,9 +22,9 @@ work and not the kernel. After `async_wait`, a `barrier` shows the copies to oth
 move values of at most 8 bytes; with a last argument `width`, a power of two up to 32, among
 groups of so many lanes.
 
-The host checks all that (`runtime/gpu/host_block.py`, `host_shared.py`) and reports the line of the
-source: races, missing barriers, barriers that not all threads reach, reads of what was never written
-or has not arrived, indices outside an array, wide accesses that are not aligned.
+The host checks all that (`runtime/gpu/host_block.py`, `host_shared.py`) and reports the line of
+the source: races, missing barriers, barriers that not all threads reach, reads of what was never
+written or has not arrived, indices outside an array, wide accesses that are not aligned.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ template <typename T, int N> struct alignas(N * sizeof(T)) pack {
   MEMBER T& operator[](int i) { return value[i]; }
   MEMBER const T& operator[](int i) const { return value[i]; }
 };
-template <int N, typename T> DEVICE pack<T, N> load(const T* from) { return *(const pack<T, N>*)from; }
+template <int N, typename T> DEVICE pack<T, N> load(const T* from) {
+  return *(const pack<T, N>*)from;
+}
 template <int N, typename T> DEVICE void store(T* to, const pack<T, N>& values) {
   *(pack<T, N>*)to = values;
 }
@@ -85,17 +87,20 @@ template <int N, typename T, typename I> DEVICE pack<T, N> load(const shared_arr
   return load<N>(from.data + i);
 }
 template <int N, typename T, typename I>
-DEVICE void store(const shared_array<T>& to, I i, const pack<T, N>& values) { store<N>(to.data + i, values); }
+DEVICE void store(const shared_array<T>& to, I i, const pack<T, N>& values) {
+  store<N>(to.data + i, values);
+}
 template <int N, typename T, typename I>
 DEVICE void async_copy(const shared_array<T>& to, I i, const T* from) {
-  static_assert(N * sizeof(T) == 4 || N * sizeof(T) == 8 || N * sizeof(T) == 16, "4, 8 or 16 bytes");
+  constexpr int bytes = N * sizeof(T);
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "a copy has 4, 8 or 16 bytes");
 #if __CUDA_ARCH__ >= 800
   const unsigned at = unsigned(__cvta_generic_to_shared(to.data + i));
-  if (N * sizeof(T) == 16) {
+  if (bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
-                 ::"r"(at), "l"(from), "n"(N * sizeof(T)) : "memory");
+                 ::"r"(at), "l"(from), "n"(bytes) : "memory");
   }
 #else
   store<N>(to.data + i, load<N>(from));

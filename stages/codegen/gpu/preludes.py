@@ -66,7 +66,8 @@ def whole_grid(kernel: str, types: tuple[str, ...]) -> str:
     """Return the function with which the null platform runs a kernel, for all threads of a grid.
 
     >>> print(whole_grid("k0", ("f64*", "s64")))
-    extern "C" void grid_of_k0(const unsigned* grid, const unsigned* block, unsigned shared, void** args) {
+    extern "C" void grid_of_k0(const unsigned* grid, const unsigned* block, unsigned shared,
+                               void** args) {
       f64* const a0 = *(f64**)args[0];
       s64 const a1 = *(s64*)args[1];
       ff_host::each_thread(grid, block, shared, [=] { k0(a0, a1); });
@@ -75,7 +76,8 @@ def whole_grid(kernel: str, types: tuple[str, ...]) -> str:
     names = [f"a{i}" for i in range(len(types))]
     lines = [
         f'extern "C" void {entry_of(kernel, "host")}(const unsigned* grid, const unsigned* block, '
-        "unsigned shared, void** args) {",
+        "unsigned shared,",
+        "                           void** args) {",
         *(f"  {type_} const a{i} = *({type_}*)args[{i}];" for i, type_ in enumerate(types)),
         f"  ff_host::each_thread(grid, block, shared, [=] {{ {kernel}({', '.join(names)}); }});",
         "}",

@@ -256,8 +256,8 @@ def line_of(text, after):
         ),
         pytest.param(
             "across_warps",
-            "Race in shared memory at byte 504 in block (0, 0, 0): thread 0 reads in line {out[i]} what "
-            "thread 63 wrote in line {tile[i] =}, without a barrier between.",
+            "Race in shared memory at byte 504 in block (0, 0, 0): thread 0 reads in line {out[i]} "
+            "what thread 63 wrote in line {tile[i] =}, without a barrier between.",
             id="the barrier of a warp does not order others",
         ),
         pytest.param(
@@ -273,14 +273,14 @@ def line_of(text, after):
         pytest.param("never_written", "Thread 0 reads in line {out[} byte 0", id="never written"),
         pytest.param(
             "behind",
-            "Thread 63 uses in line {tile[threadIdx.x + 1]} element 64 of an array of shared memory "
-            "that has 64.",
+            "Thread 63 uses in line {tile[threadIdx.x + 1]} element 64 of an array of shared "
+            "memory that has 64.",
             id="behind the end of an array",
         ),
         pytest.param(
             "too_large",
-            "The array of shared memory in line {tile(} takes bytes 0 to 800, in steps of 8, and the "
-            "launch gives 512 bytes.",
+            "The array of shared memory in line {tile(} takes bytes 0 to 800, in steps of 8, and "
+            "the launch gives 512 bytes.",
             id="more than the launch gives",
         ),
         pytest.param(
