@@ -16,8 +16,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from .host_grid import PLACE
+
 # Needs variables 'threadIdx', 'blockIdx', 'blockDim' and 'gridDim', each with x, y and z.
-FIBRES: Final = """\
+FIBRES: Final = (
+    PLACE
+    + """\
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,3 +277,4 @@ static T shuffle_xor(T value, int mask, int width = 32, int line = __builtin_LIN
 }
 }  // namespace ff
 """
+)

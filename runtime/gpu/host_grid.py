@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
+# Which thread of which block runs: what the null driver says of one that fails.
 # Needs variables 'threadIdx', 'blockIdx', 'blockDim' and 'gridDim', each with x, y and z.
-EACH_THREAD: Final = """\
+PLACE: Final = """\
+extern "C" __attribute__((visibility("default"))) void fieldforge_place(unsigned* six) {
+  six[0] = threadIdx.x, six[1] = threadIdx.y, six[2] = threadIdx.z;
+  six[3] = blockIdx.x, six[4] = blockIdx.y, six[5] = blockIdx.z;
+}
+"""
+EACH_THREAD: Final = (
+    PLACE
+    + """\
 namespace ff_host {
 template <typename Kernel>
 static void each_thread(const unsigned* grid, const unsigned* block, unsigned,
@@ -24,3 +33,4 @@ static void each_thread(const unsigned* grid, const unsigned* block, unsigned,
 }
 }  // namespace ff_host
 """
+)

@@ -33,13 +33,14 @@ static bool looks_right(Block& b, Cell& c, size_t byte, bool writes, int line) {
   }
   if (c.pending) {
     report("Thread %u %s in line %d byte %zu of shared memory, which the asynchronous copy of "
-           "thread %d in line %d still fills: wait for it first.", b.me, how(writes), line, byte, c.writer,
-           c.write_line);
+           "thread %d in line %d still fills: wait for it first.", b.me, how(writes), line, byte,
+           c.writer, c.write_line);
     return false;
   }
   if (c.writer < 0 && !writes) {
     report("Thread %u reads in line %d byte %zu of shared memory, which no thread of block "
-           "(%u, %u, %u) has written so far.", b.me, line, byte, blockIdx.x, blockIdx.y, blockIdx.z);
+           "(%u, %u, %u) has written so far.", b.me, line, byte, blockIdx.x, blockIdx.y,
+           blockIdx.z);
     return false;
   }
   if (c.writer >= 0 && !is_ordered(b, unsigned(c.writer), c.write_phase, c.write_warp_phase)) {
@@ -112,8 +113,8 @@ template <typename T> struct shared_array {
     ff_host::Block& b = *ff_host::here;
     data = (T*)(b.shared + first_byte);
     if (first_byte % sizeof(T) == 0 && first_byte + count * sizeof(T) <= b.shared_bytes) return;
-    ff_host::report("The array of shared memory in line %d takes bytes %u to %llu, in steps of %zu, "
-                    "and the launch gives %u bytes.", line, first_byte,
+    ff_host::report("The array of shared memory in line %d takes bytes %u to %llu, in steps of "
+                    "%zu, and the launch gives %u bytes.", line, first_byte,
                     (unsigned long long)(first_byte + count * sizeof(T)), sizeof(T),
                     b.shared_bytes);
     this->count = 0;
@@ -138,8 +139,8 @@ template <typename T, int N> struct alignas(N * sizeof(T)) pack {
 };
 static inline bool is_aligned(const void* p, size_t bytes, int line) {
   if ((size_t)p % bytes == 0) return true;
-  ff_host::report("Thread %u uses in line %d %zu bytes at once at an address that is no multiple of "
-                  "it.", ff_host::here->me, line, bytes);
+  ff_host::report("Thread %u uses in line %d %zu bytes at once at an address that is no multiple "
+                  "of it.", ff_host::here->me, line, bytes);
   return false;
 }
 template <int N, typename T> static pack<T, N> load(const T* from, int line = __builtin_LINE()) {

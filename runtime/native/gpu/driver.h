@@ -13,7 +13,7 @@ using Address = uintptr_t;  // CUdeviceptr and void* are passed alike
 
 constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3,
                  no_device = 100, invalid_image = 200, invalid_handle = 400, not_found = 500,
-                 not_ready = 600, illegal_address = 700, peer_already_enabled = 704, launch_failed = 719,
+                 not_ready = 600, illegal_address = 700, peer_already_enabled = 704,
                  not_supported = 801, capture_unsupported = 900, capture_invalidated = 901,
                  capture_unjoined = 904, unknown_entry = 999;
 constexpr unsigned stream_nonblocking = 1, event_blocking = 1, event_untimed = 2;

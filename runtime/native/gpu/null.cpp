@@ -215,6 +215,11 @@ void set_memory(int device, size_t bytes) {
     state().device[device].memory = bytes;
 }
 
+void set_guard(int side) {
+    const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+    state().guard = static_cast<Guard>(side);
+}
+
 bool fail_next(const std::string& entry, Result code) {
     State& s = state();
     const std::lock_guard<std::recursive_mutex> lock(s.mutex);

@@ -9,10 +9,6 @@
 namespace fieldforge::gpu::null {
 namespace {
 
-// What the kernel that runs on this thread has told of itself; empty while nothing is wrong.
-thread_local std::string reported;
-void report(const char* text) { reported = text; }
-
 // `image` is the path of a shared library, because what is loaded must be a verified file.
 Result module_load(Handle* module, const void* image) {
     NULL_ENTER(module_load, nullptr);
@@ -47,7 +43,9 @@ Result module_function(Handle* function, Handle handle, const char* name) {
         return problem(std::string("The module has no kernel '") + name + "'.", not_found);
     }
     auto& kernel = module->kernels[name];
-    kernel = {reinterpret_cast<Kernel::Function>(found), name};
+    void* place = dlsym(module->library, "fieldforge_place");
+    kernel = {reinterpret_cast<Kernel::Function>(found), name,
+              reinterpret_cast<void (*)(unsigned*)>(place)};
     return *function = &kernel, success;
 }
 
@@ -71,17 +69,8 @@ Result occupancy(int* blocks, Handle, int threads, size_t) {
     return *blocks = threads > 0 ? 2048 / threads : 0, success;
 }
 
-Result run(const Node& node) {
-    const KernelNode& launch = node.kernel;
-    const Kernel& kernel = *static_cast<Kernel*>(launch.function);
-    reported.clear();
-    kernel.function(launch.grid, launch.block, launch.shared, const_cast<void**>(node.params.data()));
-    if (reported.empty()) return success;
-    return problem("Kernel '" + kernel.name + "': " + reported, launch_failed);
-}
-
 std::shared_ptr<Node> make_node(const ArgumentList& list, void** params) {
-    auto node = std::make_shared<Node>(0, std::vector<Access>{}, run);
+    auto node = std::make_shared<Node>(0, std::vector<Access>{}, run_kernel);
     node->kinds.assign(list.kinds, list.count);
     for (unsigned i = 0; i < list.count; ++i) {
         const auto* value = static_cast<const unsigned char*>(params[i]);

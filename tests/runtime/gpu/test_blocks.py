@@ -335,3 +335,66 @@ def test_memory_that_the_launch_sizes_needs_the_name_of_all_platforms():
     source = 'extern "C" __global__ void k() { extern __shared__ double a[]; }'
     with pytest.raises(gpu.KernelCompileError, match="write 'ff::shared_array'"):
         gpu.compile_kernels(source, compiler="host")
+
+
+AT = """
+extern "C" __global__ void read_at(const double* in, double* out, int i) {
+  if (threadIdx.x == 3) out[0] = in[i];
+}
+extern "C" __global__ void write_at(double* out, int i) {
+  if (threadIdx.x == 3) out[i] = 1.0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def at():
+    image = gpu.compile_kernels(AT, compiler="host")
+    return gpu.Module.load(image, device=gpu.Device(0, platform="null"))
+
+
+@pytest.mark.expects_problems
+@pytest.mark.parametrize(
+    ("side", "index", "told"),
+    [
+        pytest.param("after", 10, "0 bytes behind the end of", id="behind"),
+        pytest.param("before", -1, "8 bytes before the start of", id="before"),
+    ],
+)
+def test_a_kernel_beyond_its_memory_is_an_error_that_names_the_thread(at, side, index, told):
+    with gpu.use_platform("null"):
+        with gpu.null.guarded(side):
+            x, y = gpu.Array.zeros(10), gpu.Array.zeros(10)
+        at.kernel("read_at").launch(2, 8, (x, y, np.int32(5)))
+        with pytest.raises(gpu.GpuError, match="ILLEGAL_ADDRESS") as caught:
+            at.kernel("read_at").launch(2, 8, (x, y, np.int32(index)))
+        assert (
+            f"Kernel 'read_at': It reads {told} an allocation of 80 bytes. "
+            "Thread (3, 0, 0) of block (0, 0, 0) does." in str(caught.value)
+        )
+        with pytest.raises(gpu.GpuError, match="It writes"):
+            at.kernel("write_at").launch(1, 8, (x, np.int32(index)))
+    gpu.null.forget_problems()
+
+
+@pytest.mark.expects_problems
+def test_writes_beside_memory_are_found_when_it_is_freed(at):
+    with gpu.use_platform("null"), gpu.null.guarded():
+        x = gpu.Array.zeros(10)
+        at.kernel("write_at").launch(1, 8, (x, np.int32(-1)))
+        assert gpu.null.problems() == []
+        del x
+    assert gpu.null.problems() == ["Something was written beside an allocation of 80 bytes."]
+    gpu.null.forget_problems()
+
+
+@pytest.mark.expects_problems
+def test_threads_that_wait_are_stopped_where_one_leaves_its_memory(blocks):
+    with gpu.use_platform("null"), gpu.null.guarded():
+        x, y = arrays(NUMBERS[:40])
+        with pytest.raises(gpu.GpuError, match=r"It reads .* Thread \(40, 0, 0\)"):
+            blocks.kernel("turned").launch(1, 64, (x, y), shmem=512)
+        x, y = arrays(NUMBERS)
+        blocks.kernel("turned").launch(1, 64, (x, y), shmem=512)
+        np.testing.assert_array_equal(y.to_host(), NUMBERS[::-1])
+    gpu.null.forget_problems()
