@@ -21,6 +21,7 @@ LEVELS: Final = ("debug", "info", "warning", "error")
 GPU_PLATFORMS: Final = ("cuda", "hip", "null")
 GPU_SEARCHES: Final = ("order",)
 MOST_NULL_DEVICES: Final = 16
+GPU_GUARDS: Final = ("after", "before")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
@@ -81,6 +82,8 @@ class Settings:
         gpu_debug: what is looked for while programs run; 'order' finds uses of a field on two
             streams that nothing orders.
         gpu_ranges: whether calls on GPUs are ranges of NVTX or rocTX, for profilers.
+        gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
+            touch: after or before; None leaves it open.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
@@ -110,6 +113,7 @@ class Settings:
     gpu_sync: bool = attrs.field(default=False, eq=False)
     gpu_debug: tuple[str, ...] = attrs.field(default=(), eq=False)
     gpu_ranges: bool = attrs.field(default=False, eq=False)
+    gpu_guard: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
@@ -247,6 +251,12 @@ def _read_searches(variable: str, text: str) -> tuple[str, ...]:
     return words
 
 
+def _read_guard(variable: str, text: str) -> str:
+    if text.lower() not in GPU_GUARDS:
+        raise _refused(variable, text, f"one of {', '.join(GPU_GUARDS)}")
+    return text.lower()
+
+
 def _read_metrics_level(variable: str, text: str) -> int:
     if text not in map(str, METRICS_LEVELS):
         raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
@@ -284,6 +294,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "gpu_sync": read_flag,
     "gpu_debug": _read_searches,
     "gpu_ranges": read_flag,
+    "gpu_guard": _read_guard,
     "check": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,
