@@ -113,7 +113,7 @@ class Array(ArrayBase):
         index = (0,) * len(extents) if aligned_index is None else tuple(aligned_index)
         place = None if resource is not None and device is None else _device(device)
         maker = place.memory if resource is None and place is not None else resource
-        slack = (alignment or kind.itemsize) - 1
+        slack = alignment - 1 if alignment else 0
         span = sum((n - 1) * s for n, s in zip(extents, strides, strict=True)) + kind.itemsize
         buffer = maker.allocate(span + slack if 0 not in extents else 0, stream=stream)
         ahead = sum(i * s for i, s in zip(index, strides, strict=True))

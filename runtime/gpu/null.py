@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
+from ..process import settings
 from .native import null
+
+Guard: TypeAlias = Literal["after", "before"]
+_SIDES: Final = {None: 0, "after": 1, "before": 2}
 
 
 class Allocation(NamedTuple):
@@ -74,6 +78,29 @@ def limited_memory(size: int, device: int = 0) -> Iterator[None]:
         yield
     finally:
         null.set_memory(device, 1 << 30)
+
+
+@contextmanager
+def guarded(side: Guard = "after") -> Iterator[None]:
+    """Put pages that no kernel may touch around all memory that a block allocates.
+
+    A kernel that touches one is a `GpuError` that names it, the thread, and how far beyond the
+    memory it is. The page on that `side` begins right there, or after less than 16 bytes; of the
+    space on the other side a write is found when the memory is freed. Memory that was freed is
+    guarded as a whole. The setting `FIELDFORGE_GPU_GUARD` does this for a process.
+    """
+    null.set_guard(_SIDES[side])
+    try:
+        yield
+    finally:
+        _follow_settings()
+
+
+def _follow_settings() -> None:
+    null.set_guard(_SIDES[settings.current().gpu_guard])
+
+
+settings.on_change(_follow_settings)
 
 
 def fail_next(entry: str, code: int) -> None:

@@ -19,6 +19,7 @@ PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
 GPU_PLATFORMS: Final = ("cuda", "hip", "null")
+GPU_GUARDS: Final = ("after", "before")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
@@ -74,6 +75,8 @@ class Settings:
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
+        gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
+            touch: after or before; None leaves it open.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
@@ -99,6 +102,7 @@ class Settings:
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
+    gpu_guard: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
@@ -223,6 +227,12 @@ def _read_platform(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_guard(variable: str, text: str) -> str:
+    if text.lower() not in GPU_GUARDS:
+        raise _refused(variable, text, f"one of {', '.join(GPU_GUARDS)}")
+    return text.lower()
+
+
 def _read_metrics_level(variable: str, text: str) -> int:
     if text not in map(str, METRICS_LEVELS):
         raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
@@ -256,6 +266,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
     "gpu": _read_platform,
+    "gpu_guard": _read_guard,
     "check": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,

@@ -6,25 +6,17 @@ No GPU is needed, and the interpreter's lock is not held meanwhile.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 import attrs
 
-from ...runtime.calls.images import pack_images
+from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .toolchain import Outcome, Toolchain
-
-_USAGE: Final = re.compile(
-    r"entry function '(\w+)' for '(\w+)'.*?"
-    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads.*?"
-    r"Used (\d+) registers",
-    re.DOTALL,
-)
-
+from .usage import usage, usage_of_amd
 
 _ANY: Final = {"nvidia": "sm_90", "amd": "gfx90a"}
 
@@ -69,24 +61,6 @@ class KernelToolchain:
         return Outcome(pack_images(images), "\n".join(logs))
 
 
-def usage(log: str) -> dict[str, dict[str, int]]:
-    """Return the registers, spilled bytes and stack bytes of kernels as 'k0 sm_90'.
-
-    >>> usage('''Compiling entry function 'k0' for 'sm_90'
-    ...     8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads
-    ... ptxas info : Used 32 registers''')
-    {'k0 sm_90': {'registers': 32, 'spilled': 4, 'stack': 8}}
-    """
-    return {
-        f"{kernel} {arch}": {
-            "registers": int(registers),
-            "spilled": int(stores) + int(loads),
-            "stack": int(stack),
-        }
-        for kernel, arch, stack, stores, loads, registers in _USAGE.findall(log)
-    }
-
-
 @attrs.frozen
 class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
@@ -111,13 +85,17 @@ class CompileKernels(Stage):
         options = [flag for flag in generated.flags if not flag.startswith("arch=")]
         flags = (*options, *self.flags)
         done = toolchain.compile(generated.source, flags)
+        if self.vendor == "nvidia":
+            taken = usage(done.log, generated.source)
+        else:
+            taken = usage_of_amd(unpack_images(done.library), generated.source)
         manifest = {
             "compiler": toolchain.identity,
             "architectures": list(archs),
             "flags": list(flags),
             "language": generated.language,
             "bytes": len(done.library),
-            "kernels": usage(done.log),
+            "kernels": taken,
         }
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}

@@ -30,6 +30,7 @@ std::vector<std::string> problems();   // double frees, uses after free, unorder
 void forget_problems();
 std::vector<Allocation> allocations();  // live ones
 void set_memory(int device, size_t bytes);
+void set_guard(int side);  // 0 no guard pages, 1 right after memory, 2 right before it
 bool fail_next(const std::string& entry, Result code);  // by the name of a member of `Driver`
 size_t handles();  // streams, events, modules, graphs and executable graphs that are alive
 

@@ -61,7 +61,7 @@ def write_gpu(
     functions = [text for _, text in sorted(names.functions.items())]
     tests = [on_device(line) for line in test_functions(names) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([prelude(platform), *tests, *functions, "", *texts, ""])
+    source = "\n".join([prelude(platform, "".join(texts)), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
