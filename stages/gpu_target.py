@@ -153,6 +153,11 @@ class GpuTarget:
         """Stores of GPUs do not read the line first: there is nothing to save."""
         return False
 
+    @property
+    def gather(self) -> float:
+        """A quarter of an element that goes to memory and back: it often comes from a cache."""
+        return self.operations_per_element(8) / 4
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate

@@ -30,5 +30,9 @@ class Machine(Protocol):
     def can_stream(self) -> bool:
         """Whether the code generator knows non-temporal stores for it."""
 
+    @property
+    def gather(self) -> float:
+        """How many operations take as long as reading an element where a neighbour table tells."""
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back."""

@@ -112,6 +112,11 @@ class CpuTarget:
         """Whether the code generator knows non-temporal stores for the instruction set."""
         return self.isa.startswith("x86-64")
 
+    @property
+    def gather(self) -> float:
+        """A row that a table tells comes from the second cache or from further away."""
+        return 4
+
     def operations_per_element(self, itemsize: int) -> float:
         """Return how many operations take as long as writing one element and reading it back.
 

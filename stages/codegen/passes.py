@@ -16,6 +16,7 @@ from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
 from .loop_passes.unswitching import unswitch
+from .loop_passes.widening import widen
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
 from .schedule.placement import Rules
@@ -25,7 +26,7 @@ LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
-BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, spread)}
+BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, spread, widen)}
 
 
 def ignore(name: str, kernel: Kernel) -> None:

@@ -203,7 +203,8 @@ class Nest:
     iterations of the loop around the innermost one before it reads them. Unswitching: the writer
     emits a second version of the innermost loops for the case that each condition in `usual` has
     the given value. `block` is how many threads a block of a GPU has along each `thread` loop,
-    inner to outer.
+    inner to outer; one number for several loops counts their points in one row. `each` is how many
+    points a thread has along each of these loops, 1 where it ends early.
     """
 
     statement: int
@@ -219,6 +220,7 @@ class Nest:
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     block: tuple[int, ...] = ()
+    each: tuple[int, ...] = ()
 
     @property
     def box(self) -> Ranges:

@@ -107,7 +107,8 @@ class _Printer:
             rows = ", ".join(f"%{row}" for row in nest.asked)
             yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
         if nest.block:
-            yield f"  blocks of {' x '.join(map(str, nest.block))} threads"
+            each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"

@@ -16,6 +16,7 @@ from ..cpp.names import Names, WriterOptions, stored_type
 from ..cpp.operations import TYPES
 from ..integers import integers
 from ..soft_reads import Clamping
+from .grid import single
 from .nest import write_kernel
 from .preludes import Platform, entry_of, prelude, whole_grid
 from .spellings import on_device
@@ -68,7 +69,7 @@ def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[st
     """Write each nest as a kernel."""
     for number, nest in enumerate(names.kernel.nests):
         name = f"{letter}{number}"
-        lines = list(write_kernel(names, nest))
+        lines = list(write_kernel(names, single(nest) if names.clamped else nest))
         arguments = _arguments(lines)
         if any((nest.statement, each.buffer) in names.tests for each in _stores(nest.body)):
             arguments += (("status", 0),)

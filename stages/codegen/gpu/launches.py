@@ -8,11 +8,11 @@ import attrs
 
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
-from ...ir.bounds import Bound, Const, add, floor_divide, maximum, minimum, multiply, subtract
+from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
 from ...ir.loops import Kernel, Nest
 from ...ir.strides import Stride
 from .kernel import Written
-from .nest import axis_of
+from .grid import blocks_of, single
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
@@ -49,10 +49,11 @@ def orders_of(
         offsets[place] = end
         end = add(end, size)
     count = len(kernel.nests)
+    nests = [*kernel.nests, *map(single, kernel.nests)]
     return tuple(
         Order(
             written,
-            _blocks(kernel.nests[number % count]),
+            _blocks(nests[number]),
             _triple(kernel.nests[number % count].block, 1),
             {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
             version=number // count if len(kernels) > count else -1,
@@ -88,13 +89,8 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
 def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
     """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
     blocks: list[Bound] = [Const(1)] * 3
-    for level, loop in enumerate(nest.loops):
-        if loop.kind == "thread":
-            axis = axis_of(nest, level)
-            size = nest.block[axis]
-            extent = subtract(loop.range.stop, loop.range.start)
-            count = floor_divide(add(extent, size - 1), Const(size))
-            blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
+    for axis, count in enumerate(blocks_of(nest)):
+        blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
     guards = [range_ for range_ in nest.guard if range_ not in nest.box]
     if guards:
         extents = [subtract(range_.stop, range_.start) for range_ in guards]

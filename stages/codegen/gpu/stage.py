@@ -39,6 +39,11 @@ class CodegenGpu(Stage):
         numerics: 'strict', 'contract' or 'fast', as for a CPU.
         mathematics: 'own' writes transcendental functions out where `numerics` is 'contract', so
             that their values are those of a CPU; 'library' takes those of the vendor.
+        points: points of a thread along the innermost loop and the one around it, against the
+            model.
+        block: threads of a block along x, y and z, against the model; one number counts the
+            points of all loops in one row.
+        column_block: the same for the columns of scans.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -60,6 +65,9 @@ class CodegenGpu(Stage):
     inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    points: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -125,10 +133,16 @@ class CodegenGpu(Stage):
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
+        from ..gpu_choices import GpuChoices
         from ..schedule.placement import Rules
 
         return Rules(
-            self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True
+            self.target,
+            self.arrays,
+            self.inline,
+            checked=self.checked,
+            columns_apart=True,
+            gpu=GpuChoices(points=self.points, block=self.block, column_block=self.column_block),
         )
 
     def _flags(self) -> tuple[str, ...]:

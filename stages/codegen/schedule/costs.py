@@ -15,7 +15,6 @@ ITEMSIZES: Final[Mapping[str, int]] = {
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
 TRANSCENDENTAL: Final = 25  # from here on an operation is a function of its own
-_GATHER: Final = 4  # a row that a table tells comes from the second cache or from further away
 _COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
 
@@ -28,11 +27,14 @@ def operations(op: str) -> int:
     return BY_NAME[op].cost
 
 
-def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float]:
+def point_costs(
+    nodes: Sequence[Node], needed: Sequence[int], gather: float
+) -> dict[int, float]:
     """Return for each node what one point of it costs, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
-    other points too is a stage of its own. `needed` is ascending and closed under operands.
+    other points too is a stage of its own. `needed` is ascending and closed under operands;
+    `gather` is what it costs to read an element where a table tells.
     """
     users: dict[int, int] = dict.fromkeys(needed, 0)
     for index in needed:
@@ -49,7 +51,7 @@ def point_costs(nodes: Sequence[Node], needed: Sequence[int]) -> dict[int, float
                 places.setdefault(operand, set()).add(coords)
             costs[index] = _own(node.value) + sum(
                 _share(node.value, costs[operand], users[operand], at)
-                + _gathered(nodes[operand], at)
+                + gather * _gathered(nodes[operand], at)
                 for operand, at in places.items()
             )
     return costs
@@ -61,11 +63,11 @@ def _own(value: dataflow.Value) -> float:
     return 1.0
 
 
-def _gathered(operand: Node, at: set[Coords]) -> float:
-    """Return what it costs to read fields where tables tell."""
+def _gathered(operand: Node, at: set[Coords]) -> int:
+    """Return at how many places that tables tell a field is read."""
     if not isinstance(operand.value, dataflow.Input):
-        return 0.0
-    return _GATHER * sum(any(base > OWN for base, _ in coords) for coords in at)
+        return 0
+    return sum(any(base > OWN for base, _ in coords) for coords in at)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:

@@ -13,6 +13,7 @@ from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ...machine import Machine
 from ..errors import CodegenError
+from ..gpu_choices import GpuChoices
 from .costs import ITEMSIZES, point_costs
 from .needs import (
     Boxes,
@@ -45,7 +46,8 @@ MOST_TABLES = 3
 class Rules:
     """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `gpu` is what
+    options say about the threads of a GPU.
     """
 
     target: Machine
@@ -55,6 +57,7 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
+    gpu: GpuChoices = GpuChoices()
 
 
 @attrs.frozen
@@ -125,7 +128,7 @@ class _Placing:
         self.box = box
         self.rules = rules
         self.needed = points.reachable(roots)
-        self.costs = point_costs(points.nodes, self.needed)
+        self.costs = point_costs(points.nodes, self.needed, rules.target.gather)
         self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
