@@ -1,5 +1,8 @@
 """Give every run of the tests a store of its own, so that none reads or writes the user's.
 
+It also lets Python keep bytecode, whatever the environment says: hundreds of processes that tests
+start import the same modules, and compiling those takes longer than most of what they test.
+
 pytest loads this file before any test, also before the examples in `src`, `docs` and README.md.
 Subprocesses and the workers of pytest-xdist inherit the environment that it sets.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -26,6 +30,7 @@ def _isolate() -> None:
     for name in [name for name in os.environ if name.startswith("FIELDFORGE_")]:
         if name not in KEPT:
             del os.environ[name]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["FIELDFORGE_CACHE_DIR"] = str(folder / "store")
     os.environ["FIELDFORGE_LOCAL_DIR"] = str(folder / "local")
     os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
@@ -37,5 +42,6 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _isolate()
