@@ -9,6 +9,7 @@ Subprocesses and the workers of pytest-xdist inherit the environment that it set
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -34,6 +35,12 @@ def _isolate() -> None:
     os.environ["FIELDFORGE_CACHE_DIR"] = str(folder / "store")
     os.environ["FIELDFORGE_LOCAL_DIR"] = str(folder / "local")
     os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
+
+
+def pytest_collection_finish() -> None:
+    """Let `gc.collect()` in a test look at the test's objects, not at all tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
