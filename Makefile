@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test language-dace check fuzz model bench ulps format clean count stress tsan \
+.PHONY: help demo test wheel language-dace check fuzz model bench ulps format clean count stress tsan \
 	bench-calls faults test-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
@@ -17,6 +17,9 @@ help:  ## say what can be made
 
 language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
 	$(BIN)/pytest -q -m every_dace tests/language
+
+wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
+	$(BIN)/pytest -q -m whole_core tests/test_package.py
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png
