@@ -45,7 +45,8 @@ MOST_TABLES = 3
 class Rules:
     """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
+    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
     """
 
     target: Machine
@@ -55,6 +56,7 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
+    tile_size: int = 0
 
 
 @attrs.frozen
