@@ -9,7 +9,19 @@ named input and output ports, and the engine does everything else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
+
+TUNE: Final = "tune"  # the metadata of an option that tuning may change
+VALUES: Final = "values"  # in its place: lists of values of the dataflow IR
+
+
+def tunable(*values: Any) -> dict[str, Any]:
+    """Mark an option that changes speed and no result, with values worth trying.
+
+    >>> tunable(True, False)
+    {'tune': (True, False)}
+    """
+    return {TUNE: values}
 
 
 @runtime_checkable

@@ -80,6 +80,7 @@ if _TYPE_CHECKING:
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
+    from .workflows.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -139,6 +140,7 @@ __all__ = [
     "setup",
     "stage",
     "threads",
+    "tune",
     "unit_range",
     "use_options",
     "using",
@@ -162,6 +164,7 @@ _LATE: _Final = {
     "precompile": ".workflows.batches.precompile",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
+    "tune": ".workflows.tuning.tune",
     "use_options": ".workflows.options.database",
     "wait_for_compilation": ".workflows.builds.background",
 }

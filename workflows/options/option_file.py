@@ -16,7 +16,8 @@ from ...runtime.process.errors import OptionError
 
 WHEN: Final = "when"
 PATTERNS: Final = ("program", "backend", "arch")
-KEYS: Final = (*PATTERNS, "use", "set")
+MEASURED: Final = "tuned"  # when, where and by how much an entry was measured to be faster
+KEYS: Final = (*PATTERNS, "use", "set", MEASURED)
 _WILD: Final = re.compile(r"[*?\[]")
 _HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _NAME: Final = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""

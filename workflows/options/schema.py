@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process.errors import OptionError
-from ...stages.base import Stage
+from ...stages.base import TUNE, Stage
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 
@@ -47,6 +47,7 @@ class Option:
         kind: its type, as the stage declares it.
         default: what it is if nobody sets it.
         about: what it does.
+        tune: values that tuning tries; empty if the option changes results, or nothing else.
 
     """
 
@@ -54,6 +55,7 @@ class Option:
     kind: str
     default: Any
     about: str = ""
+    tune: tuple[Any, ...] = ()
 
     @property
     def short(self) -> str:
@@ -120,7 +122,11 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
         if is_settable and field.name not in _HIDDEN:
             default = getattr(stage, field.name)
             yield Option(
-                f"{name}.{field.name}", str(field.type), default, about.get(field.name, "")
+                f"{name}.{field.name}",
+                str(field.type),
+                default,
+                about.get(field.name, ""),
+                field.metadata.get(TUNE, ()),
             )
 
 

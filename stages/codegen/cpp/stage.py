@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
-from ..value_names import value_names
+from ..value_names import check_size, value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.placement import Rules
@@ -38,6 +38,8 @@ class Codegen(Stage):
             measured on the machine that runs the code (`fieldforge doctor --machine`), or 8192.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
+        tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
+            the cache decide.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
         mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
@@ -61,15 +63,22 @@ class Codegen(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int | None = None
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    parallel_from: int | None = attrs.field(default=None, metadata=tunable(0, 2048, 8192, 1 << 15))
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    tile_size: int = attrs.field(
+        default=0, validator=check_size, metadata=tunable(0, 8, 16, 32, 64, 128, 256)
+    )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    stream_from: int | None = None
-    jam: bool = True
-    prefetch: bool = True
-    unswitch: bool = True
+    stream_from: int | None = attrs.field(default=None, metadata=tunable(0, 1 << 20, 12 << 20))
+    jam: bool = attrs.field(default=True, metadata=tunable(True, False))
+    prefetch: bool = attrs.field(default=True, metadata=tunable(True, False))
+    unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=CPU_PASSES, converter=tuple, validator=check_passes
@@ -134,7 +143,14 @@ class Codegen(Stage):
         """Return what the schedule and the loop passes have to know."""
         from ..schedule.placement import Rules
 
-        return Rules(self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked)
+        return Rules(
+            self.target,
+            self.arrays,
+            self.inline,
+            jam=self.jam,
+            checked=self.checked,
+            tile_size=self.tile_size,
+        )
 
     def _writer_options(self) -> WriterOptions:
         from .names import WriterOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
@@ -66,20 +66,26 @@ class CodegenDace(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    jam: bool = attrs.field(default=False, validator=check_flag)
+    parallel_from: int = attrs.field(default=16384, metadata=tunable(0, 4096, 16384, 1 << 16))
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    jam: bool = attrs.field(default=False, validator=check_flag, metadata=tunable(False, True))
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(default="schedule", validator=check_fusion)
+    fusion: str = attrs.field(
+        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
+    )
     auto_optimize: bool = attrs.field(default=True, validator=check_flag)
     passes: tuple[SdfgPass, ...] = attrs.field(
         default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
     )
     blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    blocking_size: int = attrs.field(default=10, validator=check_count)
-    unroll_scans: int = attrs.field(default=0, validator=check_count)
+    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
+    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)
     most_nodes: int = attrs.field(default=100_000, validator=check_count)
     checked: bool = False

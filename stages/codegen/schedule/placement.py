@@ -46,8 +46,9 @@ MOST_TABLES = 3
 class Rules:
     """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout. `gpu` is what
-    options say about the threads of a GPU.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
+    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
+    `gpu` is what options say about the threads of a GPU.
     """
 
     target: Machine
@@ -58,6 +59,7 @@ class Rules:
     checked: bool = False
     columns_apart: bool = False
     gpu: GpuChoices = GpuChoices()
+    tile_size: int = 0
 
 
 @attrs.frozen
