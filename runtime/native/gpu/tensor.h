@@ -44,6 +44,11 @@ struct DLExchange {
     int (*current_stream)(int32_t type, int32_t id, void** out);
 };
 
+inline bool on_device(int type) {
+    return type == device_cuda || type == device_rocm || type == device_null ||
+           type == device_cuda_managed;
+}
+
 // The class that `Array` objects are made of; of Python, derived from ours.
 extern PyTypeObject* array_type;
 nb::object new_array(Array*& made);
@@ -54,6 +59,11 @@ const DLExchange* exchange_of(PyTypeObject* type);
 nb::object import_any(nb::handle given, bool order_after);
 nb::object export_array(nb::handle self, nb::handle stream, nb::handle max_version);
 nb::capsule own_exchange();
+// A capsule that calls the deleter of what another library made.
+nb::object delete_with(DLManagedVersioned* managed);
+int64_t size_of(const Array& array);  // in elements
+// In the order of a stream; `wait` also lets the host wait, where it reads or wrote the memory.
+void copy_array(nb::handle to, nb::handle from, nb::handle stream, bool wait);
 void copy_arrays(const Array& to, const Array& from, const StreamRef& stream, Device& device);
 
 }  // namespace fieldforge::gpu
