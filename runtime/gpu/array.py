@@ -28,7 +28,6 @@ from .native import (
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _KINDS: Final = {code: kind for kind, code in _CODES.items()}
 _BFLOAT16: Final = (4, 16)
-_ALIGNMENT: Final = 128  # bytes: a line of a device's cache
 _WIDE: Final = (1, 2, 4)
 
 

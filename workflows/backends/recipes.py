@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.graph import Workflow
 from . import pipelines, rows
 from .backend import Backend
 
@@ -43,12 +42,3 @@ def reference(**options: Any) -> Backend:
 def registry() -> dict[str, Any]:
     """Return what `Workflow.parse` needs to read the text of our own workflows."""
     return pipelines.registry()
-
-
-def read_workflow(text: str, **more: Any) -> Workflow:
-    """Read the text of a workflow made of our own stages, and of `more` by name.
-
-    >>> str(read_workflow("parse -> lower(fold=False)"))
-    'parse -> lower(fold=False)'
-    """
-    return Workflow.parse(text, {**registry(), **more})

@@ -99,13 +99,7 @@ class BodyText:
                 yield indent + self._line(number, self.nest.body[number], {})
         for (name, places), row in self.rows.items():
             buffer = self.names.by_name[name]
-            terms = [
-                self.names.term(buffer, axis, index)
-                for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1]
-                and (index := self._index_of(buffer, axis, *places[axis])) != "0"
-            ]
-            address = " + ".join([self.names.buffers[name], *terms])
+            address = self._address(buffer, places)
             is_told = any(place is not None for place, _ in places)
             held = f' asm("" : "+r"({row}));' if is_told else ""
             yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
@@ -152,6 +146,16 @@ class BodyText:
             return None
         places[inner] = (None, 0)
         return access.buffer, tuple(places)
+
+    def _address(self, buffer: Buffer, places: Places) -> str:
+        """Return the address of a row: all indices but that of the innermost loop."""
+        terms = [
+            self.names.term(buffer, axis, index)
+            for axis, dim in enumerate(buffer.dims)
+            if dim is not self.dims[-1]
+            and (index := self._index_of(buffer, axis, *places[axis])) != "0"
+        ]
+        return " + ".join([self.names.buffers[buffer.name], *terms])
 
     def _index_of(self, buffer: Buffer, axis: int, row: int | None, offset: int) -> str:
         index = self._index(buffer.dims[axis], row, offset)

@@ -116,11 +116,6 @@ class Points:
         assert isinstance(value, dataflow.Reduce)
         return self._tables[value.table].width
 
-    def mentions(self, point: Point) -> dict[Dimension, tuple[int, int]]:
-        """Return the loops that a point depends on, with the smallest and largest offset."""
-        index, coords = point
-        return self.indices.mentioned(list(zip(self.nodes[index].dims, coords, strict=True)))
-
     def placed(self, point: Point, env: Env) -> Point:
         """Return the point with other coordinates in place of the loops' own indices."""
         if not env:
