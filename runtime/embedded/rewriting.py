@@ -61,9 +61,9 @@ def rewritten(
 
 
 def outputs_of(source: SourceText) -> frozenset[str]:
-    """Return the names that stand in the 'out=' of calls.
+    r"""Return the names that stand in the 'out=' of calls.
 
-    >>> sorted(outputs_of(SourceText("def run(a, b):\\n    add(a, out=b[1:])\\n", "m.py", 1, 0)))
+    >>> sorted(outputs_of(SourceText("def run(a, b):\n    add(a, out=b[1:])\n", "m.py", 1, 0)))
     ['b']
     """
     with PYTHON_PARSER:
