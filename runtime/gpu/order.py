@@ -103,7 +103,9 @@ class _Watch:
         for use in new:
             if use.writes:  # who is ordered behind it is ordered behind what it covers
                 self.uses = [
-                    each for each in self.uses if not (use.low <= each.low and each.high <= use.high)
+                    each
+                    for each in self.uses
+                    if not (use.low <= each.low and each.high <= use.high)
                 ]
         self.uses = [*self.uses, *new][-_MOST_USES:]
         return found

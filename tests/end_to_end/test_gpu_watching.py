@@ -258,7 +258,9 @@ def test_metrics_have_the_time_of_the_device(setting):
     driver.record(False)
     taken = [name for name, _ in driver.calls() if name == "event_elapsed"]
     samples = [
-        sample for source in metrics.sources.values() for sample in source.metrics["compute"].samples
+        sample
+        for source in metrics.sources.values()
+        for sample in source.metrics["compute"].samples
     ]
     assert len(taken) == len(samples) == 2
     assert all(0.0 <= sample < 1.0 for sample in samples)

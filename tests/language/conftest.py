@@ -39,7 +39,11 @@ EXECUTIONS = [
     pytest.param(
         "gpu-device",
         id="gpu-device",
-        marks=[pytest.mark.needs_compiler, pytest.mark.every_gpu_host, pytest.mark.every_gpu_device],
+        marks=[
+            pytest.mark.needs_compiler,
+            pytest.mark.every_gpu_host,
+            pytest.mark.every_gpu_device,
+        ],
     ),
     pytest.param("gpu", id="gpu", marks=pytest.mark.needs_gpu),
 ]

@@ -56,7 +56,11 @@ def first_of(nest: Nest, axis: Axis) -> Bound:
 def threads_along(nest: Nest, axis: Axis) -> Bound:
     """Return how many threads a loop needs; negative where it is empty."""
     extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return extent if axis.points == 1 else floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    return (
+        extent
+        if axis.points == 1
+        else floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    )
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
@@ -70,7 +74,9 @@ def blocks_of(nest: Nest) -> list[Bound]:
         (size,) = nest.block
         return [floor_divide(add(total, size - 1), Const(size))]
     return [
-        floor_divide(add(count, axis.threads - 1), Const(axis.threads)) if axis.threads > 1 else count
+        floor_divide(add(count, axis.threads - 1), Const(axis.threads))
+        if axis.threads > 1
+        else count
         for count, axis in zip(counts, axes, strict=True)
     ]
 
