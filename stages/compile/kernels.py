@@ -39,8 +39,7 @@ class KernelToolchain:
             raise CompilerNotFoundError(
                 error.message, hints=["Install it with: pip install 'fieldforge[gpu]'."]
             ) from error
-        name = "NVRTC" if library.prefix == "nvrtc" else library.prefix
-        return f"{name} {'.'.join(map(str, library.version))}"
+        return library.label
 
     def compile(self, source: str, flags: Sequence[str]) -> Outcome:
         """Compile for each architecture; the library is all modules in one."""
@@ -53,12 +52,18 @@ class KernelToolchain:
             try:
                 images[arch], log = compile_with_log(source, arch, flags, "program")
             except KernelCompileError as error:
+                if error.name == "INVALID_OPTION":
+                    raise CompilationError(error.message, hints=error.hints) from error
                 raise CompilationError(
                     f"{identity} does not compile the kernels for '{arch}'.",
-                    command=(identity.split()[0].lower(), *flags), log=error.log or error.message,
+                    command=_command(identity, flags), log=error.log or error.message,
                 ) from error  # fmt: skip
             logs.append(log)
         return Outcome(pack_images(images), "\n".join(logs))
+
+
+def _command(identity: str, flags: Sequence[str]) -> tuple[str, ...]:
+    return (identity.partition(" ")[0].lower(), *flags)
 
 
 @attrs.frozen
