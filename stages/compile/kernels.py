@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import attrs
 
@@ -15,10 +15,9 @@ from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
+from ..gpu_target import GpuTarget
 from .toolchain import Outcome, Toolchain
 from .usage import usage, usage_of_amd
-
-_ANY: Final = {"nvidia": "sm_90", "amd": "gfx90a"}
 
 
 @attrs.frozen
@@ -71,7 +70,7 @@ class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
     Attributes:
-        vendor: whose compiler is asked for its version: 'nvidia' or 'amd'.
+        target: the GPU that decides whose compiler it is; the same as that of codegen.
         flags: added after those that codegen asked for.
 
     """
@@ -80,7 +79,7 @@ class CompileKernels(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    vendor: str = "nvidia"
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
@@ -90,7 +89,7 @@ class CompileKernels(Stage):
         options = [flag for flag in generated.flags if not flag.startswith("arch=")]
         flags = (*options, *self.flags)
         done = toolchain.compile(generated.source, flags)
-        if self.vendor == "nvidia":
+        if archs[0].startswith("sm_"):
             taken = usage(done.log, generated.source)
         else:
             taken = usage_of_amd(unpack_images(done.library), generated.source)
@@ -107,4 +106,4 @@ class CompileKernels(Stage):
 
     def environment(self) -> Mapping[str, str]:
         """Return name and version of the compiler."""
-        return {"compiler": KernelToolchain((_ANY[self.vendor],)).identity}
+        return {"compiler": KernelToolchain(self.target.archs).identity}
