@@ -24,12 +24,14 @@ from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.openmp import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
+from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
+from .building_gpu import compiled_for_gpu
 from .grids import header
 
 PLACEMENTS: Final = ("chosen", "arrays", "some arrays", "inline")
@@ -92,6 +94,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         options = {"numerics": "strict", "checked": schedule.checked}
         stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
         return _finished(stage, low, variant)
+    if schedule.backend == "gpu-host":
+        options = {"numerics": "strict", "checked": schedule.checked, "host": True}
+        return _finished(CodegenGpu(arrays=arrays, inline=inline, **options), low, variant)
     stage = Codegen(
         target,
         schedule.parallel_from,
@@ -125,6 +130,8 @@ def _placed(low: Lowered, placement: str) -> tuple[tuple[str, ...], tuple[str, .
 
 def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     """Compile programs together and return the callables, in order."""
+    if programs and programs[0].plan.platform == "null":
+        return compiled_for_gpu(programs, optimise)
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)

@@ -47,7 +47,7 @@ def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
         + _arguments(case)
         + CHECK.format(
             name=name,
-            backend=found.schedule.backend,
+            backend=found.schedule.backend.replace("-", "_"),
             written=written,
             comparison=comparison,
             tables="tables" if case.unstructured else "None",

@@ -42,7 +42,7 @@ def gpu() -> Workflow:
 
     target = _gpu_target()
     return Workflow.chain(
-        Parse(), Lower(), CodegenGpu(target), CompileKernels(target.vendor), Bind(), LoadKernels()
+        Parse(), Lower(), CodegenGpu(target), CompileKernels(target), Bind(), LoadKernels()
     )
 
 
