@@ -85,8 +85,8 @@ def _chosen(tag: str, usual: Backend, program: str, known: Database) -> Backend:
 def _tag(family: Any, device: Any) -> Any:
     """Return the tag of a family on a device, as in 'dace_gpu'; the device alone without one.
 
-    >>> _tag("dace", DeviceType.CPU), _tag("cpp", "gpu"), _tag(None, "cpu"), _tag("reference", "cpu")
-    ('dace_cpu', 'cpp_gpu', 'cpu', 'reference')
+    >>> _tag("dace", DeviceType.CPU), _tag("cpp", "gpu"), _tag("reference", "cpu")
+    ('dace_cpu', 'cpp_gpu', 'reference')
     """
     if isinstance(device, DeviceType):
         device = CPU if device == DeviceType.CPU else GPU
