@@ -87,8 +87,8 @@ def _exhaustive(program, fields, names, found):
     for size, inline in itertools.product(sizes, subsets):
         rest = tuple(name for name in names if name not in inline)
         for arrays in {(), rest}:
-            choice = changed((), "codegen.tile_size", size)
-            choice = changed(changed(choice, "codegen.inline", inline), "codegen.arrays", arrays)
+            options = {"tile_size": size, "inline": inline, "arrays": arrays}
+            choice = changed((), tuple((f"codegen.{name}", v) for name, v in options.items()))
             codes.setdefault(bench.source(choice), choice)
     choices = list(codes.values())
     ready = [choice for choice, why in zip(choices, bench.ready(choices), strict=True) if not why]

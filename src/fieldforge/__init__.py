@@ -77,6 +77,7 @@ if _TYPE_CHECKING:
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
+    from .workflows.export.export import export
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
@@ -116,6 +117,7 @@ __all__ = [
     "empty",
     "engine",
     "errors",
+    "export",
     "field_operator",
     "flip_staggered",
     "full",
@@ -158,6 +160,7 @@ _LATE: _Final = {
     "max": ".runtime.fields.reductions",
     "min": ".runtime.fields.reductions",
     "norm": ".runtime.fields.reductions",
+    "export": ".workflows.export.export",
     "locking": ".workflows.batches.lock_file",
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",

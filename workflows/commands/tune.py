@@ -81,9 +81,7 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(
-        "option", "value", "found", box=None, title=f"{report.program} on {report.backend}"
-    )
+    table = Table("options", "found", box=None, title=f"{report.program} on {report.backend}")
     for row in report.rows:
         table.add_row(*row)
     Console(width=None if sys.stdout.isatty() else 200).print(table)

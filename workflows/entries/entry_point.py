@@ -104,12 +104,16 @@ class EntryPoint(Decorated):
     @property
     def variants(self) -> str:
         """The variants that were built, as a table."""
+        return self._variants_text({})
+
+    def _variants_text(self, reasons: Mapping[str, str]) -> str:
+        """Return the table of variants; `reasons` say why arguments are static."""
         if self.backend is None:
             return f"{self.__name__}: runs embedded"
         head = f"{self.__name__}: variants of backend '{self.backend.name}'"
-        static = self._variants.static_text
+        static = self._variants.static_text(reasons)
         tables = (variants.table.text for variants in self._variant_sets)
-        return "\n".join([head, *([f"  {static}"] if static else []), *tables])
+        return "\n".join([head, *(f"  {line}" for line in static), *tables])
 
     def drop_variants(self, **static: Any) -> int:
         """Drop compiled variants from this process and return how many; the store keeps them.
@@ -196,8 +200,6 @@ class EntryPoint(Decorated):
                 f"'{self.__name__}' runs embedded; there is nothing to compile.",
                 hints=["Select a backend with 'with_backend'."],
             )
-        if self._made.bound:
-            raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
     # --- looking inside ---------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from ..builds.progress import Progress
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, policy
 from ..engine.session import engine, using
+from . import loop_total
 from .collecting import collect, stop
 from .request import SetUpWarning
 from .set_up import SetUpProgram
@@ -156,7 +157,7 @@ class Plan:
         """Watch a time loop: with `must_hit`, a call that would compile is an error.
 
         The error names program, argument and value. With 'may_build', what is compiled is counted
-        in the report and in the metrics, and told in a warning at the end.
+        in the report and in the metrics, and told in a warning at the end and in the log at exit.
         """
         report, used = LoopReport(), engine()
         with ExitStack() as stack:
@@ -192,7 +193,9 @@ def plan() -> Plan:
 
 
 def _keep(report: LoopReport) -> None:
-    """Add what was compiled to the metrics, which are written when the process ends."""
+    """Add what was compiled to the report at exit and to the metrics, which are written then."""
+    seconds = {name: report.seconds[name] for name in report.compiles}
+    loop_total.add(report.compiles, sum(seconds.values()))
     if not metrics.is_any_level_enabled():
         return
     for name, count in report.compiles.items():

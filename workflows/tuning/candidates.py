@@ -50,17 +50,20 @@ def tunable_options(backend: Backend, chosen: Iterable[str] | None = None) -> tu
 def values_of(option: Option, now: Any, names: Iterable[str]) -> Iterator[Any]:
     """Yield other values of an option than the current one.
 
-    A list of values of the dataflow IR is changed by one of `names` at a time.
+    A list of values of the dataflow IR is changed by one of `names` at a time, emptied or filled.
 
     >>> from fieldforge.workflows.backends.ready_made import cpu
     >>> arrays = schema_of(cpu)["codegen.arrays"]
     >>> list(values_of(arrays, ("%3",), ["%3", "%7"]))
-    [(), ('%3', '%7')]
+    [(), ('%3', '%7'), (), ('%3', '%7')]
     """
     if option.tune != (VALUES,):
         yield from (value for value in option.tune if value != now)
         return
-    for name in dict.fromkeys((*now, *names)):
+    everything = _sorted({*now, *names})
+    if len(everything) > 1:
+        yield from (each for each in ((), everything) if each != now)
+    for name in everything:
         yield _sorted({*now} ^ {name})
 
 
@@ -73,13 +76,13 @@ def decided_names(loops: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_DECIDED.findall(loops)))[:MOST_NAMES]
 
 
-def changed(choice: Choice, option: str, value: Any) -> Choice:
-    """Return a choice with another value of one option.
+def changed(choice: Choice, changes: Choice) -> Choice:
+    """Return a choice with other values of some options.
 
-    >>> changed((("codegen.jam", False),), "codegen.arrays", ("%3",))
+    >>> changed((("codegen.jam", False),), (("codegen.arrays", ("%3",)),))
     (('codegen.arrays', ('%3',)), ('codegen.jam', False))
     """
-    return tuple(sorted({**dict(choice), option: value}.items()))
+    return tuple(sorted({**dict(choice), **dict(changes)}.items()))
 
 
 def applied(backend: Backend, choice: Choice | Mapping[str, Any]) -> Backend:

@@ -47,9 +47,9 @@ class Report:
         return self.verdict.gain if self.options and self.verdict is not None else 1.0
 
     @property
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Option, value and finding of each trial."""
-        return [(each.option, shown(each.value), found(each)) for each in self.trials]
+    def rows(self) -> list[tuple[str, str]]:
+        """The options and the finding of each trial."""
+        return [(listed(each.changes), found(each)) for each in self.trials]
 
     @property
     def summary(self) -> str:
@@ -57,24 +57,33 @@ class Report:
         end = "" if not self.is_over else " The budget ended the search; a next run goes on."
         if not self.options or self.verdict is None:
             return f"Nothing that was tried on '{self.program}' is faster than noise.{end}"
-        options = ", ".join(f"{name} = {shown(value)}" for name, value in self.options)
         place = f" Kept in {self.file}." if self.file is not None else ""
-        return f"'{self.program}' is {self.verdict} times faster with {options}.{place}{end}"
+        gain = f"{self.verdict} times faster with {listed(self.options)}"
+        return f"'{self.program}' is {gain}.{place}{end}"
 
     def __str__(self) -> str:
         if not self.trials:
             return self.summary
-        first, second = (max(len(row[column]) for row in self.rows) for column in (0, 1))
-        lines = [f"{name:<{first}}  {value:<{second}}  {said}" for name, value, said in self.rows]
+        width = max(len(options) for options, _ in self.rows)
+        lines = [f"{options:<{width}}  {said}" for options, said in self.rows]
         return "\n".join([*lines, self.summary])
+
+
+def listed(options: Choice) -> str:
+    """Return options as a file would set them.
+
+    >>> listed((("codegen.jam", False),))
+    'codegen.jam = false'
+    """
+    return ", ".join(f"{name} = {shown(value)}" for name, value in options)
 
 
 def found(trial: Trial) -> str:
     """Say what a trial found.
 
-    >>> found(Trial((), "codegen.jam", False, Verdict(0.8, 0.01)))
+    >>> found(Trial((), (("codegen.jam", False),), Verdict(0.8, 0.01)))
     'faster: 1.250 ± 0.013'
-    >>> found(Trial((), "codegen.jam", False, Verdict(1.001, 0.01)))
+    >>> found(Trial((), (("codegen.jam", False),), Verdict(1.001, 0.01)))
     'no difference beyond noise: 0.999 ± 0.010'
     """
     verdict = trial.verdict
@@ -109,11 +118,11 @@ def watching(
         task: Any = bar.add_task("tuning", total=budget, last="")
 
         def show(trial: Trial) -> None:
-            last = f"{trial.option} = {shown(trial.value)}: {found(trial)}"
+            last = f"{listed(trial.changes)}: {found(trial)}"
             bar.update(task, completed=budget - max(left(), 0.0), last=last)
 
         yield show
 
 
 def _tell_line(trial: Trial) -> None:
-    print(f"{trial.option} = {shown(trial.value)}: {found(trial)}", file=sys.stderr)  # noqa: T201  (progress was asked for)
+    print(f"{listed(trial.changes)}: {found(trial)}", file=sys.stderr)  # noqa: T201  (progress was asked for)

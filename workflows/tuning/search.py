@@ -1,4 +1,4 @@
-"""Search: change one option at a time, keep what is faster beyond noise, until nothing is."""
+"""Search: change one or two options, keep what is faster beyond noise, until nothing is."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from ...stages.base import VALUES
 from ..options.schema import Option
 from .candidates import Choice, changed, values_of
-from .verdict import Verdict, compared
+from .verdict import LEAST_GAIN, Verdict, compared
 
 AT_ONCE: Final = 4  # candidates that are built and measured together
 FIRST_ROUNDS: Final = 5
-SECOND_ROUNDS: Final = 11  # to confirm the best of several, which is also the luckiest
+MOST_ROUNDS: Final = 30  # for candidates that noise leaves open
+SECOND_ROUNDS: Final = 40  # to decide about the best of several, which is also the luckiest
+MANY: Final = 4  # values of an option that is a size
+PROMISING: Final = 3  # of the candidates that look better, so many are measured for longer
 
 
 @attrs.frozen
 class Trial:
-    """One candidate: the option changed, its value, and what was found.
+    """One candidate: the options changed, and what was found.
 
     Attributes:
         before: the choice that it was compared with.
-        option: the option that differs.
-        value: its value.
+        changes: the options that differ, one or two, with their values.
         verdict: the costs compared; None if it was not measured.
         said: why it was not measured, or that an earlier run measured it; else empty.
         code: the digest of the generated code.
@@ -31,8 +34,7 @@ class Trial:
     """
 
     before: Choice
-    option: str
-    value: Any
+    changes: Choice
     verdict: Verdict | None = None
     said: str = ""
     code: str = ""
@@ -40,7 +42,7 @@ class Trial:
     @property
     def choice(self) -> Choice:
         """All options of the candidate."""
-        return changed(self.before, self.option, self.value)
+        return changed(self.before, self.changes)
 
 
 def ignore(*_: object) -> None:
@@ -93,21 +95,42 @@ class Search:
     def run(self) -> Choice:
         """Return the best choice; ends when no option improves it or the budget is used up."""
         self._seen[self.bench.source(())] = ()  # a better choice of an earlier run replaced it
-        improved = True
-        while improved and not self.bench.is_over():
-            improved = False
-            for option in self.options:
-                while self._improve(option):
-                    improved = True
+        while not self.bench.is_over() and (self._with_one() or self._with_two()):
+            pass
         return self.best
 
-    def _improve(self, option: Option) -> bool:
-        """Try the values of one option; tell whether one of them is better."""
-        if self.bench.is_over():
-            return False
+    def _with_one(self) -> bool:
+        """Try each option in turn; tell whether one of its values was better."""
+        improved = False
+        for option in self.options:
+            while self._improve([((option.name, value),) for value in self._values(option)]):
+                improved = True
+        return improved
+
+    def _with_two(self) -> bool:
+        """Try arrays together with sizes: an array may pay in tiles of another size only."""
+        lists = [option for option in self.options if option.tune == (VALUES,)]
+        sizes = [option for option in self.options if len(option.tune) > MANY]
+        return any(
+            self._improve(
+                [
+                    ((names.name, chosen), (size.name, value))
+                    for chosen in self._values(names)
+                    for value in self._values(size)
+                ]
+            )
+            for names in lists
+            for size in sizes
+        )
+
+    def _values(self, option: Option) -> list[Any]:
+        """Return the other values of an option."""
         now = dict(self.best).get(option.name, self.current[option.name])
-        values = values_of(option, now, self.bench.names(self.best))
-        new = self._new([Trial(self.best, option.name, value) for value in values])
+        return list(values_of(option, now, self.bench.names(self.best)))
+
+    def _improve(self, changes: Sequence[Choice]) -> bool:
+        """Try changes of the best choice; tell whether one of them is better."""
+        new = self._new([Trial(self.best, each) for each in changes])
         measured: list[Trial] = []
         for start in range(0, len(new), AT_ONCE):
             if self.bench.is_over():
@@ -116,8 +139,7 @@ class Search:
                 measured.append(trial)
                 self.trials.append(trial)
                 self.tell(trial)
-        better = [each for each in measured if each.verdict is not None and each.verdict.is_better]
-        for trial in sorted(better, key=lambda each: each.verdict.ratio if each.verdict else 1.0):
+        for trial in _promising(measured):
             verdict = self._confirmed(trial)
             if verdict.is_better:
                 self.best = trial.choice
@@ -137,31 +159,48 @@ class Search:
         return new
 
     def _measured(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Return the trials with their verdicts, those that an earlier run has without measuring.
-
-        All are measured a few times, in turns with the best choice.
-        """
+        """Return the trials with their verdicts; those of an earlier run are not measured again."""
         old = [each for each in trials if each.code in self.known]
         new = [each for each in trials if each.code not in self.known]
         refusals = self.bench.ready([self.best, *(each.choice for each in new)])[1:] if new else ()
         pairs = list(zip(new, refusals, strict=True))
-        timed = [trial for trial, refusal in pairs if not refusal]
-        rows = (
-            self.bench.costs([self.best, *(t.choice for t in timed)], FIRST_ROUNDS) if timed else ()
-        )
-        verdicts = {
-            t.choice: compared(rows[0], row) for t, row in zip(timed, rows[1:], strict=True)
-        }
+        verdicts = self._compared([trial.choice for trial, refusal in pairs if not refusal])
         return [
-            *(attrs.evolve(each, verdict=self.known[each.code],
-                           said="measured before") for each in old),
-            *(attrs.evolve(trial, verdict=verdicts.get(trial.choice), said=refusal)
-              for trial, refusal in pairs),
-        ]  # fmt: skip
+            *(
+                attrs.evolve(each, verdict=self.known[each.code], said="measured before")
+                for each in old
+            ),
+            *(
+                attrs.evolve(trial, verdict=verdicts.get(trial.choice), said=refusal)
+                for trial, refusal in pairs
+            ),
+        ]
+
+    def _compared(self, choices: Sequence[Choice]) -> dict[Choice, Verdict]:
+        """Measure choices in turns with the best one, those that noise leaves open for longer."""
+        series: dict[Choice, tuple[list[float], list[float]]] = {each: ([], []) for each in choices}
+        verdicts: dict[Choice, Verdict] = {}
+        is_open, rounds = list(choices), 0
+        while is_open and rounds < MOST_ROUNDS and not (rounds and self.bench.is_over()):
+            before, *after = self.bench.costs([self.best, *is_open], FIRST_ROUNDS)
+            rounds += FIRST_ROUNDS
+            for choice, costs in zip(is_open, after, strict=True):
+                series[choice][0].extend(before)
+                series[choice][1].extend(costs)
+                verdicts[choice] = compared(*series[choice])
+            is_open = [each for each in is_open if verdicts[each].is_open]
+        return verdicts
 
     def _confirmed(self, trial: Trial) -> Verdict:
-        """Measure a better trial once more, since the best of many is often the luckiest."""
-        if any(self.bench.ready([trial.before, trial.choice])):
+        """Measure a trial for longer, since the best of many is often the luckiest."""
+        if any(self.bench.ready([trial.before, trial.choice])):  # an earlier run measured it
             return Verdict(1.0, 0.0)
         before, after = self.bench.costs([trial.before, trial.choice], SECOND_ROUNDS)
         return compared(before, after)
+
+
+def _promising(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials that look better, even if only by noise; the best first."""
+    found = [(each.verdict.ratio, each) for each in trials if each.verdict is not None]
+    better = [row for row in found if row[0] < 1.0 - LEAST_GAIN]
+    return [trial for _, trial in sorted(better, key=lambda row: row[0])[:PROMISING]]

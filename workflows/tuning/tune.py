@@ -24,11 +24,12 @@ from .bench import Cost, RealBench
 from .candidates import Choice, applied, tunable_options
 from .journal import Journal
 from .report import Report, Watch, watching
-from .search import SECOND_ROUNDS, Search, Trial
+from .search import Search, Trial
 from .subject import Subject, make_subject
 from .tuned_file import Winner, keep, kept
 from .verdict import Verdict, compared
 
+LAST_ROUNDS: Final = 21  # of the winner and the start
 RESERVE: Final = 0.9  # of the budget is for the search, the rest for the last comparison
 
 
@@ -165,7 +166,7 @@ class _Job:
     def finished(self, search: Search, bench: RealBench) -> Report:
         """Compare the winner with the start once more, and write that gain."""
         if search.best and not any(bench.ready([(), search.best])):
-            self.verdict = compared(*bench.costs([(), search.best], SECOND_ROUNDS))
+            self.verdict = compared(*bench.costs([(), search.best], LAST_ROUNDS))
             if self.verdict.is_better:
                 self.best = search.best
                 self._write()

@@ -9,8 +9,9 @@ from typing import Final
 import attrs
 
 LEAST_GAIN: Final = 0.01  # smaller differences are not worth an option
+WORTH: Final = 0.02  # a gain that a search must not miss, if it has the time
 MOST_NOISE: Final = 0.05  # a difference of this size would have been seen
-SURE: Final = 3.0  # standard errors between a ratio and 1
+SURE: Final = 4.0  # standard errors between a ratio and 1
 _OF_NORMAL: Final = 1.4826  # from the median deviation to the standard deviation
 _OF_MEDIAN: Final = 1.2533  # from the standard error of a mean to that of a median
 
@@ -35,6 +36,12 @@ class Verdict:
     def is_worse(self) -> bool:
         """Whether the second cost is higher by more than noise."""
         return self.ratio > 1.0 + max(LEAST_GAIN, SURE * self.spread)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more measurements might still show a gain that matters."""
+        noise = SURE * self.spread
+        return not (self.is_better or self.is_worse) and noise > WORTH and self.ratio < 1.0 + noise
 
     @property
     def is_sure(self) -> bool:

@@ -103,7 +103,9 @@ def test_a_wrong_result_is_refused_however_fast_it_is():
 
     assert search.best == ()
     refused = [trial for trial in search.trials if trial.verdict is None]
-    assert {(trial.option, trial.said) for trial in refused} == {("codegen.jam", "'out' differs")}
+    assert {(trial.changes, trial.said) for trial in refused} == {
+        ((("codegen.jam", False),), "'out' differs")
+    }
 
 
 def test_two_searches_do_the_same():
@@ -144,7 +146,7 @@ def test_code_that_is_equal_is_measured_once():
 
     search = searched(Alike())
 
-    assert not [trial for trial in search.trials if trial.option == "codegen.jam"]
+    assert not [trial for trial in search.trials if trial.changes == (("codegen.jam", False),)]
 
 
 def test_a_verdict_needs_a_difference_larger_than_its_noise():
