@@ -27,6 +27,5 @@ driver_version = _core.gpu.driver_version
 forget_default_platform = _core.gpu.forget_default_platform
 import_array = _core.gpu.import_array
 null = _core.gpu.null
-set_array_type = _core.gpu.set_array_type
 set_current_stream = _core.gpu.set_current_stream
 set_hooks = _core.gpu.set_hooks

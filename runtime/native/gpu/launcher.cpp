@@ -17,7 +17,7 @@ PyObject *name_stream, *name_grid, *name_block;
 struct Launcher {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    std::shared_ptr<LaunchPlan>* plan;
+    std::shared_ptr<PreparedLaunch>* plan;
     LaunchValues* values;
     PyObject* weak_references;
 };
@@ -25,14 +25,14 @@ struct Launcher {
 struct BoundCall {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    std::shared_ptr<LaunchPlan>* plan;
+    std::shared_ptr<PreparedLaunch>* plan;
     LaunchValues* values;
     PyObject* held;  // the arguments
     StreamRef* stream;  // null: the current one
     PyObject* weak_references;
 };
 
-void launch(const LaunchPlan& plan, LaunchValues& values, const Dim3& grid, const Dim3& block,
+void launch(const PreparedLaunch& plan, LaunchValues& values, const Dim3& grid, const Dim3& block,
             const StreamRef& stream) {
     const Kernel& kernel = *plan.kernel;
     Device& device = *kernel.device;
@@ -85,7 +85,7 @@ bool read_options(Options& options, PyObject* const* values, PyObject* names) {
 PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
     return guarded([&]() -> PyObject* {
         auto* self = reinterpret_cast<Launcher*>(object);
-        const LaunchPlan& plan = **self->plan;
+        const PreparedLaunch& plan = **self->plan;
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
         Options options;
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
@@ -107,7 +107,7 @@ PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, P
 PyObject* call_bound(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
     return guarded([&]() -> PyObject* {
         auto* self = reinterpret_cast<BoundCall*>(object);
-        const LaunchPlan& plan = **self->plan;
+        const PreparedLaunch& plan = **self->plan;
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
         Options options;
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
@@ -128,12 +128,12 @@ PyObject* call_bound(PyObject* object, PyObject* const* args, size_t flags, PyOb
     });
 }
 
-PyObject* new_launcher(std::shared_ptr<LaunchPlan> plan) {
+PyObject* new_launcher(std::shared_ptr<PreparedLaunch> plan) {
     auto* made = reinterpret_cast<Launcher*>(launcher_type->tp_alloc(launcher_type, 0));
     if (made == nullptr) return nullptr;
     made->vectorcall = call_launcher;
     made->values = new LaunchValues(*plan);
-    made->plan = new std::shared_ptr<LaunchPlan>(std::move(plan));
+    made->plan = new std::shared_ptr<PreparedLaunch>(std::move(plan));
     return reinterpret_cast<PyObject*>(made);
 }
 
@@ -144,7 +144,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
         auto plan = *self->plan;
         if (options.grid != nullptr || options.block != nullptr) {
-            plan = std::make_shared<LaunchPlan>(*plan);
+            plan = std::make_shared<PreparedLaunch>(*plan);
             if (options.grid != nullptr) plan->grid = dim3_from(options.grid, "grid");
             if (options.block != nullptr) plan->block = dim3_from(options.block, "block");
         }
@@ -158,7 +158,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
         auto* made = reinterpret_cast<BoundCall*>(bound_type->tp_alloc(bound_type, 0));
         if (made == nullptr) return nullptr;
         made->vectorcall = call_bound;
-        made->plan = new std::shared_ptr<LaunchPlan>(std::move(plan));
+        made->plan = new std::shared_ptr<PreparedLaunch>(std::move(plan));
         made->values = values.release();
         made->held = held.release().ptr();
         if (fixed) made->stream = new StreamRef(stream);
@@ -265,7 +265,7 @@ PyType_Spec bound_spec = {"fieldforge.runtime._core.gpu.BoundCall", sizeof(Bound
 
 PyObject* make_launcher(PyObject* kernel, const char* format, Dim3 grid, Dim3 block, unsigned shared,
                         bool cooperative) {
-    auto plan = std::make_shared<LaunchPlan>();
+    auto plan = std::make_shared<PreparedLaunch>();
     plan->kernel_object = nb::borrow(kernel);
     plan->kernel = as_kernel(kernel);
     plan->grid = grid;
