@@ -15,11 +15,20 @@ std::shared_ptr<const Round> Round::make(const std::vector<Recorded>& calls,
         made->generations_.push_back(call.program->generation);
         auto prepared = prepare(call.program, call.bound(), fields);
         if (prepared == nullptr) return nullptr;
-        made->workspace_ = std::max(made->workspace_, prepared->workspace());
-        made->copied_ = std::max(made->copied_, prepared->copied());
+        Entry* entry = prepared->entry();
+        if (entry->device->queues) {
+            if (made->queueing_ != nullptr && made->queueing_->device != entry->device) return nullptr;
+            made->queueing_ = entry;
+        }
+        (entry->device->queues ? made->queued_ : made->host_).grow(*prepared);
         made->calls_.push_back(std::move(prepared));
     }
     return made;
+}
+
+void Round::Needs::grow(const Prepared& call) {
+    workspace = std::max(workspace, call.workspace());
+    copied = std::max(copied, call.copied());
 }
 
 Round::~Round() {
@@ -40,16 +49,20 @@ bool Round::is_current(const std::vector<Recorded>& calls) const {
 
 Refusal Round::run(Arena& arena, size_t& place) const {
     // Calls share the workspace of those that need one.
-    for (place = 0; workspace_ > 0 && place < calls_.size(); ++place) {
+    for (place = 0; host_.workspace > 0 && place < calls_.size(); ++place) {
         if (Refusal refusal = calls_[place]->check_workspace()) return refusal;
     }
     place = 0;
-    const Lease memory(arena, workspace_, copied_);
+    const Lease memory(arena, host_.workspace, host_.copied);
+    const Lease queued(queueing_ == nullptr ? arena : *queueing_->arena, queued_.workspace,
+                       queued_.copied);
     if (memory.refusal()) return memory.refusal();
+    if (queued.refusal()) return queued.refusal();
     int32_t status = 0;
     PyThreadState* thread = PyEval_SaveThread();
     for (place = 0; place < calls_.size(); ++place) {
-        status = calls_[place]->run_in(memory);
+        const Prepared& call = *calls_[place];
+        status = call.run_in(call.entry()->device->queues ? queued : memory);
         if (status != 0) break;
     }
     PyEval_RestoreThread(thread);

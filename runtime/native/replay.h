@@ -49,8 +49,14 @@ class Round {
     std::vector<PyObject*> fields_;  // owned
     std::vector<uint64_t> generations_;
     std::vector<std::shared_ptr<const Prepared>> calls_;
-    int64_t workspace_ = 0;
-    size_t copied_ = 0;
+    // What calls on the host share, and what those on a device do that queues its work.
+    struct Needs {
+        int64_t workspace = 0;
+        size_t copied = 0;
+        void grow(const Prepared& call);
+    };
+    Needs host_, queued_;
+    Entry* queueing_ = nullptr;  // one of the calls on that device; null: there are none
 };
 
 }  // namespace fieldforge

@@ -3,7 +3,10 @@
 
 #include <structmember.h>
 
+#include <atomic>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "guarded.h"
 #include "launch_values.h"
@@ -14,12 +17,52 @@ namespace {
 PyTypeObject *launcher_type, *bound_type;
 PyObject *name_stream, *name_grid, *name_block;
 
+// Set by one call at a time; the interpreter's lock keeps threads apart where there is one.
+class Flag {
+   public:
+#ifdef Py_GIL_DISABLED
+    bool set() { return is_set_.exchange(true, std::memory_order_acquire); }
+    void clear() { is_set_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> is_set_{false};
+#else
+    bool set() { return std::exchange(is_set_, true); }
+    void clear() { is_set_ = false; }
+
+   private:
+    bool is_set_ = false;
+#endif
+};
+
 struct Launcher {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     std::shared_ptr<PreparedLaunch>* plan;
-    LaunchValues* values;
+    LaunchValues* values;  // of the call in flight
+    Flag* busy;
     PyObject* weak_references;
+};
+
+// The values of a launcher for one call, or values of its own: arrays of other libraries run Python
+// code while they are read, and so another thread may call the same launcher.
+class Loan {
+   public:
+    explicit Loan(Launcher* self) : busy_(self->busy->set() ? nullptr : self->busy) {
+        if (busy_ == nullptr) own_ = std::make_unique<LaunchValues>(**self->plan);
+        values_ = busy_ == nullptr ? own_.get() : self->values;
+    }
+    ~Loan() {
+        if (busy_ != nullptr) busy_->clear();
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    LaunchValues& values() const { return *values_; }
+
+   private:
+    Flag* busy_;  // null if somebody else has the launcher's values
+    std::unique_ptr<LaunchValues> own_;
+    LaunchValues* values_;
 };
 
 struct BoundCall {
@@ -92,8 +135,9 @@ PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, P
         const bool elsewhere = options.stream != nullptr && options.stream != Py_None;
         const StreamRef given = elsewhere ? stream_from(options.stream, plan.kernel->device) : nullptr;
         const StreamRef& stream = elsewhere ? given : current_stream(*plan.kernel->device);
-        if (!read_values(plan, args, count, stream, *self->values)) return nullptr;
-        launch(plan, *self->values,
+        const Loan loan(self);
+        if (!read_values(plan, args, count, stream, loan.values())) return nullptr;
+        launch(plan, loan.values(),
                options.grid == nullptr ? plan.grid : dim3_from(options.grid, "grid"),
                options.block == nullptr ? plan.block : dim3_from(options.block, "block"), stream);
         if (stream->graph != nullptr) [[unlikely]] {
@@ -133,6 +177,7 @@ PyObject* new_launcher(std::shared_ptr<PreparedLaunch> plan) {
     if (made == nullptr) return nullptr;
     made->vectorcall = call_launcher;
     made->values = new LaunchValues(*plan);
+    made->busy = new Flag;
     made->plan = new std::shared_ptr<PreparedLaunch>(std::move(plan));
     return reinterpret_cast<PyObject*>(made);
 }
@@ -174,6 +219,7 @@ void deallocate(PyObject* object) {
     if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
     delete self->plan;
     delete self->values;
+    if constexpr (std::is_same_v<T, Launcher>) delete self->busy;
     if constexpr (std::is_same_v<T, BoundCall>) {
         Py_XDECREF(self->held);
         delete self->stream;

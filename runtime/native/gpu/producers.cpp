@@ -93,7 +93,8 @@ bool import_numpy(nb::handle given, nb::object& result) {
 
 struct CuPy {
     PyTypeObject* array = nullptr;
-    PyObject* current_stream = nullptr;  // () -> the address of the stream that is current
+    intptr_t (*stream)() = nullptr;       // the address of the stream that is current, in C
+    PyObject* current_stream = nullptr;  // the same as an object with a `ptr`, without that function
     int device_type = device_cuda;
     PyObject* data = PyUnicode_InternFromString("data");
     PyObject* ptr = PyUnicode_InternFromString("ptr");
@@ -104,21 +105,29 @@ struct CuPy {
     PyObject* dtype = PyUnicode_InternFromString("dtype");
 };
 
+// The function that CuPy's own modules call, which Cython exports with its signature; null where
+// there is none.
+intptr_t (*stream_function(const nb::object& streams))() {
+    constexpr const char* signature = "intptr_t (void)";
+    const nb::object exported = nb::getattr(streams, "__pyx_capi__", nb::dict());
+    if (!PyDict_Check(exported.ptr())) return nullptr;
+    PyObject* capsule = PyDict_GetItemString(exported.ptr(), "get_current_stream_ptr");
+    if (capsule == nullptr || !PyCapsule_IsValid(capsule, signature)) return nullptr;
+    return reinterpret_cast<intptr_t (*)()>(PyCapsule_GetPointer(capsule, signature));
+}
+
 // What the arrays of CuPy are, once there is one; null for every other type.
 const CuPy* cupy_of(PyTypeObject* type) {
     static CuPy* known = nullptr;
     if (known != nullptr) return type == known->array ? known : nullptr;
-    if (std::strcmp(type->tp_name, "cupy.ndarray") != 0 &&
-        std::strstr(type->tp_name, "ndarray") == nullptr) {
-        return nullptr;
-    }
+    if (std::strstr(type->tp_name, "ndarray") == nullptr) return nullptr;
     const nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "cupy"));
     const nb::handle self(reinterpret_cast<PyObject*>(type));
     if (!module.is_valid() || !nb::object(module.attr("ndarray")).is(self)) return nullptr;
     const nb::object streams = nb::module_::import_("cupy.cuda.stream");
-    if (!nb::hasattr(streams, "get_current_stream_ptr")) return nullptr;
     auto made = std::make_unique<CuPy>();
-    made->current_stream = nb::object(streams.attr("get_current_stream_ptr")).release().ptr();
+    made->stream = stream_function(streams);
+    made->current_stream = nb::object(streams.attr("get_current_stream")).release().ptr();
     const nb::object runtime = module.attr("cuda").attr("runtime");
     if (nb::cast<bool>(nb::getattr(runtime, "is_hip", nb::bool_(false)))) made->device_type = device_rocm;
     made->array = reinterpret_cast<PyTypeObject*>(nb::borrow(self).release().ptr());
@@ -149,6 +158,17 @@ bool is_managed(const CuPy& cupy, const nb::object& data) {
     return false;
 }
 
+intptr_t current_stream_of(const CuPy& cupy) {
+    if (cupy.stream != nullptr) {
+        const intptr_t found = cupy.stream();
+        if (found == -1 && PyErr_Occurred()) throw nb::python_error();
+        return found;
+    }
+    const nb::object stream = nb::steal(PyObject_CallNoArgs(cupy.current_stream));
+    if (!stream.is_valid()) throw nb::python_error();
+    return PyLong_AsSsize_t(attribute(stream.ptr(), cupy.ptr).ptr());
+}
+
 bool import_cupy(const CuPy& cupy, nb::handle given, bool order_after, nb::object& result) {
     const nb::object data = attribute(given.ptr(), cupy.data);
     const nb::object dtype = attribute(given.ptr(), cupy.dtype);
@@ -171,9 +191,7 @@ bool import_cupy(const CuPy& cupy, nb::handle given, bool order_after, nb::objec
     made->device = device_for(made->device_type, made->device_id);
     made->owner = Py_NewRef(given.ptr());
     if (!order_after) return true;
-    const nb::object stream = nb::steal(PyObject_CallNoArgs(cupy.current_stream));
-    if (!stream.is_valid()) throw nb::python_error();
-    order_after_stream(*made->device, PyLong_AsVoidPtr(stream.ptr()));
+    order_after_stream(*made->device, reinterpret_cast<void*>(current_stream_of(cupy)));
     return true;
 }
 
