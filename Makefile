@@ -51,13 +51,15 @@ count: $(STAMP)  ## count the instructions of calls and compare with bench/call_
 
 stress: SECONDS ?= 60
 stress: THREADS ?= 8
-stress: $(STAMP)  ## call programs from many threads at once and check every result: make stress SECONDS=60
-	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS)
+stress: PART ?= all
+stress: $(STAMP)  ## use programs and a GPU (null, or FIELDFORGE_GPU=cuda) from many threads at once, check every result: make stress SECONDS=60 [PART=gpu]
+	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 tsan: SECONDS ?= 60
 tsan: THREADS ?= 4
+tsan: PART ?= all
 tsan: $(STAMP)  ## the same on a build of the native core with ThreadSanitizer (needs GCC)
-	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS)
+	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 fuzz: N ?= 10000
 fuzz: SEED ?= 0

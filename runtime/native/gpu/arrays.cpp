@@ -9,8 +9,6 @@
 
 namespace fieldforge::gpu {
 
-PyTypeObject* array_type = nullptr;
-
 Array::~Array() {
     if (view.obj != nullptr) PyBuffer_Release(&view);
     Py_XDECREF(owner);
@@ -18,15 +16,14 @@ Array::~Array() {
 
 const Array* as_array(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
-    if (type != array_type && (array_type == nullptr || !PyType_IsSubtype(type, array_type))) return nullptr;
+    if (type == class_of<Array>) return nb::inst_ptr<Array>(object);
+    if (class_of<Array> == nullptr || !PyType_IsSubtype(type, class_of<Array>)) return nullptr;
     return nb::inst_ptr<Array>(object);
 }
 
 nb::object new_array(Array*& made) {
-    const nb::handle type(reinterpret_cast<PyObject*>(array_type));
-    nb::object object = nb::steal(nb::inst_alloc(type).release().ptr());
-    made = new (nb::inst_ptr<Array>(object)) Array();
-    nb::inst_mark_ready(object);
+    nb::object object = make_object<Array>();
+    made = nb::inst_ptr<Array>(object);
     return object;
 }
 
@@ -249,8 +246,9 @@ PyType_Slot slots[] = {
 }  // namespace
 
 void add_arrays(nb::module_& module) {
-    auto array = nb::class_<Array>(module, "ArrayBase", nb::is_weak_referenceable(), nb::type_slots(slots));
-    array_type = reinterpret_cast<PyTypeObject*>(array.ptr());
+    auto array = nb::class_<Array>(module, "ArrayBase", nb::is_weak_referenceable(), nb::pooled(),
+                                   nb::type_slots(slots));
+    class_of<Array> = reinterpret_cast<PyTypeObject*>(array.ptr());
     array.def_prop_ro("ptr", [](const Array& self) { return self.address; })
         .def_prop_ro("shape", [](const Array& self) { return numbers(self.shape, self.axes); })
         .def_prop_ro("strides", [](const Array& self) { return numbers(self.strides, self.axes); })
@@ -282,9 +280,6 @@ void add_arrays(nb::module_& module) {
             return nb::make_tuple(self.device_type, self.device_id);
         });
     array.attr("__dlpack_c_exchange_api__") = own_exchange();
-    module.def("set_array_type", [](nb::type_object type) {
-        array_type = reinterpret_cast<PyTypeObject*>(type.release().ptr());
-    });
     module.def("array_on", array_on, nb::arg("buffer"), nb::arg("offset"), nb::arg("shape"),
                nb::arg("strides"), nb::arg("code"), nb::arg("bits"), nb::arg("readonly") = false);
     module.def("import_array", import_any, nb::arg("obj"), nb::arg("order_after") = true);

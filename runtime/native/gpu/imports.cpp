@@ -12,6 +12,22 @@ nb::object delete_with(DLManagedVersioned* managed) {
     });
 }
 
+// Asking whether there is anything to wait for costs less than an event. A stream that is captured
+// must not be asked; waiting for it joins the capture.
+void order_after_stream(Device& device, void* theirs) {
+    const StreamRef& mine = current_stream(device);
+    if (mine->ptr == theirs || is_capturing(*mine)) return;
+    {
+        const Guard guard(device);
+        int status = 0;
+        if (device.driver->capture_status(theirs, &status) == success && status == 0 &&
+            device.driver->stream_query(theirs) == success) {
+            return;
+        }
+    }
+    order(std::make_shared<StreamHandle>(&device, theirs, false, 0, 0), mine);
+}
+
 namespace {
 
 // The names of Python that are looked up in every call.
@@ -43,13 +59,6 @@ nb::object delete_with(DLManaged* managed) {
         auto* each = static_cast<DLManaged*>(given);
         if (each->deleter != nullptr) each->deleter(each);
     });
-}
-
-// Our current stream, to wait for what another library has under way on `theirs`.
-void order_after_stream(Device& device, void* theirs) {
-    const StreamRef& mine = current_stream(device);
-    if (mine->ptr == theirs || is_capturing(*mine)) return;
-    order(std::make_shared<StreamHandle>(&device, theirs, false, 0, 0), mine);
 }
 
 nb::object import_exchange(const DLExchange& exchange, nb::handle given, bool order_after) {
@@ -100,45 +109,7 @@ nb::object stream_argument(nb::handle given, bool order_after) {
     return nb::int_(address == 0 && type == device_cuda ? uintptr_t{1} : address);
 }
 
-// CuPy says what its current stream is, which costs less than an event that it makes for each array.
-PyObject* cupy_current_stream(PyTypeObject* type) {
-    static PyTypeObject* array = nullptr;
-    static PyObject* current = nullptr;
-    if (type == array) return current;
-    if (array != nullptr || std::strstr(type->tp_name, "ndarray") == nullptr) return nullptr;
-    const nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "cupy"));
-    if (!module.is_valid() || !nb::object(module.attr("ndarray")).is(nb::handle(reinterpret_cast<PyObject*>(type)))) {
-        return nullptr;
-    }
-    nb::object stream = nb::module_::import_("cupy.cuda.stream");
-    if (!nb::hasattr(stream, "get_current_stream_ptr")) return nullptr;
-    current = nb::object(stream.attr("get_current_stream_ptr")).release().ptr();
-    array = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(type)));
-    return current;
-}
-
-nb::object import_cupy(nb::handle given, PyObject* current, bool order_after) {
-    const Names& known = names();
-    PyObject* args[] = {given.ptr(), known.minus_one, known.version};
-    nb::object capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.keywords));
-    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {  // CuPy before 14
-        PyErr_Clear();
-        capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.old_keywords));
-    }
-    if (!capsule.is_valid()) throw nb::python_error();
-    nb::object array = open_capsule(std::move(capsule));
-    Device* device = as_array(array.ptr())->device;
-    if (!order_after || device == nullptr) return array;
-    const nb::object stream = nb::steal(PyObject_CallNoArgs(current));
-    if (!stream.is_valid()) throw nb::python_error();
-    order_after_stream(*device, PyLong_AsVoidPtr(stream.ptr()));
-    return array;
-}
-
 nb::object import_dlpack(nb::handle given, bool order_after) {
-    if (PyObject* current = cupy_current_stream(Py_TYPE(given.ptr()))) {
-        return import_cupy(given, current, order_after);
-    }
     const Names& known = names();
     const nb::object stream = stream_argument(given, order_after);
     PyObject* args[] = {given.ptr(), stream.ptr(), known.version};
@@ -241,15 +212,6 @@ nb::object attribute_or_none(nb::handle given, PyObject* name) {
 
 }  // namespace
 
-bool is_numpy(PyTypeObject* type) {
-    static auto* const numpy_type = [] {
-        const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
-        if (!numpy.is_valid()) throw nb::python_error();
-        return reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
-    }();
-    return type == numpy_type || PyType_IsSubtype(type, numpy_type);
-}
-
 // The table of a type lives as long as the process; null where there is none that we know.
 const DLExchange* exchange_of(PyTypeObject* type) {
     static PyTypeObject* last_type = nullptr;
@@ -271,6 +233,7 @@ const DLExchange* exchange_of(PyTypeObject* type) {
 
 nb::object import_any(nb::handle given, bool order_after) {
     if (as_array(given.ptr()) != nullptr) return nb::borrow(given);
+    if (nb::object known; import_known(given, order_after, known)) return known;
     if (const DLExchange* exchange = exchange_of(Py_TYPE(given.ptr()))) {
         return import_exchange(*exchange, given, order_after);
     }

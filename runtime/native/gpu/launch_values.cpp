@@ -10,7 +10,7 @@
 namespace fieldforge::gpu {
 namespace {
 
-bool add_argument(LaunchPlan& plan, char kind, unsigned size) {
+bool add_argument(PreparedLaunch& plan, char kind, unsigned size) {
     const unsigned align = kind == 's' ? 8 : size;
     plan.bytes = (plan.bytes + align - 1) / align * align;
     plan.arguments.push_back({kind, static_cast<uint16_t>(size), plan.bytes});
@@ -32,7 +32,7 @@ unsigned size_of(char kind) {
 
 }  // namespace
 
-bool parse(LaunchPlan& plan, const char* format) {
+bool parse(PreparedLaunch& plan, const char* format) {
     for (const char* at = format; *at != 0; ++at) {
         unsigned count = 0;
         while (*at >= '0' && *at <= '9' && count < 4096) count = count * 10 + (*at++ - '0');
@@ -53,12 +53,12 @@ bool parse(LaunchPlan& plan, const char* format) {
 
 namespace {
 
-void wrong_device(const LaunchPlan& plan, size_t index, const char* where) {
+void wrong_device(const PreparedLaunch& plan, size_t index, const char* where) {
     PyErr_Format(PyExc_ValueError, "Argument %zu of kernel '%s' lies on %s, the kernel on device %s.",
                  index, plan.kernel->name.c_str(), where, plan.kernel->device->label().c_str());
 }
 
-bool use_buffer(const LaunchPlan& plan, size_t index, Buffer& buffer, const StreamRef& stream) {
+bool use_buffer(const PreparedLaunch& plan, size_t index, Buffer& buffer, const StreamRef& stream) {
     if (buffer.device != nullptr && buffer.device->platform != plan.kernel->device->platform) {
         return wrong_device(plan, index, buffer.device->label().c_str()), false;
     }
@@ -73,7 +73,7 @@ bool use_buffer(const LaunchPlan& plan, size_t index, Buffer& buffer, const Stre
 }
 
 // The address of anything that is memory; false with a Python error set.
-bool read_address(const LaunchPlan& plan, size_t index, PyObject* given, const StreamRef& stream,
+bool read_address(const PreparedLaunch& plan, size_t index, PyObject* given, const StreamRef& stream,
                   Address& to) {
     if (PyLong_CheckExact(given)) {
         to = PyLong_AsUnsignedLongLong(given);
@@ -154,12 +154,27 @@ bool read_structure(PyObject* given, const LaunchArgument& argument, unsigned ch
     return fits;
 }
 
-bool read_value(const LaunchPlan& plan, size_t index, PyObject* given, const StreamRef& stream,
+// Whether an array lies where the kernel runs, in memory that nothing else works on: the usual case.
+bool is_ready(const PreparedLaunch& plan, const Array& array, char kind, const StreamRef& stream) {
+    if (array.readonly && kind == 'P') return false;
+    const Buffer* buffer = array.buffer;
+    if (buffer == nullptr) return array.device == plan.kernel->device;
+    return buffer->device == plan.kernel->device && buffer->kind != MemoryKind::host &&
+           buffer->address != 0 && (buffer->stream == stream || buffer->stream == nullptr);
+}
+
+bool read_value(const PreparedLaunch& plan, size_t index, PyObject* given, const StreamRef& stream,
                 unsigned char* to) {
     const LaunchArgument& argument = plan.arguments[index];
     switch (argument.kind) {
         case 'P': case 'R': {
             Address address = 0;
+            if (Py_TYPE(given) == class_of<Array>) [[likely]] {
+                const Array& array = *nb::inst_ptr<Array>(given);
+                if (is_ready(plan, array, argument.kind, stream)) [[likely]] {
+                    return std::memcpy(to, &array.address, sizeof array.address), true;
+                }
+            }
             if (!read_address(plan, index, given, stream, address)) return false;
             return std::memcpy(to, &address, sizeof address), true;
         }
@@ -182,7 +197,7 @@ bool read_value(const LaunchPlan& plan, size_t index, PyObject* given, const Str
 
 }  // namespace
 
-bool read_values(const LaunchPlan& plan, PyObject* const* given, Py_ssize_t count, const StreamRef& stream,
+bool read_values(const PreparedLaunch& plan, PyObject* const* given, Py_ssize_t count, const StreamRef& stream,
                  LaunchValues& values) {
     if (count != static_cast<Py_ssize_t>(plan.arguments.size())) {
         PyErr_Format(PyExc_TypeError, "Kernel '%s' takes %zu arguments, got %zd.",

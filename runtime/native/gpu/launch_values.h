@@ -18,7 +18,7 @@ struct LaunchArgument {
 };
 
 // What a launch needs besides its values; shared by a launcher and its bound calls.
-struct LaunchPlan {
+struct PreparedLaunch {
     nb::object kernel_object;
     const Kernel* kernel;
     Dim3 grid, block;
@@ -33,7 +33,7 @@ struct LaunchPlan {
 struct LaunchValues {
     std::vector<unsigned char> storage;
     std::vector<void*> params;
-    explicit LaunchValues(const LaunchPlan& plan) : storage(plan.bytes + 8), params(plan.arguments.size()) {
+    explicit LaunchValues(const PreparedLaunch& plan) : storage(plan.bytes + 8), params(plan.arguments.size()) {
         for (size_t i = 0; i < params.size(); ++i) {
             params[i] = storage.data() + plan.arguments[i].offset;
         }
@@ -41,9 +41,9 @@ struct LaunchValues {
 };
 
 // Reads the argument types of a format; false with a Python error set.
-bool parse(LaunchPlan& plan, const char* format);
+bool parse(PreparedLaunch& plan, const char* format);
 // Takes the values of a call, and orders their memory on the stream; false with a Python error set.
-bool read_values(const LaunchPlan& plan, PyObject* const* given, Py_ssize_t count,
+bool read_values(const PreparedLaunch& plan, PyObject* const* given, Py_ssize_t count,
                  const StreamRef& stream, LaunchValues& values);
 // The type of an argument whose kernel was not prepared: integers are of 8 bytes, as in CuPy.
 char kind_for(PyObject* given);

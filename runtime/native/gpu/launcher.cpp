@@ -3,7 +3,10 @@
 
 #include <structmember.h>
 
+#include <atomic>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "guarded.h"
 #include "launch_values.h"
@@ -14,25 +17,65 @@ namespace {
 PyTypeObject *launcher_type, *bound_type;
 PyObject *name_stream, *name_grid, *name_block;
 
+// Set by one call at a time; the interpreter's lock keeps threads apart where there is one.
+class Flag {
+   public:
+#ifdef Py_GIL_DISABLED
+    bool set() { return is_set_.exchange(true, std::memory_order_acquire); }
+    void clear() { is_set_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> is_set_{false};
+#else
+    bool set() { return std::exchange(is_set_, true); }
+    void clear() { is_set_ = false; }
+
+   private:
+    bool is_set_ = false;
+#endif
+};
+
 struct Launcher {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    std::shared_ptr<LaunchPlan>* plan;
-    LaunchValues* values;
+    std::shared_ptr<PreparedLaunch>* plan;
+    LaunchValues* values;  // of the call in flight
+    Flag* busy;
     PyObject* weak_references;
+};
+
+// The values of a launcher for one call, or values of its own: arrays of other libraries run Python
+// code while they are read, and so another thread may call the same launcher.
+class Loan {
+   public:
+    explicit Loan(Launcher* self) : busy_(self->busy->set() ? nullptr : self->busy) {
+        if (busy_ == nullptr) own_ = std::make_unique<LaunchValues>(**self->plan);
+        values_ = busy_ == nullptr ? own_.get() : self->values;
+    }
+    ~Loan() {
+        if (busy_ != nullptr) busy_->clear();
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    LaunchValues& values() const { return *values_; }
+
+   private:
+    Flag* busy_;  // null if somebody else has the launcher's values
+    std::unique_ptr<LaunchValues> own_;
+    LaunchValues* values_;
 };
 
 struct BoundCall {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    std::shared_ptr<LaunchPlan>* plan;
+    std::shared_ptr<PreparedLaunch>* plan;
     LaunchValues* values;
     PyObject* held;  // the arguments
     StreamRef* stream;  // null: the current one
     PyObject* weak_references;
 };
 
-void launch(const LaunchPlan& plan, LaunchValues& values, const Dim3& grid, const Dim3& block,
+void launch(const PreparedLaunch& plan, LaunchValues& values, const Dim3& grid, const Dim3& block,
             const StreamRef& stream) {
     const Kernel& kernel = *plan.kernel;
     Device& device = *kernel.device;
@@ -85,15 +128,16 @@ bool read_options(Options& options, PyObject* const* values, PyObject* names) {
 PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
     return guarded([&]() -> PyObject* {
         auto* self = reinterpret_cast<Launcher*>(object);
-        const LaunchPlan& plan = **self->plan;
+        const PreparedLaunch& plan = **self->plan;
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
         Options options;
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
         const bool elsewhere = options.stream != nullptr && options.stream != Py_None;
         const StreamRef given = elsewhere ? stream_from(options.stream, plan.kernel->device) : nullptr;
         const StreamRef& stream = elsewhere ? given : current_stream(*plan.kernel->device);
-        if (!read_values(plan, args, count, stream, *self->values)) return nullptr;
-        launch(plan, *self->values,
+        const Loan loan(self);
+        if (!read_values(plan, args, count, stream, loan.values())) return nullptr;
+        launch(plan, loan.values(),
                options.grid == nullptr ? plan.grid : dim3_from(options.grid, "grid"),
                options.block == nullptr ? plan.block : dim3_from(options.block, "block"), stream);
         if (stream->graph != nullptr) [[unlikely]] {
@@ -107,7 +151,7 @@ PyObject* call_launcher(PyObject* object, PyObject* const* args, size_t flags, P
 PyObject* call_bound(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
     return guarded([&]() -> PyObject* {
         auto* self = reinterpret_cast<BoundCall*>(object);
-        const LaunchPlan& plan = **self->plan;
+        const PreparedLaunch& plan = **self->plan;
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
         Options options;
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
@@ -128,12 +172,13 @@ PyObject* call_bound(PyObject* object, PyObject* const* args, size_t flags, PyOb
     });
 }
 
-PyObject* new_launcher(std::shared_ptr<LaunchPlan> plan) {
+PyObject* new_launcher(std::shared_ptr<PreparedLaunch> plan) {
     auto* made = reinterpret_cast<Launcher*>(launcher_type->tp_alloc(launcher_type, 0));
     if (made == nullptr) return nullptr;
     made->vectorcall = call_launcher;
     made->values = new LaunchValues(*plan);
-    made->plan = new std::shared_ptr<LaunchPlan>(std::move(plan));
+    made->busy = new Flag;
+    made->plan = new std::shared_ptr<PreparedLaunch>(std::move(plan));
     return reinterpret_cast<PyObject*>(made);
 }
 
@@ -144,7 +189,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
         if (names != nullptr && !read_options(options, args + count, names)) return nullptr;
         auto plan = *self->plan;
         if (options.grid != nullptr || options.block != nullptr) {
-            plan = std::make_shared<LaunchPlan>(*plan);
+            plan = std::make_shared<PreparedLaunch>(*plan);
             if (options.grid != nullptr) plan->grid = dim3_from(options.grid, "grid");
             if (options.block != nullptr) plan->block = dim3_from(options.block, "block");
         }
@@ -158,7 +203,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
         auto* made = reinterpret_cast<BoundCall*>(bound_type->tp_alloc(bound_type, 0));
         if (made == nullptr) return nullptr;
         made->vectorcall = call_bound;
-        made->plan = new std::shared_ptr<LaunchPlan>(std::move(plan));
+        made->plan = new std::shared_ptr<PreparedLaunch>(std::move(plan));
         made->values = values.release();
         made->held = held.release().ptr();
         if (fixed) made->stream = new StreamRef(stream);
@@ -174,6 +219,7 @@ void deallocate(PyObject* object) {
     if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
     delete self->plan;
     delete self->values;
+    if constexpr (std::is_same_v<T, Launcher>) delete self->busy;
     if constexpr (std::is_same_v<T, BoundCall>) {
         Py_XDECREF(self->held);
         delete self->stream;
@@ -265,7 +311,7 @@ PyType_Spec bound_spec = {"fieldforge.runtime._core.gpu.BoundCall", sizeof(Bound
 
 PyObject* make_launcher(PyObject* kernel, const char* format, Dim3 grid, Dim3 block, unsigned shared,
                         bool cooperative) {
-    auto plan = std::make_shared<LaunchPlan>();
+    auto plan = std::make_shared<PreparedLaunch>();
     plan->kernel_object = nb::borrow(kernel);
     plan->kernel = as_kernel(kernel);
     plan->grid = grid;
