@@ -99,6 +99,16 @@ def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
     return Demand(part.dims, ask)
 
 
+def halved(part: Demand, dim: str, onto: str, offset: int, dims: tuple[str, ...]) -> Demand:
+    """Return `part(onto + 0.5)`: index i of `onto` reads index `i + offset` of `dim`."""
+
+    def ask(box: Box) -> None:
+        start, stop = box[onto]
+        part({**box, dim: (start + offset, stop + offset)})
+
+    return Demand(dims, ask)
+
+
 def gathered(part: Demand, table: Table, dims: tuple[str, ...], slot: int | None = None) -> Demand:
     """Return `part(table[k])` or `part(table)`: ask for the neighbours in slots that are read."""
 

@@ -11,8 +11,9 @@ CHECK = """
 
 def run(backend):
     arguments = make_arguments()
+    given = {given}
     provider = {{"offset_provider": {tables}}}
-    program_under_test.with_backend(backend)(**arguments, **provider)
+    program_under_test.with_backend(backend)(**given, **provider)
     return {{name: arguments[name].asnumpy() for name in {written!r}}}
 
 
@@ -49,10 +50,26 @@ def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
             name=name,
             backend=found.schedule.backend,
             written=written,
+            given=_given(case),
             comparison=comparison,
             tables="tables" if case.unstructured else "None",
         )
     )
+
+
+def _given(case: Case) -> str:
+    """Write the parameters of the program, made of fields and scalars."""
+    known = {group.name: group for group in case.groups}
+    texts = []
+    for name in case.order:
+        members = (
+            ", ".join(f'arguments["{each}"]' for each in known[name].members)
+            if name in known
+            else ""
+        )
+        value = f"{known[name].kind}({members})" if name in known else f'arguments["{name}"]'
+        texts.append(f'"{name}": {value}')
+    return f"{{{', '.join(texts)}}}"
 
 
 def _arguments(case: Case) -> str:
