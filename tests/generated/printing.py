@@ -5,7 +5,7 @@ from __future__ import annotations
 from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell
-from .running import Disagreement, values_of
+from .running import Disagreement, sharing, values_of
 
 CHECK = """
 
@@ -75,7 +75,28 @@ def _given(case: Case) -> str:
 def _arguments(case: Case) -> str:
     fields = [f"        {spec.name}={_field(case, spec)}," for spec in case.fields]
     scalars = [f"        {name}={dtype}({_inner(text)})," for name, dtype, text in case.scalars]
-    return "\n".join(["def make_arguments():", "    return dict(", *fields, *scalars, "    )", ""])
+    lines = ["def make_arguments():", "    made = dict(", *fields, *scalars, "    )"]
+    return "\n".join([*lines, *_sharing(case), "    return made", ""])
+
+
+def _sharing(case: Case) -> list[str]:
+    """Put two fields into one memory, as the run did."""
+    found = sharing(case)
+    if found is None:
+        return []
+    one, other, shift = found
+    extents = [max(pair) for pair in zip(one.shape, other.shape, strict=True)]
+    shape = (extents[0] + shift, *extents[1:])
+    lines = [f"    memory = np.zeros({shape}, np.{_numpy(one.kind.dtype)})"]
+    for spec, start in ((one, 0), (other, shift)):
+        ranges = ", ".join(f":{extent}" for extent in spec.shape)
+        name = f'made["{spec.name}"]'
+        lines += [
+            f"    part = memory[{start}:][{ranges}]",
+            f"    part[...] = {name}.asnumpy()",
+            f"    {name} = make(part, {name}.domain)",
+        ]
+    return lines
 
 
 def _inner(text: str) -> str:

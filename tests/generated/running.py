@@ -319,7 +319,7 @@ def arguments_of(case: Case) -> dict[str, Any]:
     made: dict[str, Any] = {
         spec.name: field_of(spec, values_of(case, spec)) for spec in case.fields
     }
-    made |= dict(_sharing(case))
+    made |= dict(_together(case))
     for name, dtype, text in case.scalars:
         made[name] = scalar(dtype, text)
     return made
@@ -333,27 +333,34 @@ def grouped(case: Case, arguments: Mapping[str, Any], classes: Mapping[str, Any]
     return {name: made[name] for name in case.order}
 
 
-def _sharing(case: Case) -> Iterator[tuple[str, Any]]:
-    """Put two fields of one kind into one memory, shifted against each other, in some cases."""
+def sharing(case: Case) -> tuple[FieldSpec, FieldSpec, int] | None:
+    """Return two fields of one kind that lie in one memory, and by how many rows one is shifted."""
     if case.seed % 4 != 3:
-        return
+        return None
     known: dict[Any, FieldSpec] = {}
     for spec in case.fields:
         if spec.layout != "default" or not spec.kind.dims or 0 in spec.shape or spec.ulps:
             continue
         other = known.setdefault(spec.kind, spec)
-        if other is spec:
-            continue
-        shift = case.seed // 4 % 3
-        extents = [max(pair) for pair in zip(spec.shape, other.shape, strict=True)]
-        memory = np.zeros([extents[0] + shift, *extents[1:]], spec.kind.dtype)
-        for each, start in ((other, 0), (spec, shift)):
-            part = memory[start:][tuple(slice(extent) for extent in each.shape)]
-            part[...] = values_of(case, each)
-            names = _dimensions()
-            box = Domain(*((names[dim], each.box[dim]) for dim in each.kind.dims))
-            yield each.name, make(part, box)
+        if other is not spec:
+            return other, spec, case.seed // 4 % 3
+    return None
+
+
+def _together(case: Case) -> Iterator[tuple[str, Any]]:
+    """Make the two fields of a case that share memory, in some cases."""
+    found = sharing(case)
+    if found is None:
         return
+    one, other, shift = found
+    extents = [max(pair) for pair in zip(one.shape, other.shape, strict=True)]
+    memory = np.zeros([extents[0] + shift, *extents[1:]], one.kind.dtype)
+    for each, start in ((one, 0), (other, shift)):
+        part = memory[start:][tuple(slice(extent) for extent in each.shape)]
+        part[...] = values_of(case, each)
+        names = _dimensions()
+        box = Domain(*((names[dim], each.box[dim]) for dim in each.kind.dims))
+        yield each.name, make(part, box)
 
 
 def values_of(case: Case, spec: FieldSpec) -> np.ndarray[Any, Any]:
