@@ -23,7 +23,7 @@ class Mode(Enum):
 
     USED = 1
     HIDDEN = 2  # of this only what is firm must exist
-    FIRM = 3  # arguments of scans: `where` hides nothing of them
+    FIRM = 3  # arguments of scans, indices of `as_offset`: `where` hides nothing of them
 
 
 _MODE: Final[ContextVar[Mode]] = ContextVar("mode", default=Mode.USED)
@@ -134,7 +134,8 @@ def displaced(part: Demand, by: Demand, dims: tuple[str, ...], reach: int) -> De
     """Return `part(as_offset(Koff, by))`, where no offset is larger than `reach`."""
 
     def ask(box: Box) -> None:
-        by(box)
+        with asking(Mode.FIRM):
+            by(box)
         start, stop = box[VERTICAL]
         part({**box, VERTICAL: (start - reach, stop + reach)})
 

@@ -168,7 +168,9 @@ def _operation(
             return _made(f"(-{one.text})", one.kind, one)
         return _made(f"{name}({one.text})", one.kind, one)
     op = d.pick(binary)
-    other = expression(d, scope, dtype, within, depth)
+    points = scope.points(dtype) if one.dims else []
+    is_point = bool(points) and d.chance(25)
+    other = d.pick(points) if is_point else expression(d, scope, dtype, within, depth)
     return joined(op, one, other, dtype)
 
 

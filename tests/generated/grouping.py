@@ -13,7 +13,7 @@ import attrs
 
 from .calls import Operator
 from .case import Case, Group
-from .pieces import Draw, Kind
+from .pieces import DTYPES, Draw, Kind
 
 CHANCE: Final = 25  # percent
 
@@ -23,9 +23,13 @@ def with_collections(d: Draw, case: Case, operators: Sequence[Operator]) -> Case
     tree = ast.parse(case.text)
     classes: list[str] = []
     for operator in operators:
-        if operator.text.startswith("@scan_operator"):
-            continue
         function = _function(tree, operator.name)
+        if operator.text.startswith("@scan_operator"):
+            if _is_flat(operator) and d.chance(CHANCE):
+                classes.append(_join_state(d, tree, function, operator))
+            continue
+        if d.chance(CHANCE):
+            classes += _with_constants(d, function)
         if len(operator.parameters) > 1 and d.chance(CHANCE):
             classes.append(_join_parameters(d, tree, function, operator))
         if _is_flat(operator) and d.chance(CHANCE):
@@ -100,6 +104,56 @@ def _join_parameters(
         rest = [each for each in call.keywords if each.arg not in keys]
         call.keywords = [ast.keyword(name, ast.Call(ast.Name(kind), [], within)), *rest]
     return _class(kind, [(each.name, str(each.type)) for each in joined])
+
+
+def _with_constants(d: Draw, function: ast.FunctionDef) -> list[str]:
+    """Put a number or two of an operator into a constant; return its class and the constant."""
+    found = [
+        (parent, field, value)
+        for statement in function.body
+        for parent in ast.walk(statement)
+        for field, value in ast.iter_fields(parent)
+        if isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in DTYPES
+        and isinstance(value.args[0], ast.Constant | ast.UnaryOp)
+    ]
+    if not found:
+        return []
+    name = f"c{function.name[2:]}"
+    taken = {id(value): (parent, field, value) for parent, field, value in found[: d.pick((1, 2))]}
+    elements, numbers = [], []
+    for index, (parent, field, value) in enumerate(taken.values()):
+        dtype = value.func.id  # type: ignore[union-attr]  # a name, as was seen
+        inner = value.args[0]
+        is_plain = "float" in dtype and not isinstance(getattr(inner, "value", 0), str)
+        numbers.append(ast.unparse(inner if is_plain and d.chance(50) else value))
+        elements.append((f"v{index}", dtype))
+        setattr(parent, field, _named(f"{name}.v{index}" if d.chance(70) else f"{name}[{index}]"))
+    kind = name.upper()
+    return [_class(kind, elements), f"{name} = {kind}({', '.join(numbers)})"]
+
+
+def _join_state(d: Draw, tree: ast.Module, function: ast.FunctionDef, operator: Operator) -> str:
+    """Make the state of a scan a collection of numbers; return the class."""
+    text = _join_results(d, tree, function, operator)
+    kind = text.split("(")[0].split()[1]
+    keys = _keys(text)
+    function.returns = function.args.args[0].annotation = ast.Name(kind)
+    scan = function.decorator_list[0]
+    assert isinstance(scan, ast.Call)
+    init = next(each for each in scan.keywords if each.arg == "init")
+    assert isinstance(init.value, ast.Tuple)
+    init.value = ast.Call(ast.Name(kind), init.value.elts, [])
+    for node in ast.walk(function):
+        for field, value in ast.iter_fields(node):
+            match value:
+                case ast.Subscript(ast.Name("state") as state, ast.Constant(index)):
+                    if d.chance(60):
+                        setattr(node, field, ast.Attribute(state, keys[index]))
+    return _class(
+        kind, [(key, leaf.dtype) for key, leaf in zip(keys, operator.result, strict=True)]
+    )
 
 
 def _is_flat(operator: Operator) -> bool:
