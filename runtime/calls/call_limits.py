@@ -36,7 +36,8 @@ def threads(count: int) -> Iterator[None]:
 def workspace(buffer: Any) -> Iterator[None]:
     """Place the temporaries of all calls that this Python thread makes in the caller's buffer.
 
-    Any contiguous, writable buffer will do, for programs on a GPU any array there; `program.workspace_size` says how long it must be.
+    Any contiguous, writable buffer will do, for programs on a GPU any array there;
+    `program.workspace_size` says how long it must be.
     A call that needs more is refused. One call uses the memory at a time; others that run
     beside it in other threads have memory of their own, as without this.
 

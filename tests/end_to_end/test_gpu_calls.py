@@ -70,7 +70,9 @@ def test_other_memory_of_the_device_is_a_workspace(size, kind):
 
 
 def test_a_workspace_of_the_host_is_refused(size):
-    with pytest.raises(DeviceError, match="The workspace lies on the host, but 'sweep' needs one on"):
+    with pytest.raises(
+        DeviceError, match="The workspace lies on the host, but 'sweep' needs one on"
+    ):
         sweep.with_workspace(np.empty(size + 64, np.uint8))(box(), box(2))
 
 
@@ -187,7 +189,15 @@ def test_nothing_in_a_call_waits():
     sweep(a, out)
     bound()
 
-    waits = ("stream_sync", "stream_query", "event_sync", "event_query", "context_sync", "alloc", "free")
+    waits = (
+        "stream_sync",
+        "stream_query",
+        "event_sync",
+        "event_query",
+        "context_sync",
+        "alloc",
+        "free",
+    )
     assert calls_of(*waits) == []
 
 
@@ -217,12 +227,16 @@ def test_temporaries_lie_on_the_device_of_the_fields():
 
 
 def test_fields_on_two_devices_are_refused():
-    with pytest.raises(DeviceError, match="'a' of 'halve' lies on device NULL:0, but 'out' on device NULL:1"):
+    with pytest.raises(
+        DeviceError, match="'a' of 'halve' lies on device NULL:0, but 'out' on device NULL:1"
+    ):
         halve(plane(1), plane(2, device=1))
 
 
 def test_a_field_of_the_host_is_refused():
-    with pytest.raises(DeviceError, match="'a' lies on device CPU:0, but 'halve' was compiled for NULL"):
+    with pytest.raises(
+        DeviceError, match="'a' lies on device CPU:0, but 'halve' was compiled for NULL"
+    ):
         halve(ff.zeros({I: 3, J: 4}), plane(0))
 
 
@@ -233,7 +247,7 @@ def test_too_little_memory_is_an_error_and_nothing_is_written():
 
     with (
         gpu.null.limited_memory(0),
-        pytest.raises(ff.errors.FieldforgeError, match="'sweep' needs .* bytes of workspace"),
+        pytest.raises(ff.errors.FieldforgeError, match=r"'sweep' needs .* bytes of workspace"),
     ):
         sweep(a, out)
 

@@ -57,7 +57,9 @@ def test_a_gpu_gives_the_bits_of_the_cpu(backend, name, dtype, request):
     case = MAKERS[name](dtype, size_of(name))
     case.program.with_backend(ff.cpu)(**case.arguments, offset_provider=case.tables)
     with nullcontext() if is_real else gpu.use_platform("null"):
-        given = on_gpu(MAKERS[name](dtype, size_of(name)), BACKENDS["gpu"] if is_real else SIMULATED)
+        given = on_gpu(
+            MAKERS[name](dtype, size_of(name)), BACKENDS["gpu"] if is_real else SIMULATED
+        )
 
     for output, values in given.items():
         np.testing.assert_array_equal(values, case.arguments[output].asnumpy(), err_msg=output)

@@ -72,7 +72,9 @@ def differences(entry: Any, tables: Any, mesh: Mapping[str, int], seed: int) -> 
         "interpreted": _by(INTERPRETED, tables),
         "compiled": _by(COMPILED, tables),
     }
-    if entry.__definition__.kind == "program" and seed < 2 and is_on_host(COMPILED):  # every set of sizes is a build
+    if (
+        entry.__definition__.kind == "program" and seed < 2 and is_on_host(COMPILED)
+    ):  # every set of sizes is a build
         ways["set up by the model"] = _set_up(tables, mesh, seed)
     inexact = is_inexact(entry)
     found = []
