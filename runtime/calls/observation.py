@@ -129,7 +129,7 @@ def _ordered(
         return nullcontext()
     if not compiled.plan.launches:
         return nullcontext()
-    from ..gpu.order import watched
+    from .gpu_order import watched
 
     return watched(compiled.plan, args, kwargs, provider)
 

@@ -258,8 +258,8 @@ def _devices(plan: Plan, arguments: Sequence[Any], one: int, other: int) -> Devi
     names = [plan.arguments[index].name for index in (one, other)]
     places = [_device_name(*device_of(value_of(plan, arguments, index))) for index in (one, other)]
     return DeviceError(
-        f"Argument '{names[0]}' of '{plan.program}' lies on device {places[0]}, but '{names[1]}' on "
-        f"device {places[1]}.",
+        f"Argument '{names[0]}' of '{plan.program}' lies on device {places[0]}, but "
+        f"'{names[1]}' on device {places[1]}.",
         hint="All fields and tables of a call lie on one device.",
     )
 

@@ -34,7 +34,14 @@ from ..process import settings
 from . import native, null
 from .array import Array
 from .compiler import compile_kernels
-from .errors import GpuError, GpuMemoryError, GpuUnavailableError, KernelCompileError, report_lost
+from .errors import (
+    GpuError,
+    GpuMemoryError,
+    GpuOrderWarning,
+    GpuUnavailableError,
+    KernelCompileError,
+    report_lost,
+)
 from .libraries import current_stream_of
 from .module import Module
 from .native import (
@@ -78,6 +85,7 @@ __all__ = [
     "Event",
     "GpuError",
     "GpuMemoryError",
+    "GpuOrderWarning",
     "GpuUnavailableError",
     "Graph",
     "GraphExec",

@@ -26,7 +26,7 @@ class LoadKernels(Stage):
 
     """
 
-    name: ClassVar[str] = "decorate"
+    name: ClassVar[str] = "load_kernels"
     needs: ClassVar[tuple[str, ...]] = ("bound", "compiled")
     # An entry holds an address of this process: it is handed on, never stored.
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}

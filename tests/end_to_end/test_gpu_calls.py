@@ -247,7 +247,7 @@ def test_too_little_memory_is_an_error_and_nothing_is_written():
 
     with (
         gpu.null.limited_memory(0),
-        pytest.raises(ff.errors.FieldforgeError, match="'sweep' needs .* bytes of workspace"),
+        pytest.raises(ff.errors.FieldforgeError, match=r"'sweep' needs .* bytes of workspace"),
     ):
         sweep(a, out)
 

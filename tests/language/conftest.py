@@ -3,8 +3,8 @@
 DaCe takes seconds to build what C++ takes tenths of a second for, and kernels for GPUs run slowly
 on a host. So of the tests by these backends a few run beside the others: one in twelve by
 `dace_cpu`, one in six by `gpu-host`, one in twelve by `gpu-device`, which has its fields on the
-simulated device. `pytest -m every_dace tests/language` and `pytest -m every_gpu_host tests/language`
-run all of them.
+simulated device. `pytest -m every_dace tests/language` runs all of the former, and
+`pytest -m every_gpu_host tests/language` all of the latter.
 """
 
 from __future__ import annotations

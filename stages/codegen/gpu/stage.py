@@ -53,7 +53,7 @@ class CodegenGpu(Stage):
 
     """
 
-    name: ClassVar[str] = "codegen"
+    name: ClassVar[str] = "codegen_gpu"
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {
         "generated": Generated,

@@ -19,17 +19,14 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from ..calls.plan import Plan
-from ..calls.refusals import value_of
-from . import native
+from ..gpu import native
+from ..gpu.errors import GpuOrderWarning
+from .plan import Plan
+from .refusals import value_of
 
 Clock: TypeAlias = dict[int, int]  # of each stream, how much of its work came before
 _PACKAGE: Final = __name__.partition(".")[0]
 _MOST_USES: Final = 100_000
-
-
-class GpuOrderWarning(RuntimeWarning):
-    """A program used a field that another stream was given, and nothing orders the two."""
 
 
 @attrs.frozen
