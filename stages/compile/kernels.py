@@ -1,6 +1,6 @@
 """Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
 
-No GPU is needed, and the interpreter's lock is not held meanwhile.
+It needs no GPU and releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
     Attributes:
-        vendor: whose compiler is asked for its version: 'nvidia' or 'amd'.
-        flags: added after those that codegen asked for.
+        vendor: of the compiler: 'nvidia' or 'amd'.
+        flags: added after those of `codegen`.
 
     """
 

@@ -62,7 +62,7 @@ def check(file: str, modules: tuple[str, ...]) -> None:
     """Check the names and values of an option file, and list the entries that decide nothing.
 
     The modules, or files, are those of the model; without them no entry is called unused. Exit
-    with 1 if there is something to say.
+    with 1 if there are any errors or unused entries.
     """
     entries = checked(read_options(Path(file), MODEL))
     programs = [name for module in modules for name in _programs(module)]

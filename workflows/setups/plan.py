@@ -30,7 +30,7 @@ COMPILES = "compile"  # the stages whose names start like this run a compiler
 
 @attrs.define
 class LoopReport:
-    """What was compiled while a time loop ran: the seconds of all stages, by program."""
+    """The builds during a time loop: the seconds of all stages, by program."""
 
     seconds: dict[str, float] = attrs.field(factory=dict)
     compiles: dict[str, int] = attrs.field(factory=dict)
@@ -45,7 +45,7 @@ class LoopReport:
 
     @property
     def count(self) -> int:
-        """How many variants were compiled."""
+        """The number of compiled variants."""
         return sum(self.compiles.values())
 
     def __str__(self) -> str:
@@ -155,8 +155,8 @@ class Plan:
     def loop(self, chosen: Policy = "must_hit") -> Iterator[LoopReport]:
         """Watch a time loop: with `must_hit`, a call that would compile is an error.
 
-        The error names program, argument and value. With 'may_build', what is compiled is counted
-        in the report and in the metrics, and told in a warning at the end.
+        The error names program, argument and value. With 'may_build', the report and the metrics
+        count the builds, and a warning at the end names them.
         """
         report, used = LoopReport(), engine()
         with ExitStack() as stack:
@@ -192,7 +192,7 @@ def plan() -> Plan:
 
 
 def _keep(report: LoopReport) -> None:
-    """Add what was compiled to the metrics, which are written when the process ends."""
+    """Add the builds to the metrics, which are written when the process ends."""
     if not metrics.is_any_level_enabled():
         return
     for name, count in report.compiles.items():
