@@ -41,8 +41,8 @@ def bind(
     """Return one value for each parameter, numbers as NumPy scalars of the declared type.
 
     `scalar` converts scalars; it is `as_number` by default. Values of another type that converts
-        without loss are converted, with a warning if `warn`, except arguments that are `written`; with
-        `keep` fields stay as they are.
+    without loss are converted, with a warning if `warn`, except arguments that are `written`; with
+    `keep` fields stay as they are.
     """
     names = [parameter for parameter, _ in parameters]
     given = bind_arguments(name, names, args, kwargs, defaults)
