@@ -19,8 +19,8 @@ from ..errors import CodegenError
 from .pass_list import SdfgPass, name_of
 
 # Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
-# values from being overwritten, also where two arguments of a call share memory, which an SDFG cannot
-# express. `LiftTrivialIf` takes minutes on large graphs.
+# values from being overwritten, also where two arguments of a call share memory, which an SDFG
+# cannot express. `LiftTrivialIf` takes minutes on large graphs.
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf")
 
 Watch = Callable[[str, Any], None]
