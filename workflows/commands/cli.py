@@ -137,7 +137,7 @@ def stages() -> None:
 
 
 @main.command(epilog="Example: fieldforge doctor")
-@click.option("--machine", is_flag=True, help="Measure this node for some seconds, and keep the result.")
+@click.option("--machine", is_flag=True, help="Measure this node; keep the result.")
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",

@@ -32,7 +32,7 @@ def make_dace_backend(gpu: bool = False, *, name_postfix: str = "", **options: A
 
     Of gt4py's options, `auto_optimize` and the arguments in `optimization_args` for blocks, scans,
     tasklets and hooks take effect; a warning tells why the others are not needed here.
-    A backend for GPUs may be made anywhere; to allocate or build by it is an error so far.
+    The backend for GPUs may be made anywhere, but it cannot build yet.
 
     >>> make_dace_backend(gpu=False, auto_optimize=False).options["codegen.auto_optimize"]
     False
