@@ -213,7 +213,7 @@ class Disk:
         """Count the files; walks the whole store."""
         shelves = self._folder.opened()
         records, blobs = (
-            [lying.size for lying in shelves.lying(folder)] if shelves else []
+            [file.size for file in shelves.files(folder)] if shelves else []
             for folder in ("act", "cas")
         )
         size = sum(records) + sum(blobs)
