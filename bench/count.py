@@ -47,7 +47,7 @@ def counts() -> dict[str, float]:
 
 
 def prepare(folder: Path) -> None:
-    """Write what the process under valgrind needs, which is to compile nothing."""
+    """Fill the store of the process under valgrind, so that it compiles nothing."""
     import gpu_counts
     import nanobind_calls
 
@@ -132,7 +132,7 @@ def _read(folder: Path) -> Iterator[tuple[str, float]]:
 
 
 def compare(now: dict[str, float], before: dict[str, float]) -> list[str]:
-    """Return what is worse than before by more than the limit, and what is missing."""
+    """Return the counts that exceed the earlier ones by more than the limit, and those missing."""
     worse = [
         f"{label}: {now[label]:.0f} instructions, {before[label]:.0f} on file"
         for label in before

@@ -108,7 +108,7 @@ def _source(name: str) -> str:
 
 
 def definitions(name: str) -> list[str]:
-    """Return a function, what it calls, and the types that these use."""
+    """Return the text of a function, of the functions that it calls, and of their types."""
     types = [f"typedef {meaning} {each};" for each, meaning in TYPES.values()]
     return [*types, *(text for _, text in mathematics.function(name))]
 

@@ -24,7 +24,7 @@ MOST_NULL_DEVICES: Final = 16
 GPU_GUARDS: Final = ("after", "before")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
-# What C++ compilers read from the environment, and what lets them run at all.
+# Variables that C++ compilers read, and those without which they cannot run.
 COMPILER_VARIABLES: Final = (
     "PATH", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
     "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
@@ -57,13 +57,13 @@ def _default_cache_dir(environ: Mapping[str, str]) -> Path:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What a person can set for the whole process.
+    """The settings of the whole process.
 
     Attributes:
         cache_dir: where stage results are kept.
         cache_layers: stores and packs to look through after that one; nothing is written to them.
-        cache_key: a file with a secret: what is kept is signed by it, what layers offer must be.
-        cache_size: how many bytes of results are kept, such as 20G; what was not used goes first.
+        cache_key: a file with a secret that signs new results; those of layers need its signature.
+        cache_size: the size of the store, such as 20G; the least recently used results go first.
         local_dir: a folder of this node for builds under way and for the libraries that are loaded.
         jobs: how many builds run at once; 0 builds in the caller, one by one.
         dump: stages whose results are written beside their store entries as text.
@@ -72,7 +72,7 @@ class Settings:
         enable_jit: whether a call compiles a variant that is missing.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
-        collect_metrics: how much is measured of calls: 0 nothing, 1 whole calls, 10 compiled code
+        collect_metrics: the level of measurement: 0 nothing, 1 whole calls, 10 compiled code
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
@@ -104,7 +104,7 @@ class Settings:
     enable_jit: bool = True
     verbose_exceptions: bool = False
     log: str | None = None
-    # What is measured has no part in what is built, so it does not count for equality.
+    # Measurements do not change builds, so they do not count for equality.
     collect_metrics: int = attrs.field(default=0, eq=False)
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)

@@ -184,10 +184,10 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
-if not _TYPE_CHECKING:  # type checkers would take it to have every name
+if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
-        """Import what few programs use when it is asked for, see decision 0005."""
+        """Import names that few programs use on first use, see decision 0005."""
         from importlib import import_module
 
         if name in _LATE:

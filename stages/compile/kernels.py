@@ -1,6 +1,6 @@
 """Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
 
-No GPU is needed, and the interpreter's lock is not held meanwhile.
+It needs no GPU and releases the interpreter's lock.
 """
 
 from __future__ import annotations

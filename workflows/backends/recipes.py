@@ -30,7 +30,7 @@ def gpu(**options: Any) -> Backend:
 
 
 def dace_gpu(**options: Any) -> Backend:
-    """Return the backend for GPUs by DaCe; to allocate or to build by it is an error so far."""
+    """Return the backend for GPUs by DaCe, which models name at import; it cannot build yet."""
     return rows.DACE_GPU.backend(**options)
 
 
@@ -40,5 +40,5 @@ def reference(**options: Any) -> Backend:
 
 
 def registry() -> dict[str, Any]:
-    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    """Return the names in the text of our own workflows, for `Workflow.parse`."""
     return pipelines.registry()

@@ -27,7 +27,7 @@ from .operations import TYPES, express, literal, vectorised, written_out
 
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[int | None, int], ...]
-# Instructions that are written at each use.
+# Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
@@ -50,7 +50,7 @@ class BodyText:
                 if key is not None:
                     self.rows.setdefault(key, f"{'q' if later else 'r'}{len(self.rows)}")
 
-    # --- what stands where ----------------------------------------------------------------------
+    # --- blocks of text -------------------------------------------------------------------------
 
     def at(
         self, level: int, part: int = 0, kept: Mapping[str, str] | None = None, deeper: int = 0
@@ -135,7 +135,7 @@ class BodyText:
         return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
 
     def _key(self, access: Load | Store) -> tuple[str, Places] | None:
-        """Return what identifies a row; None for a load across the innermost loop."""
+        """Return the key of a row; None for a load across the innermost loop."""
         buffer = self.names.by_name[access.buffer]
         if not self.dims or self.dims[-1] not in buffer.dims:
             return None
