@@ -16,7 +16,16 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.examples import icosahedral
-from fieldforge.examples.icosahedral import C2EDim, Cell, E2CDim, E2VDim, Edge, V2CDim, V2EDim, Vertex
+from fieldforge.examples.icosahedral import (
+    C2EDim,
+    Cell,
+    E2CDim,
+    E2VDim,
+    Edge,
+    V2CDim,
+    V2EDim,
+    Vertex,
+)
 from fieldforge.examples.icosahedral import K as Level
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime import gpu
@@ -37,7 +46,9 @@ class Laid:
     def __gt_device_type__(self) -> Any:
         return BACKENDS["gpu"].__gt_allocator__.__gt_device_type__
 
-    def __gt_allocate__(self, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None) -> Any:
+    def __gt_allocate__(
+        self, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None
+    ) -> Any:
         import cupy
 
         kinds = [dim.kind.value for dim in domain.dims]
@@ -270,13 +281,23 @@ def _nabla2_by_hand(given: Arrays, tables: Arrays, dtype: str, v: int, e: int) -
     rows = np.uint32(row)
 
     def run() -> None:
-        curl((-(-v * packs // 128),), (128,), (first["vn"], first["along_dual"], v2e, between, np.uint32(v), rows))
-        along((-(-e * packs // 128),), (128,), (between, first["difference"], e2v, first["out"], np.uint32(e), rows))
+        curl(
+            (-(-v * packs // 128),),
+            (128,),
+            (first["vn"], first["along_dual"], v2e, between, np.uint32(v), rows),
+        )
+        along(
+            (-(-e * packs // 128),),
+            (128,),
+            (between, first["difference"], e2v, first["out"], np.uint32(e), rows),
+        )
 
     return run
 
 
-def velocity_tendency(dtype: str, levels: bool, across: int, nk: int, patches: bool = False) -> GpuCase:
+def velocity_tendency(
+    dtype: str, levels: bool, across: int, nk: int, patches: bool = False
+) -> GpuCase:
     """Tendencies of the wind on a torus: 15 fields in, 3 out, 5 tables."""
     points = {Vertex: across**2, Edge: 3 * across**2, Cell: 2 * across**2}
     columns = {"vn": Edge, "vt": Edge, "per_depth_e": Edge, "per_depth_c": Cell}
@@ -285,11 +306,21 @@ def velocity_tendency(dtype: str, levels: bool, across: int, nk: int, patches: b
               "bilinear": (Cell, C2EDim, 3), "linear": (Edge, E2CDim, 2)}  # fmt: skip
     flat = ("coriolis", "orientation", "per_length", "per_dual")
     outs = {"ddt_vn": Edge, "ddt_w": Cell, "courant": Cell}
-    given = {name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in columns.items()}
-    given |= {name: field({dim: points[dim], Level: nk + 1}, dtype, levels) for name, dim in halves.items()}
-    given |= {name: field({dim: points[dim], of: n}, dtype, levels) for name, (dim, of, n) in around.items()}
+    given = {
+        name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in columns.items()
+    }
+    given |= {
+        name: field({dim: points[dim], Level: nk + 1}, dtype, levels)
+        for name, dim in halves.items()
+    }
+    given |= {
+        name: field({dim: points[dim], of: n}, dtype, levels)
+        for name, (dim, of, n) in around.items()
+    }
     given |= {name: field({Edge: points[Edge]}, dtype, levels) for name in flat}
-    given |= {name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in outs.items()}
+    given |= {
+        name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in outs.items()
+    }
     real = np.dtype(dtype).type
     moved = size_of(given) + sum(each.nbytes for each in torus(across, patches).values())
     return GpuCase(

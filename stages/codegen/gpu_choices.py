@@ -25,4 +25,4 @@ class GpuChoices:
     column_block: tuple[int, ...] = ()
     ahead: int = 0
     shared: bool = True
-    most_shared: int = 0
+    most_shared: int = 48 << 10

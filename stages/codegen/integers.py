@@ -64,3 +64,4 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         yield range_.start
         yield range_.stop
     yield from kernel.slots
+    yield from (scans.needed for scans in kernel.together)

@@ -18,7 +18,9 @@ _PTXAS: Final = re.compile(
     re.DOTALL,
 )
 _STATIC: Final = re.compile(r"(\d+) bytes smem")
-_LAUNCH: Final = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (\d+) bytes shared)?$", re.M)
+_LAUNCH: Final = re.compile(
+    r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (\d+) bytes shared)?$", re.M
+)
 _NAMES_OF_AMD: Final = {
     "registers": b".vgpr_count", "spilled": b".vgpr_spill_count",
     "stack": b".private_segment_fixed_size", "shared": b".group_segment_fixed_size",

@@ -16,7 +16,8 @@ struct PlannedLaunch {
     std::string kernel;
     int32_t blocks[3];  // places among the integers
     unsigned threads[3];
-    unsigned shared;
+    unsigned shared;  // bytes, or the most of them
+    int32_t needed;   // place of the integer that says how many; -1: all
     int32_t version;  // of what the integer `clamped` says; -1: any
     std::vector<PlannedArgument> arguments;
     std::vector<uint16_t> sizes;  // bytes of each argument

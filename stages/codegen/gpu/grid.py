@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from ...ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ...ir.loops import Nest
+from ...ir.loops import Nest, Together
 from ..cpp.names import Names
 
 AXES = "xyz"
@@ -40,9 +40,14 @@ def single(nest: Nest) -> Nest:
     return attrs.evolve(nest, each=())
 
 
+def columns_in_a_row(nest: Nest, scans: Together) -> Nest:
+    """Return a scan whose columns, those of all loops, are counted in one row."""
+    return attrs.evolve(nest, block=(scans.threads,))
+
+
 def is_flat(nest: Nest) -> bool:
     """Tell whether the points of all loops are counted in one row."""
-    return len(nest.block) < sum(loop.kind == "thread" for loop in nest.loops)
+    return 0 < len(nest.block) < sum(loop.kind == "thread" for loop in nest.loops)
 
 
 def first_of(nest: Nest, axis: Axis) -> Bound:
@@ -56,7 +61,11 @@ def first_of(nest: Nest, axis: Axis) -> Bound:
 def threads_along(nest: Nest, axis: Axis) -> Bound:
     """Return how many threads a loop needs; negative where it is empty."""
     extent = subtract(nest.loops[axis.level].range.stop, first_of(nest, axis))
-    return extent if axis.points == 1 else floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    return (
+        extent
+        if axis.points == 1
+        else floor_divide(add(extent, axis.points - 1), Const(axis.points))
+    )
 
 
 def blocks_of(nest: Nest) -> list[Bound]:
@@ -70,7 +79,9 @@ def blocks_of(nest: Nest) -> list[Bound]:
         (size,) = nest.block
         return [floor_divide(add(total, size - 1), Const(size))]
     return [
-        floor_divide(add(count, axis.threads - 1), Const(axis.threads)) if axis.threads > 1 else count
+        floor_divide(add(count, axis.threads - 1), Const(axis.threads))
+        if axis.threads > 1
+        else count
         for count, axis in zip(counts, axes, strict=True)
     ]
 

@@ -105,15 +105,11 @@ def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[object, .
     return unrolled(attrs.evolve(nest, each=each), dims_of)
 
 
-def _loads(
-    nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf
-) -> int:
+def _loads(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> int:
     return sum(isinstance(row, Load) for row in _body(nest, each, dims_of))
 
 
-def _fits(
-    nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf
-) -> bool:
+def _fits(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = _body(nest, each, dims_of)
     depth = len(nest.loops)

@@ -27,9 +27,7 @@ def operations(op: str) -> int:
     return BY_NAME[op].cost
 
 
-def point_costs(
-    nodes: Sequence[Node], needed: Sequence[int], gather: float
-) -> dict[int, float]:
+def point_costs(nodes: Sequence[Node], needed: Sequence[int], gather: float) -> dict[int, float]:
     """Return for each node what one point of it costs, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
