@@ -259,12 +259,32 @@ class Tiling:
 
 
 @attrs.frozen
+class ColumnTile:
+    """Levels of some columns in shared memory of a GPU, a row for each column.
+
+    Before the scans it is filled from buffer `source`, `offsets` away from each column, with the
+    levels `filled`; empty if nothing is read. `holds` are what the scans store in it: arrays, and
+    fields, whose levels `written` go to memory after the scans.
+    """
+
+    dtype: str
+    source: str = ""
+    offsets: tuple[int, ...] = ()
+    filled: Range | None = None
+    holds: tuple[str, ...] = ()
+    written: tuple[tuple[str, Range], ...] = ()
+
+
+@attrs.frozen
 class Together:
     """Scans `first:stop` over the same columns, which one kernel of a GPU runs one after another.
 
     A thread has a column, a block `threads` of them. The `arrays` that only these nests touch are
     in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
     calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
+
+    Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
+    `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
     """
 
     first: int
@@ -274,6 +294,10 @@ class Together:
     needed: Bound
     most: int
     reason: str
+    tiles: tuple[ColumnTile, ...] = ()
+    columns: int = 0
+    first_level: Bound = NOTHING
+    pitch: Bound = NOTHING
 
     @property
     def fits(self) -> Bound:

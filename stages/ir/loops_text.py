@@ -106,6 +106,9 @@ class _Printer:
         """Return the text of scans that are one kernel."""
         members = f"nests {scans.first} .. {scans.stop - 1}"
         room = f"{', '.join(scans.arrays)} in shared memory of {self.bound(scans.needed)} bytes"
+        if scans.tiles:
+            tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
+            room = f"{scans.columns} columns of {tiles} in shared memory of {self.bound(scans.needed)} bytes"
         most = f"at most {scans.most}, else one by one"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
 

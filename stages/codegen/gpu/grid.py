@@ -42,7 +42,7 @@ def single(nest: Nest) -> Nest:
 
 def columns_in_a_row(nest: Nest, scans: Together) -> Nest:
     """Return a scan whose columns, those of all loops, are counted in one row."""
-    return attrs.evolve(nest, block=(scans.threads,))
+    return attrs.evolve(nest, block=(scans.columns or scans.threads,))
 
 
 def is_flat(nest: Nest) -> bool:

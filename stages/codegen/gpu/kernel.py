@@ -78,7 +78,7 @@ def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[st
     """Write each nest as a kernel, and scans that are one kernel before the first of them."""
     together = {scans.first: scans for scans in names.kernel.together}
     for number, nest in enumerate(names.kernel.nests):
-        if number in together:
+        if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
             lines = list(write_together(names, scans))
             said = f"nests {scans.first} to {scans.stop - 1}"

@@ -56,7 +56,7 @@ def _order(
     if written.version > 0:
         nest = single(nest)
     when: Bound = Const(1)
-    if scans is not None:
+    if scans is not None and not (written.version > 0 and scans.tiles):
         when = scans.fits if written.scans else subtract(Const(1), scans.fits)
     if written.scans:
         nest = columns_in_a_row(nest, written.scans)
@@ -64,7 +64,7 @@ def _order(
     return Order(
         written,
         (multiply(first, when), second, third),
-        _triple(nest.block, 1),
+        _triple((written.scans.threads,) if written.scans else nest.block, 1),
         {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
         written.scans.needed if written.scans else Const(0),
         written.scans.most if written.scans else 0,

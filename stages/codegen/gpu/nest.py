@@ -14,6 +14,7 @@ from .body import ThreadBody
 from ..schedule.costs import ITEMSIZES
 from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
 from .sweep import Shared, SweepBody
+from .columns import write_columns
 from .unrolling import unrolled
 from .wide import PatchBody, together
 
@@ -73,6 +74,12 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
 def write_together(names: Names, scans: Together) -> Iterator[str]:
     """Write several scans over the same columns as one kernel: a thread has a column."""
     nests = [columns_in_a_row(nest, scans) for nest in names.kernel.nests[scans.first : scans.stop]]
+    if scans.tiles:
+        for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+            if name not in scans.arrays:
+                yield from _array(names, name)
+        yield from write_columns(names, scans)
+        return
     axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in kept:

@@ -67,8 +67,8 @@ class SweepBody(ThreadBody):
         for number in self.nest.asked:
             load = self.nest.body[number]
             assert isinstance(load, Load)
-            key = self._key(load)
-            if key is None or load.buffer in self.shared:
+            key = self._window_key(load)
+            if key is None:
                 continue
             axis = load.dims.index(self.loop.range.dim)
             offset = -load.offsets[axis] if self.loop.backward else load.offsets[axis]
@@ -80,6 +80,10 @@ class SweepBody(ThreadBody):
             found[key].offsets.setdefault(offset, []).append(number)
             self.placed[number] = found[key], offset
         self.windows = list(found.values())
+
+    def _window_key(self, load: Load) -> object:
+        """Return what loads of one window have in common; None for a load without a window."""
+        return None if load.buffer in self.shared else self._key(load)
 
     # --- what stands where ----------------------------------------------------------------------
 

@@ -12,7 +12,10 @@ from ...ir.bounds import Bound, Const, Range, add, maximum, multiply, subtract
 from ...ir.loops import Buffer, Kernel, Load, Loop, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
+from .column_tiles import in_tiles
 
+# Shared memory answers soon, and registers are for more blocks.
+AHEAD_IN_TILES: Final = 4
 THREADS: Final = 64  # so many columns of 80 levels fit twice into a multiprocessor
 
 
@@ -23,22 +26,28 @@ def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     together = tuple(
         made for first, stop in _runs(kernel.nests) if (made := _made(kernel, first, stop, rules))
     )
-    gone = {name: each for each in together for name in each.arrays}
+    gone = {name: each for each in together if not each.tiles for name in each.arrays}
     buffers = tuple(
         _where_needed(buffer, each, kernel.nests[each.first].loops[-1].range.dim)
         if (each := gone.get(buffer.name))
         else buffer
         for buffer in kernel.buffers
     )
-    return attrs.evolve(kernel, together=together, buffers=buffers)
+    tiled = {n for each in together if each.tiles for n in range(each.first, each.stop)}
+    most = rules.gpu.ahead or AHEAD_IN_TILES
+    nests = tuple(
+        attrs.evolve(nest, ahead=min(nest.ahead, most)) if number in tiled else nest
+        for number, nest in enumerate(kernel.nests)
+    )
+    return attrs.evolve(kernel, nests=nests, together=together, buffers=buffers)
 
 
 def _runs(nests: Sequence[Nest]) -> Iterator[tuple[int, int]]:
-    """Yield the longest runs of scans over the same columns."""
+    """Yield the longest runs of scans over the same columns, single ones too."""
     first = 0
     for stop in range(1, len(nests) + 1):
         if stop == len(nests) or not _are_alike(nests[first], nests[stop]):
-            if stop - first > 1:
+            if nests[first].states:
                 yield first, stop
             first = stop
 
@@ -62,7 +71,7 @@ def columns(nest: Nest) -> tuple[Loop, ...]:
 
 def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | None:
     nests = kernel.nests[first:stop]
-    if any(_crosses(nests)):
+    if nests[0].parts or not columns(nests[0]) or any(_crosses(nests)):
         return None
     elsewhere = {
         row.buffer
@@ -79,7 +88,11 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         for buffer in kernel.buffers
         if buffer.memory == "arena" and buffer.name in stored and buffer.name not in elsewhere
     )
-    if not arrays:
+    if rules.gpu.tiles:
+        tiled = in_tiles(kernel, first, stop, arrays, rules)
+        if tiled is not None:
+            return tiled
+    if not arrays or stop - first == 1:
         return None
     (threads,) = rules.gpu.column_block[:1] or (THREADS,)
     axis = nests[0].loops[-1].range.dim

@@ -19,6 +19,7 @@ MOST_ROWS: Final = 2  # that a thread computes together where rows share what th
 MOST_LEVELS: Final = 4  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
+FEW_REGISTERS: Final = 64
 LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
@@ -69,9 +70,13 @@ def _each(
     wide = _wide(nest, buffers, inner)
     each = (wide, *ones[1:])
     why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
-    base = _loads(nest, each, buffers, dims_of)
     if wide > 1 and not _fits(nest, each, buffers, dims_of):
         wide, each = 1, ones
+    double = (2 * wide, *ones[1:])
+    is_level = inner.kind is not DimensionKind.HORIZONTAL
+    if wide > 1 and is_level and _fits(nest, double, buffers, dims_of, FEW_REGISTERS):
+        wide, each, why = 2 * wide, double, f"{why}, two each: it loads little"
+    base = _loads(nest, each, dims_of)
     if len(threads) < 2:
         return each, why
     outer = threads[1]
@@ -79,7 +84,7 @@ def _each(
     rows = 1
     while rows < (MOST_LEVELS if is_level else MOST_ROWS):
         more = (wide, 2 * rows, *ones[2:])
-        count = _loads(nest, more, buffers, dims_of)
+        count = _loads(nest, more, dims_of)
         if count > WORTH * 2 * base or not _fits(nest, more, buffers, dims_of):
             break
         rows, each, base = 2 * rows, more, count
@@ -105,17 +110,17 @@ def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[object, .
     return unrolled(attrs.evolve(nest, each=each), dims_of)
 
 
-def _loads(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> int:
+def _loads(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> int:
     return sum(isinstance(row, Load) for row in _body(nest, each, dims_of))
 
 
-def _fits(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> bool:
+def _fits(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf, most: int = MOST_REGISTERS) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = _body(nest, each, dims_of)
     depth = len(nest.loops)
     loaded = (row for row in body if isinstance(row, Load) and row.level == depth)
     words = sum(-(-ITEMSIZES[buffers[row.buffer].dtype] // 4) for row in loaded)
-    return words <= MOST_REGISTERS and len(body) <= LONGEST
+    return words <= most and len(body) <= LONGEST
 
 
 def _aligned(buffer: Buffer) -> Buffer:
