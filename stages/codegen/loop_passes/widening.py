@@ -19,7 +19,8 @@ MOST_ROWS: Final = 2  # that a thread computes together where rows share what th
 MOST_LEVELS: Final = 4  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
-FEW_REGISTERS: Final = 64
+FEW_REGISTERS: Final = 64  # where twice the points cost nothing
+MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
@@ -70,7 +71,7 @@ def _each(
     wide = _wide(nest, buffers, inner)
     each = (wide, *ones[1:])
     why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
-    if wide > 1 and not _fits(nest, each, buffers, dims_of):
+    if wide > 1 and not _fits(nest, each, buffers, dims_of, MANY_REGISTERS):
         wide, each = 1, ones
     double = (2 * wide, *ones[1:])
     is_level = inner.kind is not DimensionKind.HORIZONTAL
