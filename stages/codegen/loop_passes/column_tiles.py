@@ -27,7 +27,7 @@ from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-THREADS: Final = 128
+THREADS: Final = 64  # more would need registers that further blocks could have
 WIDEST: Final = 16  # bytes that a thread copies at once
 SIZES: Final = (4, 8)  # of elements that can be copied alone
 
@@ -165,9 +165,10 @@ class _Planning:
             add(multiply(floor_divide(blocks, Const(2)), 2), 1), together
         )
         columns = self.rules.gpu.tiles
+        (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         return Together(
-            self.first, self.stop, tuple(sorted(self.names)), THREADS, needed,
+            self.first, self.stop, tuple(sorted(self.names)), threads, needed,
             self.rules.gpu.most_shared,
             f"columns of contiguous {self.axis.value} come as rows",
             tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch,

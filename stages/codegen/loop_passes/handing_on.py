@@ -16,7 +16,7 @@ from .column_tiles import in_tiles
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 4
-THREADS: Final = 64  # so many columns of 80 levels fit twice into a multiprocessor
+THREADS: Final = 32  # small blocks leave the least shared memory of a multiprocessor unused
 
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:

@@ -16,7 +16,7 @@ from ..schedule.placement import Rules
 WIDEST: Final = 16  # bytes of the widest access
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
 MOST_ROWS: Final = 2  # that a thread computes together where rows share what they load
-MOST_LEVELS: Final = 4  # where levels share the entries of tables
+MOST_LEVELS: Final = 8  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
 FEW_REGISTERS: Final = 64  # where twice the points cost nothing
@@ -25,6 +25,7 @@ LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
+OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
 OF_PATCHES: Final = ((), (128,), (32, 4), (32, 4, 1))
 
 
@@ -54,7 +55,7 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     if max(each, default=1) == 1:
         return nest
     if not given and not flat:
-        block = OF_PATCHES[len(threads)]
+        block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
     reason = f"{nest.reason}; {why}"
     return attrs.evolve(nest, each=each, block=block, reason=reason)
 
@@ -65,6 +66,8 @@ def _each(
     """Return the points of a thread along each `thread` loop, and why."""
     threads = [loop.range.dim for loop in reversed(nest.loops) if loop.kind == "thread"]
     ones = (1,) * len(threads)
+    if not rules.gpu.points and _is_of_tables(nest, threads):
+        return _levels(nest, buffers, dims_of, ones)
     if rules.gpu.points:
         return (*rules.gpu.points, *ones)[: len(threads)], "points of a thread asked for"
     inner = threads[0]
@@ -92,6 +95,27 @@ def _each(
     if rows > 1:
         why += f", {rows} of {outer.value} share what they load"
     return each, why
+
+
+def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
+    """Tell whether tables say what a nest reads along its rows, and levels lie further apart."""
+    inner, *outer = threads
+    if inner.kind is not DimensionKind.HORIZONTAL or not outer:
+        return False
+    gathers = any(
+        isinstance(row, Load) and any(each is not None for each in row.rows) for row in nest.body
+    )
+    return gathers and outer[0].kind is not DimensionKind.HORIZONTAL
+
+
+def _levels(
+    nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, ones: tuple[int, ...]
+) -> tuple[tuple[int, ...], str]:
+    """Return as many levels as a thread may have: they share the entries of tables."""
+    levels = MOST_LEVELS
+    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, MANY_REGISTERS):
+        levels //= 2
+    return (1, levels, *ones[2:]), f"{levels} levels share the entries of tables"
 
 
 def _wide(nest: Nest, buffers: dict[str, Buffer], inner: Dimension) -> int:
