@@ -10,7 +10,7 @@ NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test language-dace check fuzz model bench ulps format clean count stress tsan \
-	bench-calls faults test-gpu bench-gpu docs pictures
+	bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -25,8 +25,21 @@ test: $(STAMP)  ## run the tests (those that need a GPU are left out where there
 	$(BIN)/pytest -q -n 2
 
 test-gpu: PLATFORM ?= cuda
-test-gpu: $(STAMP)  ## run the tests of the GPU runtime on the GPU of this machine: make test-gpu [PLATFORM=hip]
+test-gpu: JOBS ?= 2
+test-gpu: $(STAMP)  ## test runtime, language, programs and examples on this machine's GPU: make test-gpu [PLATFORM=hip] [JOBS=12]
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q -n $(JOBS) -m needs_gpu tests/language tests/end_to_end tests/examples tests/stages
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/fieldforge demo --backend gpu --output demo.png
+
+test-gpu-host: JOBS ?= 2
+test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, not only one in six
+	$(BIN)/pytest -q -n $(JOBS) -m every_gpu_host tests/language tests/examples
+
+sanitize-gpu: TOOL ?= memcheck
+sanitize-gpu: CASES ?=
+sanitize-gpu: $(STAMP)  ## run the examples under compute-sanitizer: make sanitize-gpu [TOOL=racecheck] [CASES=diffusion]
+	compute-sanitizer --tool $(TOOL) --error-exitcode 3 $(if $(filter memcheck,$(TOOL)),--leak-check full) \
+		$(BIN)/python -m tests.examples.on_gpu $(CASES)
 
 check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .

@@ -36,7 +36,8 @@ def threads(count: int) -> Iterator[None]:
 def workspace(buffer: Any) -> Iterator[None]:
     """Place the temporaries of all calls that this Python thread makes in the caller's buffer.
 
-    Any contiguous, writable buffer will do; `program.workspace_size` says how long it must be.
+    Any contiguous, writable buffer will do, for programs on a GPU any array there;
+    `program.workspace_size` says how long it must be.
     A call that needs more is refused. One call uses the memory at a time; others that run
     beside it in other threads have memory of their own, as without this.
 
@@ -94,6 +95,8 @@ def as_workspace(buffer: Any) -> _core.Workspace:
     try:
         return _core.Workspace(buffer)
     except (BufferError, TypeError, ValueError) as error:
+        if hasattr(buffer, "__dlpack__") and isinstance(error, TypeError):
+            raise ArgumentError(f"A workspace is contiguous, writable memory. {error}") from error
         raise ArgumentError(
             f"A workspace is a contiguous, writable buffer, got {_flaw(buffer)}.",
             hint="Make one with 'numpy.empty(program.workspace_size(...), numpy.uint8)'.",

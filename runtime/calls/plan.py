@@ -147,7 +147,7 @@ class Launch:
     `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
     the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
     the number of the first that failed. A kernel with a `version` runs only if the integer at
-    `Plan.clamped` is that number.
+    `Plan.clamped` is that number; `step` is its statement, from 1 on, see `Plan.stepped`.
     """
 
     kernel: str
@@ -157,6 +157,7 @@ class Launch:
     shared: int = 0
     version: int = -1
     needed: int = -1
+    step: int = 1
 
     def __str__(self) -> str:
         blocks = ", ".join(f"ints[{place}]" for place in self.blocks)

@@ -64,6 +64,10 @@ class GpuUnavailableError(GpuError):
     """There is no GPU, no driver, or a driver that is too old."""
 
 
+class GpuOrderWarning(RuntimeWarning):
+    """A program used a field that another stream was given, and nothing orders the two."""
+
+
 class KernelCompileError(GpuError):
     """A kernel does not compile; `log` is what the compiler says."""
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..process import settings
-from .native import null
+from .native import null, take_ranges
 
 Guard: TypeAlias = Literal["after", "before"]
 _SIDES: Final = {None: 0, "after": 1, "before": 2}
@@ -101,6 +101,11 @@ def _follow_settings() -> None:
 
 
 settings.on_change(_follow_settings)
+
+
+def ranges() -> list[str]:
+    """Return the ranges of programs since the last time, as 'push NAME' and 'pop'."""
+    return take_ranges()
 
 
 def fail_next(entry: str, code: int) -> None:

@@ -17,6 +17,7 @@ std::shared_ptr<const Round> Round::make(const std::vector<Recorded>& calls,
         if (prepared == nullptr) return nullptr;
         made->workspace_ = std::max(made->workspace_, prepared->workspace());
         made->copied_ = std::max(made->copied_, prepared->copied());
+        made->on_host_ &= !prepared->entry()->device->queues;
         made->calls_.push_back(std::move(prepared));
     }
     return made;
@@ -39,8 +40,15 @@ bool Round::is_current(const std::vector<Recorded>& calls) const {
 }
 
 Refusal Round::run(Arena& arena, size_t& place) const {
-    for (place = 0; place < calls_.size(); ++place) {
+    // Calls share the workspace of those that need one.
+    for (place = 0; workspace_ > 0 && place < calls_.size(); ++place) {
         if (Refusal refusal = calls_[place]->check_workspace()) return refusal;
+    }
+    if (!on_host_) {
+        for (place = 0; place < calls_.size(); ++place) {
+            if (Refusal refusal = calls_[place]->run()) return refusal;
+        }
+        return {};
     }
     place = 0;
     const Lease memory(arena, workspace_, copied_);

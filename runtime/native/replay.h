@@ -51,6 +51,7 @@ class Round {
     std::vector<std::shared_ptr<const Prepared>> calls_;
     int64_t workspace_ = 0;
     size_t copied_ = 0;
+    bool on_host_ = true;  // calls on a GPU have memory of their own, in the order of its stream
 };
 
 }  // namespace fieldforge

@@ -20,6 +20,8 @@ MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
 GPU_PLATFORMS: Final = ("cuda", "hip", "null")
 GPU_GUARDS: Final = ("after", "before")
+GPU_SEARCHES: Final = ("order",)
+MOST_NULL_DEVICES: Final = 16
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
 # What C++ compilers read from the environment, and what lets them run at all.
@@ -77,6 +79,11 @@ class Settings:
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
             touch: after or before; None leaves it open.
+        gpu_devices: how many devices the null platform simulates, 1 to 16.
+        gpu_sync: whether calls wait after each kernel, so that an error names kernel and program.
+        gpu_debug: what is looked for while programs run; 'order' finds uses of a field on two
+            streams that nothing orders.
+        gpu_ranges: whether calls on GPUs are ranges of NVTX or rocTX, for profilers.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
@@ -103,6 +110,10 @@ class Settings:
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
     gpu_guard: str | None = attrs.field(default=None, eq=False)
+    gpu_devices: int = attrs.field(default=2, eq=False)
+    gpu_sync: bool = attrs.field(default=False, eq=False)
+    gpu_debug: tuple[str, ...] = attrs.field(default=(), eq=False)
+    gpu_ranges: bool = attrs.field(default=False, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
@@ -233,6 +244,19 @@ def _read_guard(variable: str, text: str) -> str:
     return text.lower()
 
 
+def _read_devices(variable: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_NULL_DEVICES):
+        raise _refused(variable, text, f"a number of devices, 1 to {MOST_NULL_DEVICES}")
+    return int(text)
+
+
+def _read_searches(variable: str, text: str) -> tuple[str, ...]:
+    words = _read_words(variable, text)
+    if any(word not in GPU_SEARCHES for word in words):
+        raise _refused(variable, text, " or ".join(GPU_SEARCHES))
+    return words
+
+
 def _read_metrics_level(variable: str, text: str) -> int:
     if text not in map(str, METRICS_LEVELS):
         raise _refused(variable, text, f"one of {', '.join(map(str, METRICS_LEVELS))}")
@@ -267,6 +291,10 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "build_budget": _read_seconds,
     "gpu": _read_platform,
     "gpu_guard": _read_guard,
+    "gpu_devices": _read_devices,
+    "gpu_sync": read_flag,
+    "gpu_debug": _read_searches,
+    "gpu_ranges": read_flag,
     "check": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,

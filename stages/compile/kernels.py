@@ -71,7 +71,7 @@ class CompileKernels(Stage):
 
     """
 
-    name: ClassVar[str] = "compile"
+    name: ClassVar[str] = "compile_kernels"
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 

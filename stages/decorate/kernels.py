@@ -26,7 +26,7 @@ class LoadKernels(Stage):
 
     """
 
-    name: ClassVar[str] = "decorate"
+    name: ClassVar[str] = "load_kernels"
     needs: ClassVar[tuple[str, ...]] = ("bound", "compiled")
     # An entry holds an address of this process: it is handed on, never stored.
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}
@@ -36,13 +36,15 @@ class LoadKernels(Stage):
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Hand plan and module to the core; no driver is touched yet."""
+        from ...runtime.gpu.watching import watch
+
+        watch(bound.plan.platform)
         if bound.plan.platform == "null":
             from ...runtime.process.library_file import place_library
 
             directory = self.directory or current().local_dir / LIBRARIES
             library = os.fsencode(place_library(compiled.library, directory))
             return {"entry": _core.Entry(bound.plan, 0, (("host", library),))}
-        from ...runtime import gpu  # noqa: F401  # drivers are chosen by it
         from ...runtime.calls.images import unpack_images
 
         images = tuple(unpack_images(compiled.library).items())

@@ -19,6 +19,7 @@ from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
+from ..graph.plan import chain_edges
 from .unsupported import Refuse
 
 
@@ -41,9 +42,11 @@ def gpu() -> Workflow:
     from ...stages.decorate.kernels import LoadKernels
 
     target = _gpu_target()
-    return Workflow.chain(
-        Parse(), Lower(), CodegenGpu(target), CompileKernels(target.vendor), Bind(), LoadKernels()
-    )
+    nodes: tuple[tuple[str, Stage], ...] = (
+        ("parse", Parse()), ("lower", Lower()), ("codegen", CodegenGpu(target)),
+        ("compile", CompileKernels(target.vendor)), ("bind", Bind()), ("decorate", LoadKernels()),
+    )  # fmt: skip
+    return Workflow(nodes, chain_edges(nodes))
 
 
 def gpu_host() -> Workflow:
@@ -69,11 +72,14 @@ def reference() -> Workflow:
 def stages() -> Mapping[str, type[Stage]]:
     """Return every stage of ours by name."""
     from ...stages.codegen.dace.stage import CodegenDace
+    from ...stages.codegen.gpu.stage import CodegenGpu
+    from ...stages.compile.kernels import CompileKernels
+    from ...stages.decorate.kernels import LoadKernels
     from ...stages.interpret.stage import Interpret
 
     known: tuple[type[Stage], ...] = (
         *(Parse, Lower, Codegen, Compile, Bind, Load),
-        *(CodegenDace, Interpret),
+        *(CodegenDace, CodegenGpu, CompileKernels, LoadKernels, Interpret),
     )
     return {stage.name: stage for stage in known}
 

@@ -23,9 +23,9 @@ def dace(**options: Any) -> Backend:
 
 
 def gpu(**options: Any) -> Backend:
-    """Return the backend for GPUs, which models name at import.
+    """Return the backend that writes CUDA or HIP and compiles it in process, by NVRTC or hiprtc.
 
-    To allocate or to build by it is an error so far.
+    `gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
     """
     return rows.GPU.backend(**options)
 

@@ -5,9 +5,9 @@
 
 namespace fieldforge::gpu {
 
-// Runs `body`, and turns what it throws into a Python error.
+// Runs `body`, and turns what it throws into a Python error; null or false then.
 template <typename F>
-PyObject* guarded(F body) {
+auto guarded(F body) -> decltype(body()) {
     try {
         return body();
     } catch (const Failure& failure) {
@@ -23,7 +23,7 @@ PyObject* guarded(F body) {
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_TypeError, error.what());
     }
-    return nullptr;
+    return {};
 }
 
 // A method that Python calls without a dispatch by types in between.

@@ -146,7 +146,9 @@ struct Device {
 struct State {
     State();
     std::recursive_mutex mutex;
-    Device device[devices];
+    int devices = 2;
+    bool counted = false;  // somebody knows how many there are
+    Device device[most_devices];
     Clock host;
     std::map<Address, Block> blocks;
     std::deque<Address> quarantine;  // freed, and kept so that a use of them is noticed
@@ -160,7 +162,7 @@ struct State {
     std::unordered_set<Exec*> execs;
     std::unordered_set<Pool*> pools;
     std::set<Capture*> captures;
-    int next_stream = devices;
+    int next_stream = most_devices;
     bool recording = false;
     std::vector<CallRecord> calls;
     std::vector<std::string> problems;

@@ -129,10 +129,19 @@ Handle take_event(Device& device, bool timing, bool blocking);
 void give_event(Device& device, Handle event, bool timing, bool blocking) noexcept;
 // Lets what comes on `later` wait for what was submitted to `earlier`.
 void order(const StreamRef& earlier, const StreamRef& later);
-bool is_capturing(const StreamHandle& stream);  // asks the driver only while somebody captures
+// Ask the driver only while somebody captures.
+bool is_capturing(const StreamHandle& stream);
+bool is_capturing(Device& device, Handle stream);
+
+// Whether this thread works on a stream that it chose, not on the default of the device.
+bool has_chosen_stream(Device& device);
+// The stream that is current for one of these libraries (bits of `Library`), if any has another than
+// the legacy stream; null otherwise. Asks Python.
+Handle stream_of_library(unsigned libraries, const Device& device);
 
 extern PyObject* hook_choose;  // () -> name of the platform
 extern PyObject* hook_error;   // (code, name, call, object, text) -> exception
 extern PyObject* hook_lost;    // (text) -> None
+extern PyObject* hook_library; // (name) -> callable(ordinal) -> address of a current stream
 
 }  // namespace fieldforge::gpu

@@ -22,6 +22,9 @@ StreamRef& current_slot(int index) {
 
 constexpr size_t most_kept = 256;
 
+constexpr const char* library_names[] = {"cupy", "torch"};  // in the order of the bits
+PyObject* library_streams[] = {nullptr, nullptr};           // what tells their current streams
+
 }  // namespace
 
 StreamHandle::~StreamHandle() {
@@ -139,11 +142,39 @@ void order(const StreamRef& earlier, const StreamRef& later) {
     GPU_CALL(*later->device, stream_wait, later->ptr, event, 0);
 }
 
-bool is_capturing(const StreamHandle& stream) {
+bool is_capturing(const StreamHandle& stream) { return is_capturing(*stream.device, stream.ptr); }
+
+bool is_capturing(Device& device, Handle stream) {
     if (capturing.load(std::memory_order_relaxed) == 0) return false;
     int status = 0;
-    const Guard guard(*stream.device, nullptr);
-    return stream.device->driver->capture_status(stream.ptr, &status) == success && status != 0;
+    const Guard guard(device, nullptr);
+    return device.driver->capture_status(stream, &status) == success && status != 0;
+}
+
+bool has_chosen_stream(Device& device) {
+    const StreamRef& mine = current_slot(device.index);
+    return mine != nullptr && mine != device.stream;
+}
+
+Handle stream_of_library(unsigned libraries, const Device& device) {
+    constexpr uintptr_t legacy = 1;  // a name of its own for the stream whose handle is null
+    for (int place = 0; place < 2; ++place) {
+        if ((libraries & 1u << place) == 0) continue;
+        PyObject*& ask = library_streams[place];
+        if (ask == nullptr) ask = PyObject_CallFunction(hook_library, "s", library_names[place]);
+        PyObject* number = ask == nullptr ? nullptr : PyLong_FromLong(device.ordinal);
+        PyObject* found = number == nullptr ? nullptr : PyObject_CallOneArg(ask, number);
+        Py_XDECREF(number);
+        const uintptr_t address = found == nullptr ? 0 : PyLong_AsUnsignedLongLong(found);
+        Py_XDECREF(found);
+        if (PyErr_Occurred()) {
+            Failure pending;
+            pending.code = -2;  // a Python error is set
+            throw pending;
+        }
+        if (address > legacy) return reinterpret_cast<Handle>(address);
+    }
+    return nullptr;
 }
 
 }  // namespace fieldforge::gpu

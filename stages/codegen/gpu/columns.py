@@ -224,4 +224,3 @@ def _addresses(names: Names, scans: Together) -> list[str]:
                     stride = names.term(buffer, axis, "1").removeprefix("1 * ")
                     found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
     return list(found)
-

@@ -28,6 +28,7 @@ class Order:
     slots: Mapping[int, Bound]
     shared: Bound = Const(0)
     most_shared: int = 0
+    step: int = 1
 
     @property
     def bounds(self) -> Iterator[Bound]:
@@ -37,15 +38,26 @@ class Order:
         yield self.shared
 
 
-def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
-    """Return one launch for each kernel, in order."""
+def orders_of(
+    kernel: Kernel, kernels: Sequence[Written], steps: Sequence[int]
+) -> tuple[Order, ...]:
+    """Return one launch for each kernel, in order.
+
+    `steps` are the numbers of the statements that the groups of stores belong to.
+    """
     offsets: dict[int, Bound] = {}
     end: Bound = Const(0)
     for place, size in enumerate(kernel.slots):
         offsets[place] = end
         end = add(end, size)
     alone = {n: scans for scans in kernel.together for n in range(scans.first, scans.stop)}
-    return tuple(_order(kernel, written, offsets, alone.get(written.first)) for written in kernels)
+    return tuple(
+        attrs.evolve(
+            _order(kernel, written, offsets, alone.get(written.first)),
+            step=steps[kernel.nests[written.first].statement],
+        )
+        for written in kernels
+    )
 
 
 def _order(
@@ -85,6 +97,7 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 version=order.written.version,
                 shared=order.most_shared,
                 needed=places[order.shared] if order.most_shared else -1,
+                step=order.step,
                 arguments=tuple(
                     (kind, places[order.slots[place]] if kind == "slot" else place)
                     for kind, place in order.written.arguments

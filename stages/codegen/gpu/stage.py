@@ -57,7 +57,7 @@ class CodegenGpu(Stage):
 
     """
 
-    name: ClassVar[str] = "codegen"
+    name: ClassVar[str] = "codegen_gpu"
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {
         "generated": Generated,
@@ -86,7 +86,7 @@ class CodegenGpu(Stage):
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops_text import show
         from ..cpp.checks import codes, statuses
-        from ..interface import describe
+        from ..interface import describe, step_numbers
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .kernel import write_gpu
@@ -95,7 +95,7 @@ class CodegenGpu(Stage):
         kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
         clamping = clamping_of(lowered.program, groups, kernel)
         source, kernels = write_gpu(kernel, self._writer_options(), self.platform, clamping)
-        orders = orders_of(kernel, kernels)
+        orders = orders_of(kernel, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             kernel,
@@ -106,6 +106,7 @@ class CodegenGpu(Stage):
             statuses(kernel, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
+            in_steps=True,
         )
         generated = Generated(
             language={"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform],

@@ -161,9 +161,7 @@ class _Planning:
         levels = subtract(greatest(range_.stop for range_ in ranges), begin)
         # an odd number of 16 bytes, so that neighbouring columns lie in other banks
         blocks = floor_divide(add(maximum(levels, Const(0)), together - 1), Const(together))
-        pitch = multiply(
-            add(multiply(floor_divide(blocks, Const(2)), 2), 1), together
-        )
+        pitch = multiply(add(multiply(floor_divide(blocks, Const(2)), 2), 1), together)
         columns = self.rules.gpu.tiles
         (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
@@ -189,4 +187,3 @@ class _Planning:
             for range_ in dict.fromkeys(self.written[name])
         )
         return ColumnTile(tile.dtype, tile.source, tile.offsets, filled, tuple(tile.holds), written)
-

@@ -139,7 +139,13 @@ def _loads(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> int:
     return sum(isinstance(row, Load) for row in _body(nest, each, dims_of))
 
 
-def _fits(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf, most: int = MOST_REGISTERS) -> bool:
+def _fits(
+    nest: Nest,
+    each: tuple[int, ...],
+    buffers: dict[str, Buffer],
+    dims_of: DimsOf,
+    most: int = MOST_REGISTERS,
+) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = _body(nest, each, dims_of)
     depth = len(nest.loops)
