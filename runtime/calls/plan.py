@@ -143,7 +143,7 @@ class Launch:
 
     `blocks` are places of `Plan.ints`: how many blocks the grid has along x, y and z; the kernel
     does not run if one is not positive. `threads` is the size of a block, `shared` its shared
-    memory in bytes. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
+    memory in bytes, or the most of it where the integer at `needed` says how much. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
     `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
     the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
     the number of the first that failed. A kernel with a `version` runs only if the integer at
@@ -156,6 +156,7 @@ class Launch:
     arguments: tuple[tuple[str, int], ...]
     shared: int = 0
     version: int = -1
+    needed: int = -1
     step: int = 1
 
     def __str__(self) -> str:
@@ -163,6 +164,8 @@ class Launch:
         takes = ", ".join(_ARGUMENTS[kind].format(place) for kind, place in self.arguments)
         threads = " x ".join(map(str, self.threads))
         text = f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+        if self.needed >= 0:
+            text += f" with ints[{self.needed}] bytes"
         return text if self.version < 0 else f"{text}, version {self.version}"
 
 

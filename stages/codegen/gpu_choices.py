@@ -16,6 +16,8 @@ class GpuChoices:
         column_block: the same for scans.
         ahead: levels that a scan loads before it uses them; -1 for none.
         shared: whether scans hand numbers on in shared memory.
+        tiles: columns of a block where levels have unit stride; 0 for one thread a column as
+            elsewhere.
         most_shared: bytes of shared memory of a block.
 
     """
@@ -25,4 +27,5 @@ class GpuChoices:
     column_block: tuple[int, ...] = ()
     ahead: int = 0
     shared: bool = True
-    most_shared: int = 0
+    tiles: int = 16
+    most_shared: int = 48 << 10

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from ...ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ...ir.loops import Nest
+from ...ir.loops import Nest, Together
 from ..cpp.names import Names
 
 AXES = "xyz"
@@ -40,9 +40,14 @@ def single(nest: Nest) -> Nest:
     return attrs.evolve(nest, each=())
 
 
+def columns_in_a_row(nest: Nest, scans: Together) -> Nest:
+    """Return a scan whose columns, those of all loops, are counted in one row."""
+    return attrs.evolve(nest, block=(scans.columns or scans.threads,))
+
+
 def is_flat(nest: Nest) -> bool:
     """Tell whether the points of all loops are counted in one row."""
-    return len(nest.block) < sum(loop.kind == "thread" for loop in nest.loops)
+    return 0 < len(nest.block) < sum(loop.kind == "thread" for loop in nest.loops)
 
 
 def first_of(nest: Nest, axis: Axis) -> Bound:

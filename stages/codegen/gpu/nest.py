@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import attrs
 
-from ...ir.loops import Nest, Store
+from ...ir.loops import Nest, Store, Together
 from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
 from .body import ThreadBody
-from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from ..schedule.costs import ITEMSIZES
+from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
+from .sweep import Shared, SweepBody
+from .columns import write_columns
 from .unrolling import unrolled
 from .wide import PatchBody, together
 
@@ -23,7 +26,7 @@ def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
     several indices if it must.
     """
     yield from _arrays(names, nest)
-    body = ThreadBody(names, nest)
+    body = SweepBody(names, nest, {}) if nest.states else ThreadBody(names, nest)
     tests = _tests(names, nest)
     yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
     yield from body.at(0)
@@ -46,6 +49,10 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
         if level == depth - 1:
             yield from body.pointers(indent)
             yield from body.states(indent)
+        if level == depth - 1 and isinstance(body, SweepBody):
+            yield from body.sweep(indent)
+            depth -= 1
+            continue
         if level in axes:
             yield indent + (
                 _inside(names, nest, axes[level]) if flat else _grid_loop(names, nest, axes[level])
@@ -62,6 +69,48 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
             yield f"{indent}  }}"
     if depth:
         yield "  " + "}" * depth
+
+
+def write_together(names: Names, scans: Together) -> Iterator[str]:
+    """Write several scans over the same columns as one kernel: a thread has a column."""
+    nests = [columns_in_a_row(nest, scans) for nest in names.kernel.nests[scans.first : scans.stop]]
+    if scans.tiles:
+        for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+            if name not in scans.arrays:
+                yield from _array(names, name)
+        yield from write_columns(names, scans)
+        return
+    axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
+    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+        if name not in kept:
+            yield from _array(names, name)
+    shared: dict[str, Shared] = {}
+    room = "0"
+    for place, name in enumerate(scans.arrays):
+        buffer = names.by_name[name]
+        levels = next(range_ for range_ in buffer.box if range_.dim is axis)
+        first, stop = names.bound(levels.start), names.bound(levels.stop)
+        count = f"({stop} - {first}) * {scans.threads}"
+        type_ = stored_type(buffer)
+        yield f"  const ff::shared_array<{type_}> h{place}(u32({room}), {count});"
+        shared[name] = Shared(f"h{place}", first, scans.threads)
+        room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
+    yield from flat_places(names, nests[0], "i")
+    axes = axes_of(nests[0])
+    inside = [
+        f"i{axis.level} < {names.bound(nests[0].loops[axis.level].range.stop)}" for axis in axes
+    ]
+    yield f"  if ({' && '.join(inside)}) {{"
+    for nest in nests:
+        body = SweepBody(names, nest, shared)
+        yield "    {"
+        for level in range(len(nest.loops)):
+            yield from (f"    {line}" for line in body.at(level))
+        yield from body.pointers("      ")
+        yield from body.states("      ")
+        yield from body.sweep("      ")
+        yield "    }"
+    yield "  }"
 
 
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
@@ -167,16 +216,20 @@ def _inside(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
 def _arrays(names: Names, nest: Nest) -> Iterator[str]:
     """Define the arrays of the arena that a nest touches, moved to index 0."""
     for name in buffers_of(nest):
-        buffer = names.by_name[name]
-        if buffer.memory != "arena":
-            continue
-        yield from strides(names, buffer)
-        starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
-        origin = "".join(
-            f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
-        )
-        type_, own = stored_type(buffer), names.buffers[name]
-        yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
+        yield from _array(names, name)
+
+
+def _array(names: Names, name: str) -> Iterator[str]:
+    buffer = names.by_name[name]
+    if buffer.memory != "arena":
+        return
+    yield from strides(names, buffer)
+    starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
+    origin = "".join(
+        f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
+    )
+    type_, own = stored_type(buffer), names.buffers[name]
+    yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
 
 
 def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:

@@ -44,6 +44,10 @@ class CodegenGpu(Stage):
         block: threads of a block along x, y and z, against the model; one number counts the
             points of all loops in one row.
         column_block: the same for the columns of scans.
+        ahead: levels that a scan loads before it uses them, against the model; -1 for none.
+        shared: whether scans over the same columns hand numbers on in shared memory.
+        tiles: columns of a block of scans where levels have unit stride, which come to shared memory
+            as rows; 0 for none.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -72,6 +76,9 @@ class CodegenGpu(Stage):
     points: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    ahead: int = 0
+    shared: bool = True
+    tiles: int = 16
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -146,7 +153,15 @@ class CodegenGpu(Stage):
             self.inline,
             checked=self.checked,
             columns_apart=True,
-            gpu=GpuChoices(points=self.points, block=self.block, column_block=self.column_block),
+            gpu=GpuChoices(
+                points=self.points,
+                block=self.block,
+                column_block=self.column_block,
+                ahead=self.ahead,
+                shared=self.shared,
+                tiles=self.tiles,
+                most_shared=self.target.block_memory,
+            ),
         )
 
     def _flags(self) -> tuple[str, ...]:

@@ -17,8 +17,6 @@ from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 
 WIDEST: Final = 16  # bytes of the widest access of a thread
-WIDE: Final = """\
-template <typename T, int count> struct alignas(sizeof(T) * count) Wide { T at[count]; };"""
 
 
 @attrs.frozen
@@ -39,8 +37,6 @@ class PatchBody(ThreadBody):
         for group in self._groups():
             for place, row in enumerate(group.members):
                 self.groups[row] = (group, place)
-        if self.groups:
-            names.functions["Wide"] = WIDE
 
     # --- groups ---------------------------------------------------------------------------------
 
@@ -113,14 +109,14 @@ class PatchBody(ThreadBody):
             if place < len(group.members) - 1:
                 return ""
             values = ", ".join(self._operand(self.nest.body[each].value) for each in group.members)  # type: ignore[attr-defined]
-            return f"*({type_}*)({self._start(group)}) = {type_}{{{{{values}}}}};"
+            return f"ff::store({self._start(group)}, {type_}{{{{{values}}}}});"
         text = super()._line(number, row, kept)  # type: ignore[arg-type]
         head, _, _ = text.partition(" = ")
-        value = f"{name}.at[{place}]" + (" != 0" if head.startswith("const b8") else "")
+        value = f"{name}[{place}]" + (" != 0" if head.startswith("const b8") else "")
         text = f"{head} = {value};"
         if number != min(group.members):
             return text
-        loaded = f"*(const {type_}*)({self._start(group)})"
+        loaded = f"ff::load<{len(group.members)}>({self._start(group)})"
         when = self.nest.body[number].when  # type: ignore[attr-defined]
         if when is not None:
             loaded = f"{self._operand(when)} ? {loaded} : {type_}{{}}"
@@ -129,7 +125,7 @@ class PatchBody(ThreadBody):
     def _wide(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]
         buffer = self.names.by_name[access.buffer]  # type: ignore[attr-defined]
-        return f"Wide<{stored_type(buffer)}, {len(group.members)}>"
+        return f"ff::pack<{stored_type(buffer)}, {len(group.members)}>"
 
     def _start(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]

@@ -16,13 +16,16 @@ from ..schedule.placement import Rules
 WIDEST: Final = 16  # bytes of the widest access
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
 MOST_ROWS: Final = 2  # that a thread computes together where rows share what they load
-MOST_LEVELS: Final = 4  # where levels share the entries of tables
+MOST_LEVELS: Final = 8  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
+FEW_REGISTERS: Final = 64  # where twice the points cost nothing
+MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
+OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
 OF_PATCHES: Final = ((), (128,), (32, 4), (32, 4, 1))
 
 
@@ -52,7 +55,7 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     if max(each, default=1) == 1:
         return nest
     if not given and not flat:
-        block = OF_PATCHES[len(threads)]
+        block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
     reason = f"{nest.reason}; {why}"
     return attrs.evolve(nest, each=each, block=block, reason=reason)
 
@@ -63,15 +66,21 @@ def _each(
     """Return the points of a thread along each `thread` loop, and why."""
     threads = [loop.range.dim for loop in reversed(nest.loops) if loop.kind == "thread"]
     ones = (1,) * len(threads)
+    if not rules.gpu.points and _is_of_tables(nest, threads):
+        return _levels(nest, buffers, dims_of, ones)
     if rules.gpu.points:
         return (*rules.gpu.points, *ones)[: len(threads)], "points of a thread asked for"
     inner = threads[0]
     wide = _wide(nest, buffers, inner)
     each = (wide, *ones[1:])
     why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
-    base = _loads(nest, each, buffers, dims_of)
-    if wide > 1 and not _fits(nest, each, buffers, dims_of):
+    if wide > 1 and not _fits(nest, each, buffers, dims_of, MANY_REGISTERS):
         wide, each = 1, ones
+    double = (2 * wide, *ones[1:])
+    is_level = inner.kind is not DimensionKind.HORIZONTAL
+    if wide > 1 and is_level and _fits(nest, double, buffers, dims_of, FEW_REGISTERS):
+        wide, each, why = 2 * wide, double, f"{why}, two each: it loads little"
+    base = _loads(nest, each, dims_of)
     if len(threads) < 2:
         return each, why
     outer = threads[1]
@@ -79,13 +88,34 @@ def _each(
     rows = 1
     while rows < (MOST_LEVELS if is_level else MOST_ROWS):
         more = (wide, 2 * rows, *ones[2:])
-        count = _loads(nest, more, buffers, dims_of)
+        count = _loads(nest, more, dims_of)
         if count > WORTH * 2 * base or not _fits(nest, more, buffers, dims_of):
             break
         rows, each, base = 2 * rows, more, count
     if rows > 1:
         why += f", {rows} of {outer.value} share what they load"
     return each, why
+
+
+def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
+    """Tell whether tables say what a nest reads along its rows, and levels lie further apart."""
+    inner, *outer = threads
+    if inner.kind is not DimensionKind.HORIZONTAL or not outer:
+        return False
+    gathers = any(
+        isinstance(row, Load) and any(each is not None for each in row.rows) for row in nest.body
+    )
+    return gathers and outer[0].kind is not DimensionKind.HORIZONTAL
+
+
+def _levels(
+    nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, ones: tuple[int, ...]
+) -> tuple[tuple[int, ...], str]:
+    """Return as many levels as a thread may have: they share the entries of tables."""
+    levels = MOST_LEVELS
+    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, MANY_REGISTERS):
+        levels //= 2
+    return (1, levels, *ones[2:]), f"{levels} levels share the entries of tables"
 
 
 def _wide(nest: Nest, buffers: dict[str, Buffer], inner: Dimension) -> int:
@@ -105,17 +135,23 @@ def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[object, .
     return unrolled(attrs.evolve(nest, each=each), dims_of)
 
 
-def _loads(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> int:
+def _loads(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> int:
     return sum(isinstance(row, Load) for row in _body(nest, each, dims_of))
 
 
-def _fits(nest: Nest, each: tuple[int, ...], buffers: dict[str, Buffer], dims_of: DimsOf) -> bool:
+def _fits(
+    nest: Nest,
+    each: tuple[int, ...],
+    buffers: dict[str, Buffer],
+    dims_of: DimsOf,
+    most: int = MOST_REGISTERS,
+) -> bool:
     """Tell whether a thread has registers for what it loads, and the code stays short."""
     body = _body(nest, each, dims_of)
     depth = len(nest.loops)
     loaded = (row for row in body if isinstance(row, Load) and row.level == depth)
     words = sum(-(-ITEMSIZES[buffers[row.buffer].dtype] // 4) for row in loaded)
-    return words <= MOST_REGISTERS and len(body) <= LONGEST
+    return words <= most and len(body) <= LONGEST
 
 
 def _aligned(buffer: Buffer) -> Buffer:
