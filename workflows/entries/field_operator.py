@@ -31,11 +31,12 @@ class FieldOperator(NativeEntry):
 
     _needs_last_by_name = True
     _on_part: dict[Groups | None, Calls]
+    _scratch: dict[Any, list[Any]]
 
     def __new__(cls, made: Made) -> Self:
         """Make the operator."""
         self = cls._entry(made, (*parameter_names(made.definition.function), OUT))
-        self._on_part = {}
+        self._on_part, self._scratch = {}, {}
         return self
 
     @classmethod
@@ -115,6 +116,12 @@ class FieldOperator(NativeEntry):
             )  # fmt: skip
             calls.variants.begin((attrs.evolve(each, domain=True), given) for each, given in wanted)
         return self
+
+    def __fieldforge_evaluate__(self, domain: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return a field with the result, for reductions, and a function that gives it back."""
+        from .evaluation import evaluate
+
+        return evaluate(self, domain, arguments, self._scratch)
 
     def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the operator whose types are those of the arguments: itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -21,6 +21,7 @@ from ..builds.progress import Progress
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, policy
 from ..engine.session import engine, using
+from ..entries.entry_point import EntryPoint
 from . import loop_total
 from .collecting import collect, stop
 from .request import SetUpWarning
@@ -87,6 +88,7 @@ class Plan:
     """
 
     steps: list[SetUpProgram] = attrs.field(factory=list)
+    _others: list[tuple[EntryPoint, Any, dict[str, Any]]] = attrs.field(factory=list, init=False)
 
     def __enter__(self) -> Self:
         collect(self.steps)
@@ -100,12 +102,23 @@ class Plan:
     ) -> None:
         stop(self.steps)
 
+    def add(self, entry: EntryPoint, offset_provider: Any = None, **static: Sequence[Any]) -> None:
+        """Add a program or operator that the loop calls as it is, such as in a reduction.
+
+        The arguments are those of its `compile`.
+        """
+        self._others.append((entry, offset_provider, static))
+
     def orders(self) -> Iterator[Order]:
         """Yield the build of every variant of every set-up."""
         used = engine()
         for step in self.steps:
             for variant, provider in step.wanted():
                 yield step.program.order(variant, provider, used)
+        for entry, given, static in self._others:
+            if entry.backend is not None:
+                for variant, provider in entry.wanted(given, static):
+                    yield entry.order(variant, provider, used)
 
     def check(self) -> tuple[Missing, ...]:
         """Return every variant that is not in the store, and why; compiles and loads nothing."""
