@@ -135,8 +135,8 @@ def diffusion(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
         kernel = by_hand("diffusion", dtype).get_function("diffusion")
         points = 16 // np.dtype(dtype).itemsize
         (_, u_row, u_plane), (_, row, plane) = strides_of(given["u"]), strides_of(given["out"])
-        words = (*(np.uint64(first_of(each)) for each in given.values()), np.int32(ni), np.int32(nj),
-                 *(np.int64(each) for each in (u_row, u_plane, row, plane)))  # fmt: skip
+        words = (*(np.uint64(first_of(each)) for each in given.values()), np.int32(ni),
+                 np.int32(nj), *map(np.int64, (u_row, u_plane, row, plane)))  # fmt: skip
         grid = (-(-ni // (32 * points)), -(-nj // 8), nk)
         hand["2 rows"] = lambda: kernel(grid, (32, 4, 1), words)
     return GpuCase(
@@ -187,8 +187,8 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
         shared = 2 * nk * 64 * np.dtype(dtype).itemsize
         kernel.max_dynamic_shared_size_bytes = shared
         (_, row, plane), (_, w_row, w_plane) = strides_of(given["u"]), strides_of(given["w"])
-        words = (*(np.uint64(first_of(each)) for each in given.values()), real(1 / 12), np.int32(ni),
-                 *(np.int64(each) for each in (row, plane, w_row, w_plane)))  # fmt: skip
+        words = (*(np.uint64(first_of(each)) for each in given.values()), real(1 / 12),
+                 np.int32(ni), *map(np.int64, (row, plane, w_row, w_plane)))  # fmt: skip
         hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
     moved = size_of(given)
     scalars = {"per_step": real(1 / 12), "last": nk - 1}
@@ -243,7 +243,8 @@ def tables_of(across: int, patches: bool) -> dict[str, Any]:
         if offset.value in tables:
             found[offset.value] = as_connectivity(
                 offset.target, codomain=offset.source, data=tables[offset.value],
-                skip_value=-1 if offset.value in ("V2E", "V2C") else None, allocator=BACKENDS["gpu"],
+                skip_value=-1 if offset.value in ("V2E", "V2C") else None,
+                allocator=BACKENDS["gpu"],
             )  # fmt: skip
     return found
 

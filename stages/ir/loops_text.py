@@ -108,7 +108,8 @@ class _Printer:
         room = f"{', '.join(scans.arrays)} in shared memory of {self.bound(scans.needed)} bytes"
         if scans.tiles:
             tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
-            room = f"{scans.columns} columns of {tiles} in shared memory of {self.bound(scans.needed)} bytes"
+            size = self.bound(scans.needed)
+            room = f"{scans.columns} columns of {tiles} in shared memory of {size} bytes"
         most = f"at most {scans.most}, else one by one"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
 

@@ -239,7 +239,8 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
         what = "an overlap is refused embedded only"
         run.found = Disagreement(run.case, stage, what, run.schedule)
         return
-    together = [name for name, _ in _sharing(run.case)]
+    found = sharing(run.case)
+    together = [spec.name for spec in found[:2]] if found else []
     for spec in run.case.fields:
         meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
         # What is in memory that two fields share may have been written by way of the other one.

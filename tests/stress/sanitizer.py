@@ -21,7 +21,8 @@ import nanobind
 
 ROOT = Path(__file__).parent.parent.parent
 BUILD = ROOT / "build" / "tsan"
-FLAGS = "-std=c++20 -O1 -g -fsanitize=thread -fno-omit-frame-pointer -fvisibility=hidden -fPIC -fno-strict-aliasing"
+FLAGS = "-std=c++20 -O1 -g -fsanitize=thread -fno-omit-frame-pointer"
+FLAGS += " -fvisibility=hidden -fPIC -fno-strict-aliasing"
 
 
 def build() -> Path:
@@ -31,9 +32,7 @@ def build() -> Path:
     includes = [sysconfig.get_path("include"), home / "include", home / "ext/robin_map/include"]
     compiler = ["c++", *FLAGS.split(), *(f"-I{folder}" for folder in includes)]
     native = ROOT / "runtime" / "native"
-    headers = max(
-        path.stat().st_mtime for end in ("h", "inc") for path in native.rglob(f"*.{end}")
-    )
+    headers = max(path.stat().st_mtime for end in ("h", "inc") for path in native.rglob(f"*.{end}"))
 
     def compiled(source: Path) -> str:
         target = BUILD / f"{source.parent.name}_{source.stem}.o"

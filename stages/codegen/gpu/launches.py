@@ -11,8 +11,8 @@ from ...artifacts import Interface
 from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
 from ...ir.loops import Kernel, Nest, Together
 from ...ir.strides import Stride
-from .kernel import Written
 from .grid import blocks_of, columns_in_a_row, single
+from .kernel import Written
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
@@ -26,7 +26,7 @@ class Order:
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
     slots: Mapping[int, Bound]
-    shared: Bound = Const(0)
+    shared: Bound = attrs.field(factory=lambda: Const(0))
     most_shared: int = 0
     step: int = 1
 

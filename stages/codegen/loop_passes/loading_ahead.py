@@ -15,7 +15,7 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
 LEVELS: Final = (8, 4, 2)
-# Registers of 32 bits for what was loaded ahead. So few threads have columns that each may use many.
+# Registers of 32 bits for what was loaded ahead: with so few columns each thread may use many.
 MOST_REGISTERS: Final = 176
 
 
@@ -44,7 +44,7 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
 def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
     """Return the registers of what is used and what is under way; offsets of a row share them."""
     inner = nest.loops[-1].range.dim
-    found: dict[object, list[int]] = {}
+    found: dict[tuple[str, object, object], list[int]] = {}
     for row in asked:
         load = nest.body[row]
         assert isinstance(load, Load)
@@ -53,7 +53,7 @@ def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], l
         found.setdefault((load.buffer, load.rows, others), []).append(load.offsets[axis])
     return sum(
         -(-ITEMSIZES[buffers[name].dtype] // 4) * (2 * levels + max(along) - min(along))
-        for (name, _, _), along in found.items()  # type: ignore[misc]
+        for (name, _, _), along in found.items()
     )
 
 

@@ -58,7 +58,7 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
-    gpu: GpuChoices = GpuChoices()
+    gpu: GpuChoices = attrs.field(factory=GpuChoices)
     tile_size: int = 0
 
 
