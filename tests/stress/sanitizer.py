@@ -31,9 +31,7 @@ def build() -> Path:
     includes = [sysconfig.get_path("include"), home / "include", home / "ext/robin_map/include"]
     compiler = ["c++", *FLAGS.split(), *(f"-I{folder}" for folder in includes)]
     native = ROOT / "runtime" / "native"
-    headers = max(
-        path.stat().st_mtime for end in ("h", "inc") for path in native.rglob(f"*.{end}")
-    )
+    headers = max(path.stat().st_mtime for end in ("h", "inc") for path in native.rglob(f"*.{end}"))
 
     def compiled(source: Path) -> str:
         target = BUILD / f"{source.parent.name}_{source.stem}.o"

@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-
 # Streams and events of each kind that are kept for reuse.
 POOLS = 5 * 256
 

@@ -12,7 +12,7 @@ import pytest
 from fieldforge.runtime import gpu
 
 BENCH = Path(__file__).parents[3] / "bench"
-KINDS = "? b B h H i I l L q Q e f d F D".split()
+KINDS = ["?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d", "F", "D"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +62,7 @@ def test_the_memory_lives_as_long_as_the_array():
 
 
 # Arrays as CuPy's are seen from outside: attributes, and a function for the current stream.
-CUPY = '''
+CUPY = """
 import sys, types
 import numpy as np
 
@@ -114,7 +114,7 @@ except RuntimeError as error:
 else:
     raise AssertionError("managed memory has a type of its own in DLPack")
 print("all right")
-'''
+"""
 
 
 @pytest.mark.needs_compiler
