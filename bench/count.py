@@ -88,7 +88,7 @@ def count_inside(folder: Path) -> None:
     library.count.argtypes = [ctypes.py_object] * 3 + [ctypes.c_long, ctypes.c_char_p]
     import gpu_counts
 
-    for label, call, values, keywords in (*_calls(folder), *gpu_counts.calls()):
+    for label, call, values, keywords in (*_calls(folder), *gpu_counts.calls(folder)):
         library.count(call, values, keywords, TIMES, label.encode())
 
 

@@ -203,3 +203,25 @@ def test_bound_calls_launch_again(simulated):
     call()
 
     assert (a.asnumpy() == 2.0).all()
+
+
+def test_recorded_calls_take_their_temporaries_from_the_device(simulated):
+    backend, allocator = simulated
+    values = np.random.default_rng(2).random((5, 4, 9))
+    a = ff.as_field([I, J, K], values, allocator=allocator)
+    out = ff.zeros({I: 5, J: 4, K: 9}, allocator=allocator)
+    program = sweep.with_backend(backend)
+    with ff.record() as step:
+        program(a, out)
+    expected = out.asnumpy().tobytes()
+    out.asnumpy()[...] = 0.0
+    before = len(gpu.null.allocations())
+
+    driver.record(True)
+    step()
+    driver.record(False)
+
+    names = [name for name, _ in driver.calls()]
+    assert names.count("alloc_async") == names.count("free_async") == 1
+    assert out.asnumpy().tobytes() == expected
+    assert len(gpu.null.allocations()) == before

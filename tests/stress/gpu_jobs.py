@@ -1,7 +1,7 @@
 """What threads do to one GPU at once; every result is compared with NumPy.
 
-The jobs run on the platform that FIELDFORGE_GPU names, and on null otherwise. All threads share the
-kernels, the launchers and the pool of memory; each job has its own streams, arrays and graphs.
+The jobs run on the platform that FIELDFORGE_GPU names, and on null otherwise. All threads share
+kernels, launchers and the pool of memory; streams, arrays and graphs belong to one job.
 """
 
 from __future__ import annotations

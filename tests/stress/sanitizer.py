@@ -21,8 +21,8 @@ import nanobind
 
 ROOT = Path(__file__).parent.parent.parent
 BUILD = ROOT / "build" / "tsan"
-FLAGS = "-std=c++20 -O1 -g -fsanitize=thread -fno-omit-frame-pointer"
-FLAGS += " -fvisibility=hidden -fPIC -fno-strict-aliasing"
+FLAGS = "-std=c++20 -O1 -g -fsanitize=thread -fno-omit-frame-pointer -fPIC -fno-strict-aliasing"
+FLAGS += " -fvisibility=hidden"
 
 
 def build() -> Path:
