@@ -9,14 +9,17 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test wheel language-dace check fuzz model bench ulps format clean count stress tsan \
-	bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
+.PHONY: help demo test random wheel language-dace check fuzz model bench ulps format clean count \
+	stress tsan bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
 
 language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
 	$(BIN)/pytest -q -m every_dace tests/language
+
+random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations
+	$(BIN)/pytest -q -m slow tests/stages/codegen/test_random_programs.py
 
 wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
 	$(BIN)/pytest -q -m whole_core tests/test_package.py
@@ -25,7 +28,7 @@ demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo
 	$(BIN)/fieldforge demo --output demo.png
 
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 test-gpu: PLATFORM ?= cuda
 test-gpu: JOBS ?= 2

@@ -109,8 +109,8 @@ def on_gpu(_):
 
 def pytest_collection_modifyitems(config, items):
     """Choose among the tests of slow backends; let embedded programs run without their advice."""
-    left_out = [item for item in items if _is_left_out(item, config.option.markexpr)]
-    config.hook.pytest_deselected(items=left_out)
+    left_out = {item for item in items if _is_left_out(item, config.option.markexpr)}
+    config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
     quiet = pytest.mark.filterwarnings("ignore:Program '.*' runs embedded")
     for item in items:

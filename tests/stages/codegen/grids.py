@@ -10,8 +10,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fieldforge.runtime._core import FieldView, Program
+from fieldforge.runtime import _core
+from fieldforge.runtime._core import FieldView
 from fieldforge.runtime.calls.loader import load_library
+from fieldforge.runtime.calls.plan import ENTRY
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
@@ -87,18 +89,44 @@ class Native:
     """A program compiled by the real stages and called through the native core."""
 
     def __init__(self, lowered: Lowered, variant: Variant | None = None, **options: Any) -> None:
-        options.setdefault("target", Target.host())
-        results = Codegen(**options).run(lowered=lowered, variant=variant or Variant())
-        self.source = results["generated"].source
-        self.loops = results["generated"].loops
+        self._write(lowered, variant or Variant(), options)
+        library = _compiled(self.generated)
+        with tempfile.TemporaryDirectory() as directory:
+            self._take(load_library(library, Path(directory)).entry(self.plan))
+
+    @classmethod
+    def together(
+        cls, programs: Sequence[tuple[Lowered, Variant]], *flags: str, **options: Any
+    ) -> list[Native]:
+        """Compile programs by one run of the compiler, each in a namespace of its own."""
+        made = [cls.__new__(cls) for _ in programs]
+        for each, (lowered, variant) in zip(made, programs, strict=True):
+            each._write(lowered, variant, options)
+        texts = [each.source.replace(ENTRY, f"entry{i}") for i, each in enumerate(made)]
+        source = "".join(f"namespace n{i} {{\n{text}\n}}\n" for i, text in enumerate(texts))
+        asked = dict.fromkeys(flag for each in made for flag in each.generated.flags)
+        generated = attrs.evolve(made[0].generated, source=source, flags=(*asked, *flags))
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, "programs.so")
+            path.write_bytes(_compiled(generated))
+            library = _core.Library(str(path))  # stays loaded when the file is gone
+        for i, each in enumerate(made):
+            address = library.symbol(f"entry{i}")
+            assert address is not None
+            each._take(_core.Entry(each.plan, address, library))
+        return made
+
+    def _write(self, lowered: Lowered, variant: Variant, options: dict[str, Any]) -> None:
+        options = {"target": Target.host(), **options}
+        results = Codegen(**options).run(lowered=lowered, variant=variant)
+        self.generated = results["generated"]
+        self.source = self.generated.source
+        self.loops = self.generated.loops
         self.plan = plan_of(results["interface"])
         self.leaves = lowered.program.leaves
-        compiled = Compile(variables=current().compiler_variables).run(
-            generated=results["generated"]
-        )["compiled"]
-        with tempfile.TemporaryDirectory() as directory:
-            entry = load_library(compiled.library, Path(directory)).entry(self.plan)
-        self.program = Program("p", self.plan.parameters, self._miss, reject)
+
+    def _take(self, entry: Any) -> None:
+        self.program = _core.Program("p", self.plan.parameters, self._miss, reject)
         self.program.add(entry)
 
     def _miss(self, *_: Any) -> None:
@@ -113,6 +141,11 @@ class Native:
             else:
                 views.append(np.dtype(leaf.dtype).type(argument))
         self.program(*views, offset_provider=tables)
+
+
+def _compiled(generated: Any) -> bytes:
+    stage = Compile(variables=current().compiler_variables)
+    return stage.run(generated=generated)["compiled"].library
 
 
 def units(lowered: Lowered, dim: Dimension | None) -> Variant:

@@ -182,44 +182,58 @@ def laid_out(at: At, dims: Dims, unit: Dimension | None) -> At:
     return At(np.moveaxis(last, -1, axis), at.starts)
 
 
-def check(seed: int) -> None:
-    """Run one program both ways; what the language leaves undefined is not compared."""
-    drawing, rng = Drawing(seed), np.random.default_rng(seed)
-    lowered = drawing.program()
-    dims = {leaf.name: leaf.dims for leaf in lowered.program.leaves}
-    unit = drawing.random.choice([K, K, None, dims["out"][0]])
-    given = arguments(lowered, rng)
-    tables = {
-        table.name: random_table(table, SIZES[table.target], SIZES[table.source], rng)
-        for table in (C2E, E2C, V2E)
-    }
-    ours = {
-        name: laid_out(value, dims[name], unit) if isinstance(value, At) else value
-        for name, value in given.items()
-    }
-    oracle = Oracle(lowered.program, given, tables)
-    oracle.run()
+class Case:
+    """One program, what it is given, and what it must give."""
 
-    Native(lowered, units(lowered, unit), parallel_from=1)(
-        *ours.values(), **{t.name: table_of(t, tables[t.name]) for t in (C2E, E2C, V2E)}
-    )
+    def __init__(self, seed: int) -> None:
+        self.seed, drawing, rng = seed, Drawing(seed), np.random.default_rng(seed)
+        self.lowered = drawing.program()
+        dims = {leaf.name: leaf.dims for leaf in self.lowered.program.leaves}
+        unit = drawing.random.choice([K, K, None, dims["out"][0]])
+        self.variant = units(self.lowered, unit)
+        self.given = arguments(self.lowered, rng)
+        self.tables = {
+            table.name: random_table(table, SIZES[table.target], SIZES[table.source], rng)
+            for table in (C2E, E2C, V2E)
+        }
+        self.ours = {
+            name: laid_out(value, dims[name], unit) if isinstance(value, At) else value
+            for name, value in self.given.items()
+        }
 
-    for name in ("out", "more"):
-        if name in given:
-            for target, index in oracle.undefined:
-                if target == name:
-                    ours[name].array[index] = given[name].array[index] = 0
-            np.testing.assert_array_equal(
-                ours[name].array, given[name].array, err_msg=f"seed {seed}"
-            )
+    def check(self, native: Native) -> None:
+        """Run it both ways; what the language leaves undefined is not compared."""
+        given, ours, tables = self.given, self.ours, self.tables
+        oracle = Oracle(self.lowered.program, given, tables)
+        oracle.run()
+
+        native(*ours.values(), **{t.name: table_of(t, tables[t.name]) for t in (C2E, E2C, V2E)})
+
+        for name in ("out", "more"):
+            if name in given:
+                for target, index in oracle.undefined:
+                    if target == name:
+                        ours[name].array[index] = given[name].array[index] = 0
+                np.testing.assert_array_equal(
+                    ours[name].array, given[name].array, err_msg=f"seed {self.seed}"
+                )
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs_agree_bit_for_bit_with_the_oracle(seed: int) -> None:
-    check(seed)
+    case = Case(seed)
+    case.check(Native(case.lowered, case.variant, parallel_from=1))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(24, 400))
-def test_many_random_programs_agree_bit_for_bit_with_the_oracle(seed: int) -> None:
-    check(seed)
+@pytest.mark.parametrize("first", range(24, 400, 16))
+def test_many_random_programs_agree_bit_for_bit_with_the_oracle(
+    first: int, request: pytest.FixtureRequest
+) -> None:
+    """Sixteen programs at once; one lot in four with all optimisations, by `-m slow` every one."""
+    cases = [Case(seed) for seed in range(first, min(first + 16, 400))]
+    is_whole = "slow" in request.config.option.markexpr or first // 16 % 4 == 1
+    flags = () if is_whole else ("-O1",)
+    programs = [(case.lowered, case.variant) for case in cases]
+    for case, native in zip(cases, Native.together(programs, *flags, parallel_from=1), strict=True):
+        case.check(native)
