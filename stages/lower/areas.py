@@ -157,12 +157,13 @@ class Areas:
             return need
         joined: Need = {}
         for (firmness, loose), part in self.kinds(need).items():
-            if len(part) > 1:
-                certain = any(self._areas[number].certain for number in part)
-                still = self.is_pointwise(part)
-                made = self.number(Area(self.of(dims, part), certain, still, firmness, loose))
-                part = {} if made is None else {made: ((0, 0),) * len(dims)}
-            joined |= part
+            if len(part) == 1:
+                joined |= part
+                continue
+            certain = any(self._areas[number].certain for number in part)
+            still = self.is_pointwise(part)
+            made = self.number(Area(self.of(dims, part), certain, still, firmness, loose))
+            joined |= {} if made is None else {made: ((0, 0),) * len(dims)}
         return joined
 
     def kinds(self, need: Need) -> dict[tuple[Firmness, Dims], Need]:
