@@ -36,9 +36,9 @@ def describe(
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
     A statement with several groups is listed once more as a whole, its stores in order, so that the
-    call compares what one group reads with what the others write. A call computes the bounds `more` too, for launches.
-    With `clamping` the code has a second version, and soft reads may lead out of their fields; with
-    `in_steps` the integer at `step_place` selects a statement.
+    call compares what one group reads with what the others write. A call computes the bounds `more`
+    too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
+    their fields; with `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
     statements, reads, continues = _accesses(program, kernel, groups, hard)
