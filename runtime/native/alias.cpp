@@ -47,13 +47,12 @@ std::vector<std::pair<int64_t, int64_t>> Frame::ranges_of(const Box& box) const 
 }
 
 // One field twice among the outputs of a statement: the last one is written, the others write to
-// memory that nobody reads. Any other overlap of outputs of one statement is an error.
+// memory that nobody reads. Any other overlap of outputs of one statement is an error. The last of
+// its accesses has all that a statement writes, in order.
 Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
     std::vector<const Box*> boxes;
-    for (size_t i = statement.first; i < statement.second; ++i) {
-        for (const Box& box : plan_.accesses[i].writes) {
-            if (!is_empty(box.ranges)) boxes.push_back(&box);
-        }
+    for (const Box& box : plan_.accesses[statement.second - 1].writes) {
+        if (!is_empty(box.ranges)) boxes.push_back(&box);
     }
     for (size_t j = 0; j < boxes.size(); ++j) {
         const Part later = part_of(field(boxes[j]->argument), ranges_of(*boxes[j]));

@@ -36,13 +36,13 @@ def describe(
 ) -> Interface:
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
-    A statement with several groups is listed once more as a whole, so that the call compares what
-    one group reads with what the others write. A call computes the bounds `more` too, for launches.
-    With `clamping` the code has a second version, and soft reads may lead out of their fields; with
-    `in_steps` the integer at `step_place` selects a statement.
+    A statement with several groups is listed once more as a whole, its stores in order, so that the
+    call compares what one group reads with what the others write. A call computes the bounds `more`
+    too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
+    their fields; with `in_steps` the integer at `step_place` selects a statement.
     """
     hard = clamping.hard if clamping else [{} for _ in groups]
-    statements, reads, continues = _accesses(kernel, groups, hard)
+    statements, reads, continues = _accesses(program, kernel, groups, hard)
     ints = integers(kernel) + (clamping.integers if clamping else ())
     stepped = step_place(kernel, groups, clamping) if in_steps else None
     ints += (Const(0),) if stepped is not None else ()
@@ -96,7 +96,7 @@ def step_numbers(groups: Sequence[Group]) -> tuple[int, ...]:
 
 
 def _accesses(
-    kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
+    program: dataflow.Dataflow, kernel: Kernel, groups: Sequence[Group], hard: Sequence[Hard]
 ) -> tuple[list[Statement], list[Read], tuple[int, ...]]:
     steps: list[list[tuple[Nest, ...]]] = [[] for _ in groups]
     for step in kernel.steps():
@@ -117,7 +117,9 @@ def _accesses(
         reads += found
         if len(members) > 1:
             reads += [attrs.evolve(read, statement=len(statements)) for read in found]
-            statements.append(Statement(stores))
+            whole = program.statements[groups[members[0]].statement]
+            order = [store.target for store in whole.stores]
+            statements.append(Statement(tuple(sorted(stores, key=lambda s: order.index(s.target)))))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
 

@@ -24,7 +24,7 @@ from ..ir.dataflow import (
     Statement,
     Store,
 )
-from ..lower.areas import Area, Areas
+from ..lower.areas import Area, Areas, Dims, Need
 from ..lower.infer_boxes import Walk
 from .accesses import extreme
 from .boxed import Memory, Spans
@@ -53,7 +53,7 @@ class Call:
         def value_of(symbol: Symbol) -> int:
             return _value_of(symbol, arguments)
 
-        return cls(program, arguments, Walk.of(program, Areas(resolve)))
+        return cls(program, arguments, Walk.of(program, Areas(resolve, loosens=True)))
 
     def number(self, bound: Bound) -> int:
         """Return the integer value of a bound."""
@@ -68,21 +68,28 @@ class Call:
             if all(start < stop for start, stop in spans):
                 yield store, spans
 
-    def needed(self, stores: list[tuple[Store, Spans]], hard: bool = False) -> dict[Ref, Spans]:
-        """Return the box of each value that these stores need, in the order of the rows.
+    def needed(self, stores: list[tuple[Store, Spans]]) -> dict[Ref, Spans]:
+        """Return the box of each value that these stores need, in the order of the rows."""
+        needs = self._needs(stores)
+        return {ref: self._box(ref, need) for ref, need in needs.items() if need}
 
-        With `hard`, leave out reads that reach the stores only through one side of `where`.
+    def hard(self, stores: list[tuple[Store, Spans]]) -> Iterator[tuple[Ref, Spans, Dims]]:
+        """Yield the boxes that must exist, and along which dimensions a displacement reads them.
+
+        What reaches the stores through a side of `where` need not exist.
         """
         areas = self.walk.areas
+        for ref, need in self._needs(stores).items():
+            for (_, loose), part in areas.kinds(areas.hard(need)).items():
+                yield ref, self._box(ref, part), loose
+
+    def _needs(self, stores: list[tuple[Store, Spans]]) -> dict[Ref, Need]:
+        areas = self.walk.areas
         seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]
-        needs = self.walk.from_seeds(seeds)
-        if hard:
-            needs = {ref: areas.hard(need) for ref, need in needs.items()}
-        return {
-            ref: tuple(map(_ends, areas.of(self.program.values[ref].dims, need)))
-            for ref, need in needs.items()
-            if need
-        }
+        return self.walk.from_seeds(seeds)
+
+    def _box(self, ref: Ref, need: Need) -> Spans:
+        return tuple(map(_ends, self.walk.areas.of(self.program.values[ref].dims, need)))
 
 
 def _value_of(symbol: Symbol, arguments: Arguments) -> int:

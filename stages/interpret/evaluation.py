@@ -13,7 +13,6 @@ import numpy as np
 
 from ...runtime.calls.refusals import too_small
 from ...runtime.fields.alignment import is_same_array
-from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
 from ..ir.dataflow import (
@@ -25,6 +24,7 @@ from ..ir.dataflow import (
     Statement,
     Store,
 )
+from ..lower.areas import Dims
 from .boxed import Memory, Spans, view
 from .call import Arguments, Call
 from .validity import check_valid
@@ -70,12 +70,13 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
     for store, spans in stores:
         dims = tuple(each.dim for each in store.box)
         _check(store.target, "writes", dims, spans, arguments[store.target])
-    boxes, hard = call.needed(stores), call.needed(stores, hard=True)
-    for ref, spans in boxes.items():
+    for ref, spans, loose in call.hard(stores):
         value = program.values[ref]
         if isinstance(value, Input):
-            if ref in hard:
-                _check(value.name, "reads", value.dims, hard[ref], arguments[value.name])
+            _check(value.name, "reads", value.dims, spans, arguments[value.name], loose)
+    for ref, spans in call.needed(stores).items():
+        value = program.values[ref]
+        if isinstance(value, Input):
             if not all(arguments[value.name].shape):  # no element to clamp to
                 _check(value.name, "reads", value.dims, spans, arguments[value.name])
         elif isinstance(value, Gather | Neighbours | Reduce):
@@ -85,8 +86,10 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
                 _check(table.name, "reads", (table.target,), (rows,), arguments[table.name])
 
 
-def _check(name: str, done: str, dims: tuple[Dimension, ...], spans: Spans, field: Memory) -> None:
+def _check(name: str, done: str, dims: Dims, spans: Spans, field: Memory, loose: Dims = ()) -> None:
     given = zip(field.starts, field.shape, strict=False)
     for dim, (start, stop), (first, count) in zip(dims, spans, given, strict=False):
+        if dim in loose:
+            continue
         if start < first or stop > first + count:
             raise too_small(name, dim, done, (start, stop), (first, first + count))

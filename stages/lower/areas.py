@@ -46,13 +46,15 @@ class Area:
     """A box on which values are needed.
 
     `certain` tells that the box is not empty if its statement writes anything, `pointwise` that no
-    access on the way to it moved to another point, `firmness` whether its points must exist.
+    access on the way to it moved to another point, `firmness` whether its points must exist. Along
+    `loose` dimensions a displacement reads inside of what exists, so no single index must.
     """
 
     ranges: Ranges
     certain: bool = True
     pointwise: bool = True
     firmness: Firmness = Firmness.HARD
+    loose: Dims = ()
 
     def __getitem__(self, dim: Dimension) -> Range:
         return next(each for each in self.ranges if each.dim is dim)
@@ -62,10 +64,12 @@ class Area:
 class Areas:
     """Number the distinct areas, and turn needs into symbolic boxes.
 
-    `resolve` replaces bounds by numbers if the call is known.
+    `resolve` replaces bounds by numbers if the call is known. With `loosens` areas know what a
+    displacement reads.
     """
 
     resolve: Callable[[Bound], Bound] = lambda bound: bound
+    loosens: bool = False
     _areas: list[Area] = attrs.field(factory=list)
     _numbers: dict[Area, int | None] = attrs.field(factory=dict)
     _hulls: dict[tuple[object, ...], Ranges] = attrs.field(factory=dict)
@@ -88,8 +92,19 @@ class Areas:
         if key not in self._made:
             area = self._areas[number]
             ranges = tuple(new if each.dim is dim else each for each in area.ranges)
-            self._made[key] = self.number(attrs.evolve(area, ranges=ranges, pointwise=False))
+            loose = tuple(each for each in area.loose if each is not dim)
+            made = attrs.evolve(area, ranges=ranges, pointwise=False, loose=loose)
+            self._made[key] = self.number(made)
         return self._made[key]
+
+    def loosened(self, number: int, dim: Dimension) -> int:
+        """Return the area as one that a displacement along `dim` reads."""
+        area = self._areas[number]
+        if not self.loosens or dim in area.loose:
+            return number
+        made = self.number(attrs.evolve(area, loose=(*area.loose, dim)))
+        assert made is not None  # the area is as full as the old one
+        return made
 
     def added(self, number: int, slots: Range) -> int:
         """Return the area with some slots of a local dimension."""
@@ -100,14 +115,17 @@ class Areas:
         """Return the area with `new` in place of `dim`."""
         if new is dim:
             return number
-        ranges = self._areas[number].ranges
+        area = self._areas[number]
         return self._with(
             number,
-            tuple(attrs.evolve(each, dim=new) if each.dim is dim else each for each in ranges),
+            tuple(attrs.evolve(each, dim=new) if each.dim is dim else each for each in area.ranges),
+            tuple(new if each is dim else each for each in area.loose),
         )
 
-    def _with(self, number: int, ranges: Ranges) -> int:
-        made = self.number(attrs.evolve(self._areas[number], ranges=ranges))
+    def _with(self, number: int, ranges: Ranges, loose: Dims | None = None) -> int:
+        area = self._areas[number]
+        kept = area.loose if loose is None else loose
+        made = self.number(attrs.evolve(area, ranges=ranges, loose=kept))
         assert made is not None  # the renamed area is empty exactly where the old one is
         return made
 
@@ -129,23 +147,34 @@ class Areas:
             kept[axis] = (0, 0)
             moved |= extent[axis] != (0, 0)
         inside = tuple(ranges[each.dim] for each in area.ranges)
-        made = self.number(Area(inside, False, area.pointwise and not moved, area.firmness))
+        still = area.pointwise and not moved
+        made = self.number(Area(inside, False, still, area.firmness, area.loose))
         return {} if made is None else {made: tuple(kept)}
 
     def joined(self, dims: Dims, need: Need) -> Need:
-        """Return the need as extents around a single area for each firmness."""
+        """Return the need as extents around a single area for each firmness and looseness."""
         if len(need) <= 1:
             return need
         joined: Need = {}
-        for firmness in Firmness:
-            part = {n: extent for n, extent in need.items() if self[n].firmness is firmness}
-            if len(part) > 1:
-                certain = any(self._areas[number].certain for number in part)
-                area = Area(self.of(dims, part), certain, self.is_pointwise(part), firmness)
-                made = self.number(area)
-                part = {} if made is None else {made: ((0, 0),) * len(dims)}
-            joined |= part
+        for (firmness, loose), part in self.kinds(need).items():
+            if len(part) == 1:
+                joined |= part
+                continue
+            certain = any(self._areas[number].certain for number in part)
+            still = self.is_pointwise(part)
+            made = self.number(Area(self.of(dims, part), certain, still, firmness, loose))
+            joined |= {} if made is None else {made: ((0, 0),) * len(dims)}
         return joined
+
+    def kinds(self, need: Need) -> dict[tuple[Firmness, Dims], Need]:
+        """Return the parts of a need that are alike firm and loose."""
+        parts: dict[tuple[Firmness, Dims], Need] = {}
+        for firmness in Firmness:
+            for number, extent in need.items():
+                area = self._areas[number]
+                if area.firmness is firmness:
+                    parts.setdefault((firmness, area.loose), {})[number] = extent
+        return parts
 
     def softened(self, need: Need) -> Need:
         """Return the need of a branch of `where`: soft unless it is firm."""

@@ -128,7 +128,8 @@ class Walk:
                 yield value.by, value.dims, self.areas.firm(need)
                 start, stop = map(self.areas.resolve, self.spans.of(value.arg, value.dim))
                 new = Range(value.dim, start, stop)
-                yield value.arg, value.dims, self._replaced(value.dims, need, new)
+                asked = self._replaced(value.dims, need, new, is_loose=True)
+                yield value.arg, value.dims, asked
             case Region():
                 yield from self._branches(value, need)
             case Scan():
@@ -194,12 +195,13 @@ class Walk:
         asked = {self.areas.added(number, new): (*e, (0, 0)) for number, e in need.items()}
         return (*dims, local), asked
 
-    def _replaced(self, dims: Dims, need: Need, new: Range) -> Need:
+    def _replaced(self, dims: Dims, need: Need, new: Range, is_loose: bool = False) -> Need:
         axis = dims.index(new.dim)
         asked: Need = {}
         for number, extent in need.items():
             made = self.areas.replaced(number, new.dim, new)
             if made is not None:
+                made = self.areas.loosened(made, new.dim) if is_loose else made
                 widen(asked, {made: (*extent[:axis], (0, 0), *extent[axis + 1 :])})
         return asked
 

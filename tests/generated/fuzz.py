@@ -199,7 +199,7 @@ def run(options: Options, folder: Path | None) -> Tally:
                 tally.found += event["found"]
                 words = f"programs, {tally.found} disagreements"
                 progress.update(task, completed=tally.programs, description=words)
-                if not console.is_terminal and tally.programs % (16 * BATCH) < event["count"]:
+                if not console.is_terminal and tally.programs % (4 * BATCH) < event["count"]:
                     console.print(f"{tally.programs} {words}", highlight=False)
     except KeyboardInterrupt:
         console.print("Ended early.")

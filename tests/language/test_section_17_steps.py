@@ -10,6 +10,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.errors import CheckError, OverlapError
+from fieldforge.runtime.fields.field import make
 
 from .support import I, memory, numbers, on_memory
 
@@ -128,3 +129,29 @@ def test_a_checked_call_reports_any_statement():
     x = ff.as_field([I], np.array([5.0, np.inf, 2.0, 7.0, 1.0, 4.0]))
     with pytest.raises(CheckError, match="'x', which is inf at I=1"):
         write_then_shift.with_backend(ff.cpu).checked(x, a, b, c)
+
+
+# --- outputs of one statement ------------------------------------------------------------------
+
+
+@ff.field_operator
+def three_of(a: Line):
+    return a + 1.0, a * 10.0, a * 100.0
+
+
+@ff.program
+def write_three(a: Line, one: Line, two: Line, three: Line, start: ff.int32, stop: ff.int32):
+    three_of(a, out=(one, two, three), domain=({I: (0, stop)}, {I: (start, 3)}, {I: (0, stop)}))
+
+
+@pytest.mark.parametrize("together", ["abb", "aab", "aba", "aaa"])
+def test_the_last_output_wins_though_bounds_are_written_differently(backend, together):
+    """Two outputs of one place whose domains are equal in this call were both left out."""
+    places = {name: np.full(3, -1.0) for name in "ab"}
+    fields = [make(places[name], ff.domain({I: (0, 3)})) for name in together]
+
+    write_three.with_backend(backend)(ff.as_field([I], np.array([1.0, 2.0, 3.0])), *fields, 0, 3)
+
+    results = [2.0, 3.0, 4.0], [10.0, 20.0, 30.0], [100.0, 200.0, 300.0]
+    for name, values in dict(zip(together, results, strict=True)).items():
+        np.testing.assert_array_equal(places[name], values)
