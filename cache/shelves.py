@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ..runtime.process.private_folder import Folder
+from ..runtime.process.private_folder import Folder, open_folder
 from .files import names_in
-from .record import is_key
+from .record import Record, is_key
 from .root import VERSION
 
 
@@ -64,6 +65,25 @@ class Shelves:
         with suppress(OSError):
             return self.status(name).st_size
         return 0
+
+    def has_all(self, record: Record) -> bool:
+        """Tell whether the files that a record names are there, with their sizes."""
+        files = [file for output in record.outputs for file in output.files]
+        return all(
+            file.inline is not None or self.size_of(place_of("cas", file.sha256)) == file.size
+            for file in files
+        )
+
+    def tmp(self) -> Folder:
+        """Open the folder of drafts."""
+        return open_folder("tmp", self.base.owners, self.base)
+
+    def has_tmp(self) -> bool:
+        """Tell whether the folder of drafts is there."""
+        try:
+            return stat.S_ISDIR(self.status("tmp").st_mode)
+        except OSError:
+            return False
 
     def remove(self, name: str) -> None:
         """Delete a file."""

@@ -13,13 +13,12 @@ from typing import Any, Final
 
 from .. import _core
 from ..process import hooks, metrics, settings
+from ..process.collectors import BaseMetricsCollector, make_collector
 
-_total = metrics.make_collector(metrics.MINIMAL, "total")
-_compute = metrics.make_collector(metrics.PERFORMANCE, "compute")
+_total = make_collector(metrics.MINIMAL, "total")
+_compute = make_collector(metrics.PERFORMANCE, "compute")
 # Native entries are timed inside the core: generated code alone, without the checks of the call.
-_inside = metrics.make_collector(
-    metrics.PERFORMANCE, "compute", collect_enter_counter=_core.kernel_seconds
-)
+_inside = make_collector(metrics.PERFORMANCE, "compute", collect_enter_counter=_core.kernel_seconds)
 
 _active: list[bool] = []
 _listeners: Final[list[Callable[[bool], None]]] = []
@@ -116,7 +115,7 @@ def _may_compile(program: Any, enable_jit: bool | None) -> bool:
     return next((each for each in (enable_jit, own, allowed) if each is not None), True)
 
 
-def _timed(make: Callable[[], metrics.BaseMetricsCollector]) -> Any:
+def _timed(make: Callable[[], BaseMetricsCollector]) -> Any:
     """Return a metrics collector if the source of its sample will be known, else a null context."""
     return make() if metrics.is_any_level_enabled() else nullcontext()
 

@@ -36,12 +36,13 @@ def bind(
     *,
     warn: bool = True,
     keep: bool = False,
+    written: frozenset[str] = frozenset(),
 ) -> list[Any]:
     """Return one value for each parameter, numbers as NumPy scalars of the declared type.
 
     `scalar` says what may stand for a scalar; it is `as_number` by default. Values of another type
-    that converts without loss are converted, with a warning if `warn`; with `keep` fields
-    stay as they are.
+    that converts without loss are converted, with a warning if `warn`, but for those that are
+    `written`; with `keep` fields stay as they are.
     """
     names = [parameter for parameter, _ in parameters]
     given = bind_arguments(name, names, args, kwargs, defaults)
@@ -49,7 +50,7 @@ def bind(
     values = [converted_to(type_, given[parameter], convert) for parameter, type_ in parameters]
     if any(value is MISFIT for value in values):
         for place, (parameter, type_) in enumerate(parameters):
-            if values[place] is MISFIT:
+            if values[place] is MISFIT and parameter not in written:
                 wider = without_loss(type_, given[parameter])
                 values[place] = converted_to(type_, wider, convert)
                 if values[place] is MISFIT:

@@ -23,13 +23,13 @@ _OUTWARDS: Final = (DimensionKind.HORIZONTAL, DimensionKind.LOCAL, DimensionKind
 
 
 @attrs.frozen
-class GPUAllocator:
+class DeviceAllocator:
     """Makes arrays on a GPU, of CuPy where that is installed and of the GPU runtime otherwise.
 
     The first horizontal dimension is contiguous, and every row begins on 128 bytes.
 
     >>> Cell = Dimension("Cell")
-    >>> made = GPUAllocator(DeviceType.NULL).allocate((5, 3), (Cell, Cell), np.dtype("f4"))
+    >>> made = DeviceAllocator(DeviceType.NULL).allocate((5, 3), (Cell, Cell), np.dtype("f4"))
     >>> made.strides
     (4, 128)
     """

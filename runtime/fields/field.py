@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,20 +32,12 @@ from ..process.errors import (
 from .alignment import align, first, fitted, view_on
 from .context import active
 from .indexing import resolve
+from .interchange import Interchange
 from .layout import allocate
 from .numpy_functions import NumpyFunctions
 from .operators import Operators
 from .premap import check_maps, displaced, gathered, resolved
 from .shifting import shifted
-
-
-class BufferInfo(NamedTuple):
-    """The memory of a field: address, shape, strides in bytes, device as DLPack numbers it."""
-
-    pointer: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: tuple[int, int]
 
 
 class SingleArray(Operators):
@@ -65,7 +57,7 @@ class SingleArray(Operators):
         return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
-class Field(SingleArray, NumpyFunctions, FieldView):
+class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
@@ -190,33 +182,6 @@ class Field(SingleArray, NumpyFunctions, FieldView):
     def _made(self, array: Any, domain: Domain) -> Any:
         return make(array, domain)
 
-    @property
-    def __gt_domain__(self) -> Domain:
-        """The domain, under the name that other tools look for."""
-        return self.domain
-
-    @property
-    def __gt_dims__(self) -> tuple[str, ...]:
-        """The names of the dimensions."""
-        return tuple(dim.value for dim in self.dims)
-
-    @property
-    def __gt_origin__(self) -> tuple[int, ...]:
-        """Where index 0 of the domain lies in the array."""
-        return tuple(-start for start in self.starts)
-
-    @property
-    def __gt_buffer_info__(self) -> BufferInfo:
-        """Address, shape, strides and device of the memory."""
-        device = (self.device_type, self.device_id)
-        return BufferInfo(self.pointer, self.shape, self.strides, device)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.asnumpy()
-        if copy is False and dtype is not None and array.dtype != dtype:
-            raise ValueError(f"A field of '{self.dtype}' cannot be '{dtype}' without a copy.")
-        return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
-
     def compact(self) -> Field:
         """Return a copy without padding, in C order, for libraries that refuse padded rows.
 
@@ -226,24 +191,6 @@ class Field(SingleArray, NumpyFunctions, FieldView):
         ((64, 8), (40, 8))
         """
         return Field._on(self.ndarray.copy(), self.domain)
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        options = {
-            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
-        }  # fmt: skip
-        # Arrays before DLPack 1 know 'stream' alone.
-        given = {name: value for name, value in options.items() if value is not None}
-        return self.ndarray.__dlpack__(**given)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device_type, self.device_id
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _copied, (self.asnumpy(), self.domain)

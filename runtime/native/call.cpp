@@ -309,13 +309,14 @@ Words Frame::words() const {
 }
 
 Refusal Frame::run(const Entry& entry) {
-    const size_t fields = has_workspace() ? plan_.fields.size() : 0;
+    const int64_t workspace = value(plan_.workspace);
+    const size_t fields = workspace > 0 && wishes.workspace != nullptr ? plan_.fields.size() : 0;
     for (size_t i = 0; i < fields; ++i) {
         if (meets_workspace(lows_[i], highs_[i])) {
             return {Reason::workspace_shared, {plan_.fields[i]}};
         }
     }
-    const Lease memory(*entry.arena, value(plan_.workspace), copied_);
+    const Lease memory(*entry.arena, workspace, copied_);
     if (memory.refusal()) return memory.refusal();
     const Words words = this->words();
     PyThreadState* thread = PyEval_SaveThread();

@@ -49,6 +49,7 @@ class Prepared {
     std::vector<Copy> copies_;
     size_t stepped_;  // the integer that selects a statement
     int64_t steps_;
+    Words whole_;  // where there are no copies and no steps
     size_t copied_;
     int64_t workspace_;
     std::vector<PyObject*> held_;

@@ -39,7 +39,8 @@ bool Round::is_current(const std::vector<Recorded>& calls) const {
 }
 
 Refusal Round::run(Arena& arena, size_t& place) const {
-    for (place = 0; place < calls_.size(); ++place) {
+    // Calls share the workspace of those that need one.
+    for (place = 0; workspace_ > 0 && place < calls_.size(); ++place) {
         if (Refusal refusal = calls_[place]->check_workspace()) return refusal;
     }
     place = 0;

@@ -83,8 +83,9 @@ def test_what_may_lose_something_is_refused():
 def test_an_output_is_not_converted():
     wrong = ff.zeros({I: 2}, dtype=np.float32)
     warnings.simplefilter("ignore")  # pytest puts the filters back
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="call to 'tripled_into'") as found:
         tripled_into.with_backend(None)(field(I, [1.0, 2.0]), 2.0, wrong)
+    assert "Expected argument 'out' to be" in str(found.value)
 
 
 def test_compiled_calls_convert_nothing(compiled):

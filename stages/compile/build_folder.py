@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..runtime.process.private_folder import Folder, make_private, open_folder
-from ..runtime.process.settings import current
-from .files import scratch_folder, sweep
+from ...cache.files import scratch_folder, sweep
+from ...runtime.process.private_folder import Folder, make_private, open_folder
+from ...runtime.process.settings import current
 
 
 @contextmanager
