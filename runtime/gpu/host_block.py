@@ -26,7 +26,8 @@ FIBRES: Final = (
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) || defined(FIELDFORGE_UCONTEXT)
+#define FIELDFORGE_UCONTEXT
 #include <ucontext.h>
 #endif
 extern "C" {
@@ -36,7 +37,7 @@ namespace ff_host {
 enum Waits : int { ended, ready, at_barrier, at_warp, at_shuffle };
 constexpr unsigned warp = 32, most_threads = 1024, stack_bytes = 65536;
 constexpr unsigned long long canary = 0x5ca1ab1e0ddba11ull;
-#if defined(__x86_64__)
+#ifndef FIELDFORGE_UCONTEXT
 typedef void* Context;
 extern "C" __attribute__((visibility("hidden"))) void ff_switch(void** from, void* to);
 __asm__(".text\\n.globl ff_switch\\n.hidden ff_switch\\n.type ff_switch, @function\\nff_switch:\\n"
