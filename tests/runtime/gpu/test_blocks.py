@@ -170,7 +170,7 @@ SOURCE = KERNELS.replace("KERNEL ", 'extern "C" __global__ void ')
 
 @pytest.fixture(scope="module")
 def blocks():
-    image = gpu.compile_kernels(SOURCE, compiler="host")
+    image = gpu.compile_kernels(SOURCE, compiler="host", options=["-O1"])
     return gpu.Module.load(image, device=gpu.Device(0, platform="null"))
 
 
