@@ -16,13 +16,14 @@ from fieldforge.runtime.language.structure import elements
 from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
-from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.builds.building import parsed
 
 from .inputs import Arguments, bounds, draw, written
 
 # Read by the workers of `python -m tests.model.stencils --backend dace_cpu`.
-COMPILED: Final = BACKENDS[os.environ.get("MODEL_BACKEND", "cpu")].with_options(numerics="strict")
+COMPILED: Final = getattr(ff, os.environ.get("MODEL_BACKEND", "cpu")).with_options(
+    numerics="strict"
+)
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel

@@ -80,7 +80,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=2, help="how many sets of arguments to draw")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--precision", choices=("double", "mixed", "single"), default="double")
-    parser.add_argument("--backend", choices=("cpu", "dace_cpu", "gpu-host"), default="cpu")
+    parser.add_argument("--backend", choices=("cpu", "dace_cpu"), default="cpu")
     parser.add_argument("--path", action="append", default=[], help="where else to find the model")
     return parser.parse_args(arguments)
 
