@@ -57,7 +57,7 @@ class _Library:
         return int(getattr(self.functions, self.prefix + name)(*arguments))
 
     def message(self, code: int) -> str:
-        """Return what the library calls an error."""
+        """Return the library's name of an error."""
         read = getattr(self.functions, f"{self.prefix}GetErrorString")
         read.restype = ctypes.c_char_p
         return (read(code) or b"").decode()
@@ -76,11 +76,11 @@ def compile_kernels(
 
     Args:
         source: kernels as `extern "C" __global__ void name(...)`. One text serves all platforms.
-        arch: such as sm_90 or gfx90a; that of the current device if None, so none need be there.
+        arch: such as sm_90 or gfx90a, which needs no GPU; None means that of the current device.
         options: of the compiler, such as `--fmad=false`.
         to: cubin (for HIP a code object, for null a library), or ptx, which only CUDA has.
         compiler: nvrtc, hiprtc or host; auto decides by `arch`, or by the current device.
-        name: what messages call the source.
+        name: the name of the source in messages.
 
     Raises:
         KernelCompileError: the source has an error; `log` is what the compiler says.

@@ -1,6 +1,6 @@
 """Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
 
-No GPU is needed, and the interpreter's lock is not held meanwhile.
+It needs no GPU and releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class CompileKernels(Stage):
 
     """
 
-    name: ClassVar[str] = "compile"
+    name: ClassVar[str] = "compile_kernels"
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +49,7 @@ class Schedule:
     static_domains: bool = False
     checked: bool = False
     backend: str = "cpu"
+    static: bool = False  # whether the values of scalars are compiled in
 
 
 @attrs.frozen
@@ -59,8 +60,8 @@ class Written:
     plan: Plan
 
 
-def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
-    """Run the text of a program; return the program and the offset provider."""
+def define(text: str, unstructured: bool) -> dict[str, Any]:
+    """Run the text of a program; return all names in it."""
     if unstructured not in _HEADERS:
         names: dict[str, Any] = {"__name__": "generated"}
         exec(header(unstructured), names)
@@ -69,9 +70,9 @@ def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
     file = f"<generated {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
-        exec(compile(text, file, "exec"), names)
+        exec(compile(text, file, "exec", dont_inherit=True), names)
         # The copy that runs embedded is made from the source at the first call.
-        return names["program_under_test"], names.get("tables", {})
+        return names
     except BaseException:
         linecache.cache.pop(file, None)
         raise

@@ -86,14 +86,21 @@ struct Node {
         : type(type), accesses(std::move(accesses)), run(std::move(run)) {}
 };
 
+// The blocks allocated while a graph was captured; they live as long as it and what it was made into.
+struct GraphMemory {
+    std::vector<Address> blocks;
+    ~GraphMemory();
+};
+
 struct Graph {
     std::vector<std::shared_ptr<Node>> nodes;
-    std::vector<Address> memory;  // blocks allocated while it was captured
+    std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
 };
 
 struct Exec {
     std::vector<std::shared_ptr<Node>> nodes;      // its own, because they can be changed
     std::vector<std::shared_ptr<Node>> originals;  // of the graph, which name them
+    std::shared_ptr<GraphMemory> memory;
 };
 
 struct Stream;
@@ -146,7 +153,9 @@ struct Device {
 struct State {
     State();
     std::recursive_mutex mutex;
-    Device device[devices];
+    int devices = 2;
+    bool counted = false;  // somebody knows how many there are
+    Device device[most_devices];
     Clock host;
     std::map<Address, Block> blocks;
     std::deque<Address> quarantine;  // freed, and kept so that a use of them is noticed
@@ -160,7 +169,7 @@ struct State {
     std::unordered_set<Exec*> execs;
     std::unordered_set<Pool*> pools;
     std::set<Capture*> captures;
-    int next_stream = devices;
+    int next_stream = most_devices;
     bool recording = false;
     std::vector<CallRecord> calls;
     std::vector<std::string> problems;
