@@ -16,27 +16,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from .host_grid import PLACE
-
-# Needs variables 'threadIdx', 'blockIdx', 'blockDim' and 'gridDim', each with x, y and z.
-FIBRES: Final = (
-    PLACE
-    + """\
-#include <stdarg.h>
-#include <stdio.h>
+# Follows PLACE and REPORT of `host_grid`.
+FIBRES: Final = """\
 #include <stdlib.h>
-#include <string.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) || defined(FIELDFORGE_UCONTEXT)
+#define FIELDFORGE_UCONTEXT
 #include <ucontext.h>
 #endif
-extern "C" {
-__attribute__((visibility("default"))) void (*fieldforge_report)(const char*) = nullptr;
-}
 namespace ff_host {
 enum Waits : int { ended, ready, at_barrier, at_warp, at_shuffle };
 constexpr unsigned warp = 32, most_threads = 1024, stack_bytes = 65536;
 constexpr unsigned long long canary = 0x5ca1ab1e0ddba11ull;
-#if defined(__x86_64__)
+#ifndef FIELDFORGE_UCONTEXT
 typedef void* Context;
 extern "C" __attribute__((visibility("hidden"))) void ff_switch(void** from, void* to);
 __asm__(".text\\n.globl ff_switch\\n.hidden ff_switch\\n.type ff_switch, @function\\nff_switch:\\n"
@@ -79,7 +70,6 @@ struct Cell {
 };
 struct Block {
   unsigned count, next, alive, me, serial, phase, fibres, unused, shared_bytes, warp_phase[warp];
-  bool failed;
   void (*body)(const void*);
   const void* kernel;
   char* shared;
@@ -92,18 +82,6 @@ struct Block {
 };
 static thread_local Block* here = nullptr;
 
-// Tell the first mistake of a grid.
-__attribute__((format(printf, 1, 2))) static void report(const char* format, ...) {
-  if (here->failed) return;
-  here->failed = true;
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  if (fieldforge_report != nullptr) fieldforge_report(text);
-  else fprintf(stderr, "%s\\n", text);
-}
 static void place(unsigned thread) {
   here->me = thread;
   threadIdx.x = thread % blockDim.x;
@@ -187,17 +165,17 @@ static void run_block(Block& b) {
     each.waits = ready, each.parity = each.groups = each.copies = 0;
   }
   if (b.shared_bytes != 0) memset(b.shared, 0xff, b.shared_bytes);
-  while (b.next < b.count && !b.failed) resume(fibre_of(b));
-  while (b.alive != 0 && !b.failed) {
+  while (b.next < b.count && !failed) resume(fibre_of(b));
+  while (b.alive != 0 && !failed) {
     bool moved = release(b, 0, b.count, true);
-    for (unsigned first = 0; first < b.count && !moved && !b.failed; first += warp) {
+    for (unsigned first = 0; first < b.count && !moved && !failed; first += warp) {
       const unsigned last = first + warp < b.count ? first + warp : b.count;
       while (release(b, first, last, false)) {
         moved = true;
         for (unsigned i = first; i < last; ++i) { place(i); resume(b.thread[i].fibre); }
       }
     }
-    if (!moved) { if (!b.failed) tell_who_waits(b); return; }
+    if (!moved) { if (!failed) tell_who_waits(b); return; }
     for (unsigned i = 0; i < b.count; ++i) {
       if (b.thread[i].waits == ready) { place(i); resume(b.thread[i].fibre); }
     }
@@ -212,6 +190,7 @@ static void each_thread(const unsigned* grid, const unsigned* block, unsigned sh
   Block* b = (Block*)calloc(1, sizeof(Block));
   Block* const before = here;
   here = b;
+  failed = false;
   b->count = block[0] * block[1] * block[2];
   b->body = &call<Kernel>, b->kernel = &kernel;
   b->shared_bytes = shared;
@@ -219,9 +198,9 @@ static void each_thread(const unsigned* grid, const unsigned* block, unsigned sh
     b->shared = (char*)aligned_alloc(128, (shared + 127) / 128 * 128);
     b->cells = (Cell*)calloc(shared, sizeof(Cell));
   }
-  for (blockIdx.z = 0; blockIdx.z < grid[2] && !b->failed; ++blockIdx.z)
-  for (blockIdx.y = 0; blockIdx.y < grid[1] && !b->failed; ++blockIdx.y)
-  for (blockIdx.x = 0; blockIdx.x < grid[0] && !b->failed; ++blockIdx.x) run_block(*b);
+  for (blockIdx.z = 0; blockIdx.z < grid[2] && !failed; ++blockIdx.z)
+  for (blockIdx.y = 0; blockIdx.y < grid[1] && !failed; ++blockIdx.y)
+  for (blockIdx.x = 0; blockIdx.x < grid[0] && !failed; ++blockIdx.x) run_block(*b);
   for (unsigned i = 0; i < b->fibres; ++i) {
     if (*(unsigned long long*)b->fibre[i].stack != canary) {
       report("A thread needs more than %u bytes of stack on the host.", stack_bytes);
@@ -277,4 +256,3 @@ static T shuffle_xor(T value, int mask, int width = 32, int line = __builtin_LIN
 }
 }  // namespace ff
 """
-)

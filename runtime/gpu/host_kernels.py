@@ -17,7 +17,7 @@ from typing import Final
 from ..process import settings
 from .errors import KernelCompileError
 from .host_block import FIBRES
-from .host_grid import EACH_THREAD
+from .host_grid import LOOPS, PLACE, REPORT, WIDE
 from .host_shared import SHARED
 
 _KERNEL: Final = re.compile(
@@ -82,8 +82,8 @@ def compile_for_host(source: str, options: Sequence[str] = ()) -> bytes:
         raise _failed("The source has no kernel: expected 'extern \"C\" __global__ void name('.")
     body = _KERNEL.sub(r"static void \1_of_one_thread(", source)
     entries = "".join(_ENTRY.format(name=name) for name in names)
-    threads = FIBRES + SHARED + _TOGETHER if _WAITS.search(source) else EACH_THREAD
-    text = _PRELUDE + threads + _RUN + body + entries
+    together = REPORT + WIDE + FIBRES + SHARED + _TOGETHER
+    text = _PRELUDE + PLACE + (together if _WAITS.search(source) else LOOPS) + _RUN + body + entries
     with tempfile.TemporaryDirectory(prefix="fieldforge-kernel-") as folder:
         source_file, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         source_file.write_text(text)

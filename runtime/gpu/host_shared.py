@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Follows FIBRES of `host_block`.
+# Follows WIDE of `host_grid` and FIBRES of `host_block`.
 SHARED: Final = """\
 namespace ff_host {
 // A word is 4 bytes; smaller values have a cell for each byte.
@@ -132,28 +132,6 @@ template <typename T> struct shared_array {
     return {address(place), place.line};
   }
 };
-template <typename T, int N> struct alignas(N * sizeof(T)) pack {
-  T value[N];
-  T& operator[](int i) { return value[i]; }
-  const T& operator[](int i) const { return value[i]; }
-};
-static inline bool is_aligned(const void* p, size_t bytes, int line) {
-  if ((size_t)p % bytes == 0) return true;
-  ff_host::report("Thread %u uses in line %d %zu bytes at once at an address that is no multiple "
-                  "of it.", ff_host::here->me, line, bytes);
-  return false;
-}
-template <int N, typename T> static pack<T, N> load(const T* from, int line = __builtin_LINE()) {
-  pack<T, N> made;
-  is_aligned(from, sizeof made, line);
-  memcpy(&made, from, sizeof made);
-  return made;
-}
-template <int N, typename T>
-static void store(T* to, const pack<T, N>& values, int line = __builtin_LINE()) {
-  is_aligned(to, sizeof values, line);
-  memcpy(to, &values, sizeof values);
-}
 template <int N, typename T>
 static pack<T, N> load(const shared_array<T>& from, ff_host::Place place) {
   pack<T, N> made;

@@ -106,6 +106,8 @@ def _follow_settings() -> None:
 
 
 settings.on_change(_follow_settings)
+if settings.are_read():
+    _follow_settings()
 
 
 def fail_next(entry: str, code: int) -> None:

@@ -313,6 +313,11 @@ def current() -> Settings:
     return _current[0]
 
 
+def are_read() -> bool:
+    """Tell whether the environment was read, or settings were given."""
+    return bool(_current)
+
+
 def set_current(settings: Settings | None) -> None:
     """Replace the settings of the process; None reads the environment again at next use."""
     _current[:] = [] if settings is None else [settings]

@@ -19,7 +19,7 @@ _PTXAS: Final = re.compile(
 )
 _STATIC: Final = re.compile(r"(\d+) bytes smem")
 _LAUNCH: Final = re.compile(
-    r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (\d+) bytes shared)?$", re.M
+    r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (?:at most )?(\d+) bytes shared)?$", re.M
 )
 _NAMES_OF_AMD: Final = {
     "registers": b".vgpr_count", "spilled": b".vgpr_spill_count",
@@ -38,7 +38,8 @@ def usage(log: str, source: str = "") -> dict[str, Usage]:
     """Return what kernels take, as 'k0 sm_90', from the log of NVRTC.
 
     `spilled`, `stack` and `shared` are bytes, `registers` those of a thread. With the source, each
-    kernel has the `occupancy` that its blocks reach: the share of the threads that fit.
+    kernel has the `occupancy` that its blocks reach: the share of the threads that fit. Shared
+    memory that the launch gives counts if the head of the kernel names it.
 
     >>> log = '''Compiling entry function 'k0' for 'sm_90'
     ...     8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads

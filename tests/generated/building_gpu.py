@@ -22,17 +22,16 @@ from fieldforge.stages.codegen.gpu.preludes import entry_of, prelude
 from fieldforge.stages.codegen.gpu.stage import HOST
 from fieldforge.stages.compile.stage import Compile
 
-WITH_BLOCKS = prelude("host", "ff::")
-PLAIN = prelude("host")
+# The first has all that the others have.
+PRELUDES = [prelude("host", kernels) for kernels in ("ff::barrier()", "ff::load", "")]
 
 
 def source_of(programs: Sequence[str]) -> str:
     """Return one source of all: the prelude once, and each program apart."""
-    together = any(text.startswith(WITH_BLOCKS) for text in programs)
-    parts = [WITH_BLOCKS if together else PLAIN]
-    for index, text in enumerate(programs):
-        own = text.removeprefix(WITH_BLOCKS if text.startswith(WITH_BLOCKS) else PLAIN)
-        assert own != text, "every program has the prelude of the host"
+    begun = [next(each for each in PRELUDES if text.startswith(each)) for text in programs]
+    parts = [next(each for each in PRELUDES if each in begun)]
+    for index, (text, head) in enumerate(zip(programs, begun, strict=True)):
+        own = text.removeprefix(head)
         names = re.sub(rf"\b{entry_of('', 'host')}", rf"p{index}_\g<0>", own)
         parts.append(f"namespace n{index} {{\n{names}\n}}")
     return "\n".join(parts)

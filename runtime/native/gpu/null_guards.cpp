@@ -85,7 +85,9 @@ void call(const Kernel& kernel, const Node& node) {
 
 }  // namespace
 
-void report(const char* text) { reported = text; }
+void report(const char* text) {
+    if (reported.empty()) reported = text;
+}
 
 // The memory of a block whose pages, or those beside it, an address lies in.
 const Block* guarded_block(Address address, Address* start) {

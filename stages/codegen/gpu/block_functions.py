@@ -29,9 +29,11 @@ written or has not arrived, indices outside an array, wide accesses that are not
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ....runtime.gpu.host_block import FIBRES
+from ....runtime.gpu.host_grid import LOOPS, PLACE, REPORT, WIDE
 from ....runtime.gpu.host_shared import SHARED
 
 # A warp of AMD has 64 threads; groups of 32 lanes behave alike. Copies are asynchronous from sm_80.
@@ -118,13 +120,15 @@ template <int N> DEVICE void async_wait() {
 }
 }  // namespace ff
 """
-HOST: Final = FIBRES + SHARED
+_TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")
 
 
-def uses_block(text: str) -> bool:
-    """Tell whether kernels use one of these names.
+def on_host(kernels: str) -> str:
+    """Return what runs the threads of these kernels on the host, and checks what they do.
 
-    >>> uses_block("ff::barrier();"), uses_block("const f64 v0 = r0[i0];")
-    (True, False)
+    >>> ["struct Fibre" in on_host(text) for text in ("ff::load<2>(p);", "ff::barrier();")]
+    [False, True]
     """
-    return "ff::" in text
+    if _TOGETHER.search(kernels):
+        return PLACE + REPORT + WIDE + FIBRES + SHARED
+    return PLACE + (REPORT + WIDE if "ff::" in kernels else "") + LOOPS

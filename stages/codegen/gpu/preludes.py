@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from ....runtime.gpu.host_grid import EACH_THREAD
 from . import block_functions
 
 Platform: TypeAlias = Literal["cuda", "hip", "host"]
@@ -56,10 +55,9 @@ DEVICE void note(s32* first, s32 store) { if (store < *first) *first = store; }
 
 def prelude(platform: Platform, kernels: str = "") -> str:
     """Return the text before the kernels, with `block_functions` if they use one of them."""
-    together = block_functions.uses_block(kernels)
     if platform == "host":
-        return TYPES + _HOST + (block_functions.HOST if together else EACH_THREAD)
-    return TYPES + _VENDORS + (block_functions.VENDORS if together else "")
+        return TYPES + _HOST + block_functions.on_host(kernels)
+    return TYPES + _VENDORS + (block_functions.VENDORS if "ff::" in kernels else "")
 
 
 def whole_grid(kernel: str, types: tuple[str, ...]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from fieldforge.runtime import gpu
+from fieldforge.runtime.process import settings
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"
@@ -167,7 +170,7 @@ SOURCE = KERNELS.replace("KERNEL ", 'extern "C" __global__ void ')
 
 @pytest.fixture(scope="module")
 def blocks():
-    image = gpu.compile_kernels(SOURCE, compiler="host")
+    image = gpu.compile_kernels(SOURCE, compiler="host", options=["-O1"])
     return gpu.Module.load(image, device=gpu.Device(0, platform="null"))
 
 
@@ -236,6 +239,17 @@ def test_kernels_may_use_the_names_of_cuda(run):
 def test_a_barrier_of_a_warp_orders_its_threads(run):
     x, y = arrays(NUMBERS)
     np.testing.assert_array_equal(run("in_a_warp", x, y), NUMBERS.reshape(2, 32)[:, ::-1].ravel())
+
+
+def test_machines_without_a_switch_of_ours_resume_threads_by_the_c_library():
+    turned = SOURCE[SOURCE.index('extern "C"') : SOURCE.index("no_barrier")]
+    image = gpu.compile_kernels(
+        turned.rpartition("}")[0] + "}", compiler="host", options=["-DFIELDFORGE_UCONTEXT"]
+    )
+    with gpu.use_platform("null"):
+        x, y = arrays(NUMBERS)
+        gpu.Module.load(image).kernel("turned").launch(1, 64, (x, y), shmem=512)
+        np.testing.assert_array_equal(y.to_host(), NUMBERS[::-1])
 
 
 def line_of(text, after):
@@ -375,6 +389,19 @@ def test_a_kernel_beyond_its_memory_is_an_error_that_names_the_thread(at, side, 
         with pytest.raises(gpu.GpuError, match="It writes"):
             at.kernel("write_at").launch(1, 8, (x, np.int32(index)))
     gpu.null.forget_problems()
+
+
+def test_the_setting_guards_all_memory(tmp_path):
+    told = """
+import fieldforge, numpy as np
+from fieldforge.runtime.process import settings
+settings.current()
+from fieldforge.runtime import gpu
+x = gpu.Array.zeros(512)
+assert (x.ptr + x.nbytes) % 4096 == 0, hex(x.ptr)
+"""
+    environment = settings.environment_with(FIELDFORGE_GPU="null", FIELDFORGE_GPU_GUARD="after")
+    subprocess.run([sys.executable, "-c", told], env=environment, check=True, cwd=tmp_path)
 
 
 @pytest.mark.expects_problems
