@@ -17,7 +17,7 @@ from ..process.errors import DeviceError
 from .alignment import first
 from .device import Device, DeviceType
 
-ALIGNMENT: Final = 128  # bytes: what a warp reads at once
+ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
 PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
 _OUTWARDS: Final = (DimensionKind.HORIZONTAL, DimensionKind.LOCAL, DimensionKind.VERTICAL)
 

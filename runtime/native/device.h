@@ -43,6 +43,11 @@ struct Device {
     // Before and after a call with memory of the caller: lets it wait for the last use on another
     // stream, and becomes the last use; false if the device refuses.
     bool (*lend)(std::shared_ptr<void>& last, bool begins) noexcept = nullptr;
+    // Lets `body` queue work on a stream of its own, and makes one thing of it that `launch` queues
+    // on the stream of a call; null, perhaps with a Python error set, if `body` or the device
+    // refuses, or if the stream of this thread's calls captures already.
+    std::shared_ptr<void> (*capture)(bool (*body)(void* data, void* stream), void* data) = nullptr;
+    bool (*launch)(void* captured) = nullptr;  // false with a Python error set
 };
 
 // What was measured of this machine; calls read it while nobody writes it.

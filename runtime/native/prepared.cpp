@@ -49,11 +49,12 @@ Refusal Prepared::check_workspace() const {
     return {};
 }
 
-Refusal Prepared::run() const {
+Refusal Prepared::run(void* stream) const {
     if (workspace_ > 0) {
         if (Refusal refusal = check_workspace()) return refusal;
     }
     if (!settle(*entry_->device, place_)) return {Reason::status, {work_failed}};
+    if (stream != nullptr) fieldforge::place.stream = stream;
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     PyThreadState* thread = PyEval_SaveThread();

@@ -35,8 +35,9 @@ class Prepared {
     };
     std::vector<Bytes> spans;
     Refusal check_workspace() const;
-    // Leaves the interpreter and calls.
-    Refusal run() const;
+    // Leaves the interpreter and calls; with `stream`, work goes there.
+    Refusal run(void* stream = nullptr) const;
+    const Place& place() const { return place_; }
     // Calls; the interpreter's lock need not be held.
     int32_t run_in(const Lease& memory) const;
     int traverse(visitproc visit, void* arg) const;

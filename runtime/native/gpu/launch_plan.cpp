@@ -73,6 +73,8 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
     made.kernel = get<std::string>(given, "kernel");
     made.shared = get<unsigned>(given, "shared");
     made.version = get<int32_t>(given, "version");
+    made.needed = get<int32_t>(given, "needed");
+    if (made.needed >= 0) checked(made.needed, counts.ints, "integer");
     made.step = get<int32_t>(given, "step");
     for (int axis = 0; axis < 3; ++axis) {
         const nb::object blocks = given.attr("blocks"), threads = given.attr("threads");
@@ -212,6 +214,12 @@ class Kernels final : public Work {
             Handle function = nullptr;
             GPU_CALL_ON(device, "kernel '" + each.kernel + "'", module_function, &function,
                         made->module, each.kernel.c_str());
+            constexpr unsigned always_allowed = 48 << 10;
+            constexpr int attribute_dynamic_shared = 8;
+            if (each.shared > always_allowed) {
+                GPU_CALL_ON(device, "kernel '" + each.kernel + "'", kernel_set, function,
+                            attribute_dynamic_shared, static_cast<int>(each.shared));
+            }
             made->functions.push_back(function);
         }
         found = made.release();
@@ -293,9 +301,11 @@ class Kernels final : public Work {
                            ? reinterpret_cast<void**>(const_cast<ArgumentList*>(&list))
                            : nullptr;
         const auto& t = each.threads;
+        const unsigned shared = each.needed < 0 ? each.shared
+                                                : static_cast<unsigned>(words.ints[each.needed]);
         const Result result =
             device.driver->launch(function, blocks[0], blocks[1], blocks[2], t[0], t[1], t[2],
-                                  each.shared, stream, params, extra);
+                                  shared, stream, params, extra);
         if (result != success) [[unlikely]] {
             fail(device, result, gpu::Entry::launch, label(each));
         }

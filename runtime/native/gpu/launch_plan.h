@@ -16,7 +16,8 @@ struct PlannedLaunch {
     std::string kernel;
     int32_t blocks[3];  // places among the integers
     unsigned threads[3];
-    unsigned shared;
+    unsigned shared;  // bytes, or the most of them
+    int32_t needed;   // place of the integer that says how many; -1: all
     int32_t version;  // of what the integer `clamped` says; -1: any
     int32_t step;     // statement that it belongs to, from 1 on
     std::vector<PlannedArgument> arguments;

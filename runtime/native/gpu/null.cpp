@@ -136,6 +136,7 @@ Result error_name(Result code, const char** text) {
         case not_found: *text = "NULL_NOT_FOUND"; break;
         case not_ready: *text = "NULL_NOT_READY"; break;
         case illegal_address: *text = "NULL_ILLEGAL_ADDRESS"; break;
+        case launch_failed: *text = "NULL_LAUNCH_FAILED"; break;
         case not_supported: *text = "NULL_NOT_SUPPORTED"; break;
         case capture_unsupported: *text = "NULL_CAPTURE_UNSUPPORTED"; break;
         case capture_invalidated: *text = "NULL_CAPTURE_INVALIDATED"; break;
@@ -225,6 +226,11 @@ bool set_device_count(int count) {
 void set_memory(int device, size_t bytes) {
     const std::lock_guard<std::recursive_mutex> lock(state().mutex);
     state().device[device].memory = bytes;
+}
+
+void set_guard(int side) {
+    const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+    state().guard = static_cast<Guard>(side);
 }
 
 bool fail_next(const std::string& entry, Result code) {

@@ -32,6 +32,7 @@ std::vector<Allocation> allocations();  // live ones
 int device_count();
 bool set_device_count(int count);  // false once the platform is in use
 void set_memory(int device, size_t bytes);
+void set_guard(int side);  // 0 no guard pages, 1 right after memory, 2 right before it
 bool fail_next(const std::string& entry, Result code);  // by the name of a member of `Driver`
 size_t handles();  // streams, events, modules, graphs and executable graphs that are alive
 

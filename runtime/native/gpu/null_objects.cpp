@@ -31,6 +31,7 @@ void add_null(nb::module_& parent) {
         if (device < 0 || device >= null::device_count()) throw nb::value_error("There is no such null device.");
         null::set_memory(device, bytes);
     }, nb::arg("device"), nb::arg("bytes"));
+    module.def("set_guard", null::set_guard, nb::arg("side"));
     module.def("fail_next", [](const std::string& entry, int code) {
         if (!null::fail_next(entry, code)) throw nb::value_error("The driver has no such entry.");
     }, nb::arg("entry"), nb::arg("code"));

@@ -142,10 +142,81 @@ bool lend(std::shared_ptr<void>& last, bool begins) noexcept {
     }
 }
 
+// Calls of a step as one: launched again and again.
+struct StepGraph {
+    Device* device;
+    Handle exec = nullptr;
+    ~StepGraph() {
+        if (exec == nullptr || is_finalizing()) return;
+        const Guard guard(*device, nullptr);
+        lose(*device, device->driver->exec_destroy(exec), Entry::exec_destroy);
+    }
+};
+
+// A stream while it captures; other threads have nothing to do with it.
+struct Capturing {
+    Device& device;
+    Handle stream = nullptr, graph = nullptr;
+    explicit Capturing(Device& device) : device(device) {
+        constexpr unsigned non_blocking = 1;
+        GPU_CALL(device, stream_create, &stream, non_blocking, 0);
+        const Result result = device.driver->capture_begin(stream, capture_thread_local);
+        if (result != success) {
+            device.driver->stream_destroy(stream);
+            fail(device, result, Entry::capture_begin);
+        }
+        capturing.fetch_add(1);
+    }
+    Result end() {
+        const Result result = device.driver->capture_end(stream, &graph);
+        capturing.fetch_sub(1);
+        is_over = true;
+        return result;
+    }
+    ~Capturing() {
+        if (!is_over) end();
+        if (graph != nullptr) device.driver->graph_destroy(graph);
+        lose(device, device.driver->stream_destroy(stream), Entry::stream_destroy);
+    }
+    bool is_over = false;
+};
+
+template <int type>
+std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data) {
+    std::shared_ptr<StepGraph> made;
+    guarded([&] {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        if (is_capturing(device, stream_of_call(device))) return true;
+        Capturing capturing(device);
+        const bool is_done = body(data, capturing.stream);
+        const Result result = capturing.end();
+        if (!is_done) return false;
+        if (result != success) fail(device, result, Entry::capture_end);
+        auto step = std::make_shared<StepGraph>(StepGraph{&device});
+        constexpr unsigned long long free_on_launch = 1;
+        GPU_CALL(device, graph_instantiate, &step->exec, capturing.graph, free_on_launch);
+        made = std::move(step);
+        return true;
+    });
+    return made;
+}
+
+template <int type>
+bool launch_step(void* captured) {
+    return guarded([&] {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        GPU_CALL(device, graph_launch, static_cast<StepGraph*>(captured)->exec,
+                 stream_of_call(device));
+        return true;
+    });
+}
+
 template <int type>
 constexpr fieldforge::Device made = {type,    allocate<type>, release<type>, copy<type>,
                                      nullptr, current<type>,  true,          settle<type>,
-                                     lend<type>};
+                                     lend<type>, capture_step<type>, launch_step<type>};
 
 }  // namespace
 

@@ -9,7 +9,7 @@ import attrs
 
 from ....runtime.fields.device import DeviceType
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...gpu_target import GpuTarget
 from ...numerics import check_mathematics, check_numerics
 from ..pass_list import GPU_PASSES, PassName, check_passes
@@ -39,6 +39,15 @@ class CodegenGpu(Stage):
         numerics: 'strict', 'contract' or 'fast', as for a CPU.
         mathematics: 'own' writes transcendental functions out where `numerics` is 'contract', so
             that their values are those of a CPU; 'library' takes those of the vendor.
+        points: points of a thread along the innermost loop and the one around it, against the
+            model.
+        block: threads of a block along x, y and z, against the model; one number counts the
+            points of all loops in one row.
+        column_block: the same for the columns of scans.
+        ahead: levels that a scan loads before it uses them, against the model; -1 for none.
+        shared: whether scans over the same columns hand numbers on in shared memory.
+        tiles: columns of a block of scans where levels have unit stride, which reach shared memory
+            as rows; 0 for none.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -56,10 +65,20 @@ class CodegenGpu(Stage):
     }
 
     target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    points: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    ahead: int = 0
+    shared: bool = True
+    tiles: int = 16
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -125,10 +144,24 @@ class CodegenGpu(Stage):
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
+        from ..gpu_choices import GpuChoices
         from ..schedule.placement import Rules
 
         return Rules(
-            self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True
+            self.target,
+            self.arrays,
+            self.inline,
+            checked=self.checked,
+            columns_apart=True,
+            gpu=GpuChoices(
+                points=self.points,
+                block=self.block,
+                column_block=self.column_block,
+                ahead=self.ahead,
+                shared=self.shared,
+                tiles=self.tiles,
+                most_shared=self.target.block_memory,
+            ),
         )
 
     def _flags(self) -> tuple[str, ...]:
