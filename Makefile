@@ -44,8 +44,7 @@ test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, 
 sanitize-gpu: TOOL ?= memcheck
 sanitize-gpu: CASES ?=
 sanitize-gpu: $(STAMP)  ## run the examples under compute-sanitizer: make sanitize-gpu [TOOL=racecheck] [CASES=diffusion]
-	compute-sanitizer --tool $(TOOL) --error-exitcode 3 $(if $(filter memcheck,$(TOOL)),--leak-check full) \
-		$(BIN)/python -m tests.examples.on_gpu $(CASES)
+	compute-sanitizer --tool $(TOOL) --error-exitcode 3 $(BIN)/python -m tests.examples.on_gpu $(CASES)
 
 check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .

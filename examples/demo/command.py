@@ -169,7 +169,8 @@ def build_table(seen: ff.Collector, backend: Any) -> Table:
     title = f"Build: ran {', '.join(rebuilt)}" if rebuilt else "Build: nothing was rebuilt"
     table = Table("stage", "now", "cold (ms)", "warm (ms)", title=title)
     for name, step in warm.items():
-        built = max((r.seconds for r in store.records(name, smooth_step.__name__)), default=None)
+        kind = backend.workflow[name].name  # the stages of GPUs have names of their own
+        built = max((r.seconds for r in store.records(kind, smooth_step.__name__)), default=None)
         cold = step.seconds if built is None else built
         table.add_row(name, _now(seen, name), f"{1e3 * cold:.2f}", f"{1e3 * step.seconds:.2f}")
     return table

@@ -31,6 +31,7 @@ from ..process.errors import (
 )
 from .alignment import align, first, fitted, view_on
 from .context import active
+from .device import CPU
 from .indexing import resolve
 from .interchange import Interchange
 from .layout import allocate
@@ -144,6 +145,12 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
         with np.errstate(all="ignore"):
             if hasattr(value, "dtype"):
                 value = operations.cast(value, self.ndarray.dtype)
+            if self.device_type != CPU.device_type and isinstance(value, np.ndarray):
+                from .device_allocator import copy_in
+
+                part = self.ndarray[(*places, ...)]
+                copy_in(part, np.broadcast_to(value, part.shape))
+                return
             self.ndarray[(*places, ...)] = value
 
     def __call__(self, *connectivities: Any) -> Field:

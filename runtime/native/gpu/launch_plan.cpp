@@ -179,6 +179,12 @@ class Kernels final : public Work {
     }
 
    private:
+    Platform& platform() {
+        Platform* found = platform_.load(std::memory_order_acquire);
+        if (found == nullptr) platform_.store(found = &platform_named(plan_.platform));
+        return *found;
+    }
+
     const std::string& image_for(Device& device) {
         char own[64] = "";
         GPU_CALL(device, device_arch, own, sizeof own, device.handle);
@@ -225,7 +231,7 @@ class Kernels final : public Work {
         const int64_t version = plan_.clamped < 0 ? 0 : words.ints[plan_.clamped];
         if (version != 0 && plan_.beyond != 0) return plan_.beyond;
         const int64_t step = plan_.stepped < 0 ? 0 : words.ints[plan_.stepped];
-        Platform& platform = platform_named(plan_.platform);
+        Platform& platform = this->platform();
         Device& device = plan_.on_host ? at_hand(platform) : device_at(platform, context.device_id);
         const Guard guard(device);
         const Loaded& loaded = on(device);
@@ -321,6 +327,7 @@ class Kernels final : public Work {
         return static_cast<size_t>(first) < plan_.codes.size() ? plan_.codes[first] : 0;
     }
 
+    std::atomic<Platform*> platform_{nullptr};  // found at the first call
     const LaunchPlan plan_;
     const Images images_;
     std::mutex mutex_;

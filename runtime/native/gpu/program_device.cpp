@@ -27,8 +27,14 @@ void keep_memory(Device& device) {
 }
 
 template <int type>
+Platform& own_platform() {
+    static Platform& found = platform_named(name_of(type));  // by name it takes a lock
+    return found;
+}
+
+template <int type>
 Device& own_device() {
-    return device_at(platform_named(name_of(type)), place.device_id);
+    return device_at(own_platform<type>(), place.device_id);
 }
 
 // The stream of the call that this thread makes.
@@ -69,7 +75,7 @@ void release(Block block) noexcept {
 template <int type>
 void copy(void* to, const void* from, size_t size, const Context& context) noexcept {
     try {
-        Device& device = device_at(platform_named(name_of(type)), context.device_id);
+        Device& device = device_at(own_platform<type>(), context.device_id);
         const Guard guard(device);
         lose(device,
              device.driver->copy_async(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from),

@@ -7,6 +7,7 @@ from fieldforge.runtime import gpu
 from fieldforge.runtime.fields.constructors import as_field, empty, full, ones, zeros
 from fieldforge.runtime.fields.device import Device, DeviceType
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
+from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DeviceError
 
 Cell = Dimension("Cell")
@@ -88,3 +89,14 @@ def test_devices_that_are_not_there_are_refused(place):
     if place.device_type != DeviceType.ROCM:
         with pytest.raises(DeviceError, match=r"libamdhip64|has no GPU"):
             zeros({Cell: 3}, device=Device(DeviceType.ROCM, 0))
+
+
+def test_arrays_of_the_host_are_assigned_to_parts_of_a_field(place):
+    made = zeros({Cell: 3, K: 4}, device=place)
+    made[domain({Cell: (1, 3), K: (0, 2)})] = np.array([[1.0, 2.0], [3.0, 4.0]])
+    made[domain({Cell: (0, 1), K: (0, 4)})] = np.arange(4)
+
+    expected = np.zeros((3, 4))
+    expected[1:3, 0:2] = [[1.0, 2.0], [3.0, 4.0]]
+    expected[0] = np.arange(4)
+    np.testing.assert_array_equal(made.asnumpy(), expected)
