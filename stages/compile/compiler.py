@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,7 +81,38 @@ class CppToolchain:
         return compile_source(source, command, dict(self.variables), self.logs, symbol)
 
 
+_known: Final[list[dict[Any, Compiler]]] = []  # of the blocks that `same_compilers` opened
+
+
+@contextmanager
+def same_compilers() -> Iterator[None]:
+    """Take compilers to stay the same in this block: each is looked at once, not once a build."""
+    mine: dict[Any, Compiler] = {}
+    _known.append(mine)
+    try:
+        yield
+    finally:
+        _known[:] = [each for each in _known if each is not mine]
+
+
 def find_compiler(
+    cxx: str | None, search_path: str | None, remember: Path | None = None
+) -> Compiler:
+    """Return the compiler named by `cxx`, or the first found; inside `same_compilers` a known one.
+
+    The arguments and errors are those of `look_for_compiler`.
+    """
+    blocks = _known[-1:]
+    if not blocks:
+        return look_for_compiler(cxx, search_path, remember)
+    known, key = blocks[0], (cxx, search_path, remember)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = look_for_compiler(cxx, search_path, remember)
+    return found
+
+
+def look_for_compiler(
     cxx: str | None, search_path: str | None, remember: Path | None = None
 ) -> Compiler:
     """Return the compiler named by `cxx` (a name or path, options may follow), or the first found.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal, Self, TypeAlias, get_args
+from contextvars import ContextVar
+from typing import Final, Literal, Self, TypeAlias, get_args
 
 from ...runtime.process.errors import FieldforgeError, OptionError
 
 Policy: TypeAlias = Literal["must_hit", "may_build", "build_only"]
 
+_of_thread: Final[ContextVar[Policy | None]] = ContextVar("policy_of_thread", default=None)
 _chosen: list[tuple[Policy, object]] = []  # the object distinguishes blocks with equal policies
 
 
@@ -63,4 +65,17 @@ def policy(chosen: Policy) -> Iterator[None]:
 
 def current_policy() -> Policy:
     """Return the policy of the innermost block."""
+    own = _of_thread.get()
+    if own is not None:
+        return own
     return _chosen[-1][0] if _chosen else "may_build"
+
+
+@contextmanager
+def policy_of_thread(chosen: Policy) -> Iterator[None]:
+    """Set what builds may do inside the block in this thread only."""
+    token = _of_thread.set(chosen)
+    try:
+        yield
+    finally:
+        _of_thread.reset(token)

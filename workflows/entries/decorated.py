@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -15,6 +16,7 @@ from ...stages.parse.free_names import objects_in_sight
 from ...stages.parse.key import forget
 from ..backends.backend import Backend
 from ..builds.building import summary
+from ..engine.handle import Handle
 from ..options.tags import backend_for
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
@@ -31,6 +33,7 @@ class Made:
         options: compilation options.
         bound: arguments that `with_bound_args` has fixed, by name.
         has_checks: whether the backend compiles checks in; see `EntryPoint.checked`.
+        checked: what the decorator's check found, so that copies need not check again.
 
     """
 
@@ -40,6 +43,7 @@ class Made:
     options: CompilationOptions = attrs.field(factory=CompilationOptions)
     bound: tuple[tuple[str, Any], ...] = ()
     has_checks: bool = False
+    checked: Handle | None = None
 
 
 class Decorated:
@@ -67,6 +71,8 @@ class Decorated:
         raise NotImplementedError
 
     def _changed(self, **changes: Any) -> Self:
+        if "definition" in changes:
+            changes["checked"] = None
         return self._of(attrs.evolve(self._made, **changes))
 
     @property
@@ -140,7 +146,9 @@ class Decorated:
         """Take the definition with its names as they are bound now."""
         definition = read_again(self.__definition__)
         self.__definition__ = definition
-        self._made = attrs.evolve(self._made, definition=definition, watch=watch(definition))
+        self._made = attrs.evolve(
+            self._made, definition=definition, watch=watch(definition), checked=None
+        )
 
     def _watched(self) -> Watch:
         """Return all names that the function and its callees see."""
@@ -185,4 +193,15 @@ def check_grid(definition: Definition) -> None:
 
 def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of the parameters in order."""
-    return tuple(inspect.signature(function).parameters)
+    return tuple(signature_of(function).parameters)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function, made once."""
+    found = _signatures.get(function)
+    if found is None:
+        found = _signatures[function] = inspect.signature(function)
+    return found
+
+
+_signatures: Final[WeakKeyDictionary[Callable[..., Any], inspect.Signature]] = WeakKeyDictionary()

@@ -116,7 +116,7 @@ def _made(
     scan: ScanOptions | None = None,
 ) -> Made:
     definition = capture(function, kind, scan=scan, grid_type=grid_name(grid_type))
-    check(definition)
+    checked = check(definition)
     check_grid(definition)
     chosen = changed_options(CompilationOptions(enable_jit=current().enable_jit), options)
     if chosen.static_params:
@@ -124,7 +124,7 @@ def _made(
         check_names(types, chosen.static_params, definition.name)
     asked = _default() if isinstance(backend, _Unset) else backend
     found = backend_for(asked, address_of(definition))
-    return Made(definition, watch(definition), found, chosen)
+    return Made(definition, watch(definition), found, chosen, checked=checked)
 
 
 def _default() -> Backend | str | None:

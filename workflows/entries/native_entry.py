@@ -62,7 +62,9 @@ class NativeEntry(EntryPoint, _core.Program):
     def _shape(self, parameters: tuple[str, ...], **more: Any) -> CallShape:
         options = self._made.options
         more.setdefault("static", options.static_params or ())
-        return CallShape(self._current, parameters, static_domains=options.static_domains, **more)
+        made = CallShape(self._current, parameters, static_domains=options.static_domains, **more)
+        made.checked = self._made.checked
+        return made
 
     @property
     def _variants(self) -> Variants:

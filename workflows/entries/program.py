@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -16,7 +15,7 @@ from ...runtime.process.errors import ArgumentError, nearest
 from ..variants.static_arguments import check_names
 from .bound_program import BoundProgram
 from .calls import is_native
-from .decorated import Made, parameter_names
+from .decorated import Made, parameter_names, signature_of
 from .native_entry import NativeEntry
 from .recording import note
 
@@ -83,7 +82,7 @@ class Program(NativeEntry):
         free = [name for name in parameter_names(self.definition) if name not in fixed]
         for name in values:
             self._check_free(name, free)
-        signature = inspect.signature(self.definition)
+        signature = signature_of(self.definition)
         kept = [signature.parameters[name] for name in free]
         native = self._calls.native
         call: Callable[..., Any] = self

@@ -80,7 +80,7 @@ class ScanOperator(FieldOperator):
     def _made_for(self, names: list[str], types: tuple[Type, ...]) -> FieldOperator:
         definition = _wrapper(self, names, types)
         return FieldOperator(
-            attrs.evolve(self._made, definition=definition, watch=watch(definition))
+            attrs.evolve(self._made, definition=definition, watch=watch(definition), checked=None)
         )
 
     def compile(  # type: ignore[override]  # passes all on

@@ -12,14 +12,15 @@ from typing import Any, Self
 import attrs
 
 from ...runtime.process import metrics
-from ...runtime.process.errors import DomainError
+from ...runtime.process.errors import DomainError, FieldforgeError
 from ...runtime.process.settings import current
+from ...stages.compile.compiler import same_compilers
 from ..batches.missing_builds import Missing, why
 from ..builds.order import Order
 from ..builds.pool import BuildPool, named
-from ..builds.progress import Progress
+from ..builds.progress import Built, Progress
 from ..engine.events import Event, Finished
-from ..engine.policy import Policy, policy
+from ..engine.policy import Policy, current_policy, policy, policy_of_thread
 from ..engine.session import engine, using
 from ..entries.entry_point import EntryPoint
 from . import loop_total
@@ -151,19 +152,34 @@ class Plan:
         """
         orders = list(self.orders())
         errors: list[BaseException] = []
+        with same_compilers():
+            errors += self._build_all(orders, jobs, executor, comm, progress)
+        errors += self._mismatches()
+        if errors:
+            raise BaseExceptionGroup(f"{len(errors)} set-ups are not ready", errors)
+
+    def _build_all(
+        self,
+        orders: list[Order],
+        jobs: int | None,
+        executor: Executor | None,
+        comm: Any,
+        progress: Progress,
+    ) -> Sequence[BaseException]:
+        """Build side by side; return the errors."""
         try:
             if comm is not None:
                 self._build_together(orders, comm, jobs, progress)
             else:
                 count = current().jobs if jobs is None else jobs
-                with BuildPool(count, progress, executor, len(orders)) as builds:
-                    for order in orders:
-                        builds.add_order(order)
+                missing = _load_stored(orders, progress)
+                if missing:
+                    with BuildPool(count, progress, executor, len(missing)) as builds:
+                        for order in missing:
+                            builds.add_order(order)
         except ExceptionGroup as group:
-            errors += group.exceptions
-        errors += self._mismatches()
-        if errors:
-            raise BaseExceptionGroup(f"{len(errors)} set-ups are not ready", errors)
+            return group.exceptions
+        return ()
 
     @contextmanager
     def loop(self, chosen: Policy = "must_hit") -> Iterator[LoopReport]:
@@ -198,6 +214,25 @@ class Plan:
         with Collective(comm, jobs, progress) as builds:
             for order in orders:
                 builds.add_order(order)
+
+
+def _load_stored(orders: Sequence[Order], progress: Progress) -> list[Order]:
+    """Load what the store has, in this thread, and return the rest: a pool would look twice."""
+    missing: list[Order] = []
+    done = 0
+    if current_policy() != "may_build":
+        return list(orders)
+    with policy_of_thread("must_hit"):
+        for order in orders:
+            try:
+                order.build()
+            except FieldforgeError:  # not stored, or an error that the pool tells together
+                missing.append(order)
+                continue
+            if callable(progress):
+                done += 1
+                progress(Built(order.name, done, len(orders), None, is_found=True))
+    return missing
 
 
 def plan() -> Plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
@@ -10,7 +9,7 @@ from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..entries.bound_program import BoundProgram, laid_out
-from ..entries.decorated import address_of
+from ..entries.decorated import address_of, signature_of
 from ..entries.program import Program
 from ..options.tags import backend_for
 from .collecting import note
@@ -56,7 +55,7 @@ class SetUpProgram(BoundProgram):
         """Bind the arguments; start the builds if `precompile`."""
         is_closed = precompile and original.backend is not None and not request.open_names()
         program = _with_static(original, request, is_closed)
-        signature = inspect.signature(program.definition)
+        signature = signature_of(program.definition)
         self = super().__new__(
             cls, program, program, program._calls.native, signature, request.fixed, provider
         )

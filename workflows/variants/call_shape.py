@@ -13,6 +13,7 @@ from ...runtime.language.types import Type
 from ...stages.artifacts import Variant
 from ...stages.parse.summary import Summary
 from ..builds.building import OUT, call_parameters, summary
+from ..engine.handle import Handle
 from .alike import Groups, alike_outputs, all_alike
 from .known_domains import ranges_of, ranges_told
 from .naming import default_variant, variant_of
@@ -32,6 +33,7 @@ class CallShape:
         static: parameters whose values are compiled in.
         static_domains: whether the domains of all fields are compiled in.
         alike: outputs of an operator that are written on the same ranges; None for all.
+        checked: the summary of the function, if a check has made it.
 
     """
 
@@ -40,6 +42,7 @@ class CallShape:
     static: tuple[str, ...] = ()
     static_domains: bool = False
     alike: Groups | None = None
+    checked: Handle | None = attrs.field(default=None, init=False)
     _summary: Summary | None = attrs.field(default=None, init=False)
 
     @property
@@ -47,7 +50,9 @@ class CallShape:
         """The signature of the function and the neighbour tables that it reads."""
         found = self._summary
         if found is None:
-            found = self._summary = summary(self.source())
+            definition = self.source()  # drops what was checked if the function has changed
+            found = summary(definition) if self.checked is None else self.checked.get()
+            self._summary = found
         return found
 
     @property
@@ -61,7 +66,7 @@ class CallShape:
 
     def forget(self) -> None:
         """Read the signature again at its next use."""
-        self._summary = None
+        self._summary = self.checked = None
 
     def by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments by name, with fields in the place of bare arrays."""
