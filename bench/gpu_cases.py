@@ -235,7 +235,7 @@ def torus(across: int, patches: bool = False) -> dict[str, np.ndarray]:
     }
 
 
-def tables_of(across: int, patches: bool) -> dict[str, Any]:
+def tables_of(across: int, patches: bool, levels: bool) -> dict[str, Any]:
     """Return the offset provider of a torus on the device."""
     found = {}
     tables = torus(across, patches)
@@ -243,8 +243,12 @@ def tables_of(across: int, patches: bool) -> dict[str, Any]:
         if offset.value in tables:
             found[offset.value] = as_connectivity(
                 offset.target, codomain=offset.source, data=tables[offset.value],
+<<<<<<< HEAD
                 skip_value=-1 if offset.value in ("V2E", "V2C") else None,
                 allocator=BACKENDS["gpu"],
+=======
+                skip_value=-1 if offset.value in ("V2E", "V2C") else None, allocator=Laid(levels),
+>>>>>>> fast
             )  # fmt: skip
     return found
 
@@ -264,7 +268,7 @@ def nabla2(dtype: str, levels: bool, across: int, nk: int, patches: bool = False
         hand["two kernels"] = _nabla2_by_hand(given, tables, dtype, v, e)
     return GpuCase(
         "nabla2", dtype, f"{e // 1000}k edges x {nk}", in_precision("nabla", dtype).nabla2, given,
-        ("out",), tables_of(across, patches),
+        ("out",), tables_of(across, patches, levels),
         size_of(given) + sum(tables[name].nbytes for name in ("V2E", "E2V")), hand,
     )  # fmt: skip
 
@@ -328,5 +332,5 @@ def velocity_tendency(
         "velocity tendency", dtype, f"{points[Edge] // 1000}k edges x {nk}",
         in_precision("velocity_tendency", dtype).velocity_tendency,
         given | {"dtime": real(0.5), "limit": real(0.7), "damping": real(0.25)}, tuple(outs),
-        tables_of(across, patches), moved, {},
+        tables_of(across, patches, levels), moved, {},
     )  # fmt: skip

@@ -16,22 +16,26 @@ from ..language.dtype import DType
 from ..process.errors import DeviceError
 from .alignment import first
 from .device import Device, DeviceType
+from .layout import memory_order
 
 ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
 PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
-_OUTWARDS: Final = (DimensionKind.HORIZONTAL, DimensionKind.LOCAL, DimensionKind.VERTICAL)
 
 
 @attrs.frozen
 class DeviceAllocator:
     """Makes arrays on a GPU, of CuPy where that is installed and of the GPU runtime otherwise.
 
-    The first horizontal dimension is contiguous, and every row begins on 128 bytes.
+    The contiguous dimension is that of a CPU: the first of several horizontal ones, and on meshes
+    the vertical one (docs/decisions/0022). Index 0 of every row lies on 128 bytes, so that kernels
+    may load several numbers at once; rows of neighbour tables have no gaps.
 
-    >>> Cell = Dimension("Cell")
-    >>> made = DeviceAllocator(DeviceType.NULL).allocate((5, 3), (Cell, Cell), np.dtype("f4"))
-    >>> made.strides
+    >>> Cell, K = Dimension("Cell"), Dimension("K", DimensionKind.VERTICAL)
+    >>> allocator = DeviceAllocator(DeviceType.NULL)
+    >>> allocator.allocate((5, 3), (Cell, Cell), np.dtype("f4")).strides
     (4, 128)
+    >>> allocator.allocate((5, 3), (Cell, K), np.dtype("f4")).strides
+    (128, 4)
     """
 
     __gt_device_type__: DeviceType = attrs.field(alias="device_type")
@@ -48,6 +52,8 @@ class DeviceAllocator:
         if aligned_index is not None:
             wanted = dict(aligned_index)
             index = [int(wanted.get(dim, first(own)) - first(own)) for dim, own in domain]
+        elif all(own.start <= 0 < own.stop for own in domain.ranges):
+            index = [-int(own.start) for own in domain.ranges]
         made = self.allocate(domain.shape, domain.dims, dtype.dtype, device_id, index)
         return as_cupy(made) if self.__gt_device_type__ is not DeviceType.NULL else made
 
@@ -69,15 +75,14 @@ class DeviceAllocator:
     ) -> gpu.Array:
         """Make an array of the GPU runtime, which owns a buffer."""
         place = self.device(device_id)
-        layout = sorted(
-            range(len(dims)), key=lambda axis: (-_OUTWARDS.index(dims[axis].kind), -axis)
-        )
+        order = memory_order(dims)
+        by_row = bool(order) and dims[order[0]].kind is DimensionKind.LOCAL
         return gpu.Array.empty(
             shape,
             dtype,
             device=place,
-            layout=layout,
-            alignment=ALIGNMENT,
+            layout=order[::-1],
+            alignment=None if by_row else ALIGNMENT,
             aligned_index=aligned_index,
         )
 

@@ -285,6 +285,7 @@ class Together:
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
+    Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     first: int
@@ -298,6 +299,7 @@ class Together:
     columns: int = 0
     first_level: Bound = NOTHING
     pitch: Bound = NOTHING
+    blocks: int = 1
 
     @property
     def fits(self) -> Bound:

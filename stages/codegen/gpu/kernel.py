@@ -109,7 +109,8 @@ def _written(
         arguments += (("status", 0),)
     takes = [_parameter(names, kind, place) for kind, place in arguments]
     head = ", ".join(f"{type_} {name}" for type_, name in takes)
-    bounds = f"__launch_bounds__({text.threads})"
+    several = f", {scans.blocks}" if scans and scans.blocks > 1 else ""
+    bounds = f"__launch_bounds__({text.threads}{several})"
     texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
     if platform == "host":
         texts.append(whole_grid(text.name, tuple(type_ for type_, _ in takes)))

@@ -42,7 +42,7 @@ _HOST: Final = """\
 #include <string.h>
 #define KERNEL static void
 #define DEVICE static inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define INFINITE_f64 __builtin_inf()
 #define INFINITE_f32 __builtin_inff()
 #define NOT_A_NUMBER_f64 __builtin_nan("")

@@ -27,7 +27,9 @@ from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-THREADS: Final = 64  # more would need registers that further blocks could have
+THREADS: Final = 128
+USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
+MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 WIDEST: Final = 16  # bytes that a thread copies at once
 SIZES: Final = (4, 8)  # of elements that can be copied alone
 
@@ -163,13 +165,15 @@ class _Planning:
         blocks = floor_divide(add(maximum(levels, Const(0)), together - 1), Const(together))
         pitch = multiply(add(multiply(floor_divide(blocks, Const(2)), 2), 1), together)
         columns = self.rules.gpu.tiles
+        usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
+        blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
         (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         return Together(
             self.first, self.stop, tuple(sorted(self.names)), threads, needed,
             self.rules.gpu.most_shared,
             f"columns of contiguous {self.axis.value} come as rows",
-            tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch,
+            tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch, blocks_there,
         )  # fmt: skip
 
     def _frozen(self, tile: _Tile) -> ColumnTile:

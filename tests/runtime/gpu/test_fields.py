@@ -28,7 +28,7 @@ def test_constructors(place):
     ):
         assert (field.device_type, field.device_id) == place
         assert (field.asnumpy() == value).all()
-        assert field.strides == (field.ndarray.itemsize, 128)  # cells are contiguous, rows aligned
+        assert field.strides == (128, field.ndarray.itemsize)  # levels are contiguous, rows aligned
         assert field.pointer % 128 == 0
     assert empty({Cell: 3}, device=place).shape == (3,)
 
