@@ -243,12 +243,7 @@ def tables_of(across: int, patches: bool, levels: bool) -> dict[str, Any]:
         if offset.value in tables:
             found[offset.value] = as_connectivity(
                 offset.target, codomain=offset.source, data=tables[offset.value],
-<<<<<<< HEAD
-                skip_value=-1 if offset.value in ("V2E", "V2C") else None,
-                allocator=BACKENDS["gpu"],
-=======
                 skip_value=-1 if offset.value in ("V2E", "V2C") else None, allocator=Laid(levels),
->>>>>>> fast
             )  # fmt: skip
     return found
 
