@@ -113,7 +113,7 @@ def test_sweeps_on_the_device_have_the_bits_of_the_cpu(simulated):
 
 
 def test_temporaries_go_back_with_the_call(simulated):
-    backend, allocator = simulated
+    backend, allocator = in_memory(simulated)
     a = ff.zeros({I: 5, J: 4, K: 9}, allocator=allocator)
     out = ff.zeros({I: 5, J: 4, K: 9}, allocator=allocator)
     sweep.with_backend(backend)(a, out)
@@ -205,8 +205,14 @@ def test_bound_calls_launch_again(simulated):
     assert (a.asnumpy() == 2.0).all()
 
 
-def test_recorded_calls_take_their_temporaries_from_the_device(simulated):
+def in_memory(simulated):
+    """Return the backend with temporaries in memory of the device, never in shared memory."""
     backend, allocator = simulated
+    return backend.with_options(shared=False), allocator
+
+
+def test_recorded_calls_take_their_temporaries_from_the_device(simulated):
+    backend, allocator = in_memory(simulated)
     values = np.random.default_rng(2).random((5, 4, 9))
     a = ff.as_field([I, J, K], values, allocator=allocator)
     out = ff.zeros({I: 5, J: 4, K: 9}, allocator=allocator)

@@ -10,6 +10,7 @@ from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DeviceError
 
+I, J = Dimension("I"), Dimension("J")
 Cell = Dimension("Cell")
 K = Dimension("K", kind=DimensionKind.VERTICAL)
 TYPES = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
@@ -54,9 +55,12 @@ def test_copies(place):
 
 
 def test_aligned_index(place):
-    field = zeros({Cell: (-2, 30), K: (0, 4)}, device=place, aligned_index=[Cell(0), K(0)])
-    for k in range(4):
-        assert (field.pointer + 2 * 8 + k * field.strides[1]) % 128 == 0
+    on_a_mesh = zeros({Cell: (0, 30), K: (-2, 4)}, device=place, aligned_index=[Cell(0), K(0)])
+    for cell in range(30):
+        assert (on_a_mesh.pointer + 2 * 8 + cell * on_a_mesh.strides[0]) % 128 == 0
+    on_a_grid = zeros({I: (-2, 30), J: 4}, device=place, aligned_index=[I(0), J(0)])
+    for j in range(4):
+        assert (on_a_grid.pointer + 2 * 8 + j * on_a_grid.strides[1]) % 128 == 0
 
 
 def test_compact_fields_are_dense(place):
