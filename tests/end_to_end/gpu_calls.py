@@ -40,7 +40,7 @@ def swept(a: Box) -> Box:
     return up(down(a)) * 2.0
 
 
-# With temporaries in memory of the device: two scans could hand on in shared memory what they share.
+# With temporaries in memory of the device: two scans could hand them on in shared memory.
 @ff.program(backend=SIMULATED.with_options(shared=False))
 def sweep(a: Box, out: Box):
     swept(a, out=out)
