@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.examples import icosahedral, terrain
+from fieldforge.examples import icosahedral, shallow_water_cartesian, terrain
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
 
 FOLDER = Path(__file__).parents[1] / "pictures"
@@ -105,8 +105,19 @@ def heat_on_sphere() -> Any:
     return figure
 
 
+def waves() -> Any:
+    """Draw the depth of shallow water between walls, from the example."""
+    figure, axes = _figure(7.2, 2.6, columns=3)
+    found = shallow_water_cartesian.experiment("walls")
+    for axis, (steps, depth) in zip(axes, found, strict=True):
+        drawn = axis.pcolormesh(depth.T - 1000.0, cmap="RdBu_r", vmin=-5.0, vmax=5.0)
+        axis.set(title=f"{steps} steps", aspect="equal", xticks=[], yticks=[])
+    figure.colorbar(drawn, ax=axes, label="m")
+    return figure
+
+
 PICTURES: Mapping[str, Callable[[], Any]] = {
-    each.__name__: each for each in (halo, time_loop, smoothed_terrain, heat_on_sphere)
+    each.__name__: each for each in (halo, time_loop, smoothed_terrain, heat_on_sphere, waves)
 }
 
 
