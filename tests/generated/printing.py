@@ -5,7 +5,8 @@ from __future__ import annotations
 from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell
-from .running import Disagreement, sharing, values_of
+from .memory import sharing, values_of
+from .running import Disagreement
 
 CHECK = """
 

@@ -15,19 +15,10 @@ from .features import EVERY
 from .fuzz import draw_batch
 from .grids import TABLES
 from .literals import specials, spell
+from .memory import arguments_of, is_intact, laid_out, sharing
 from .printing import as_test
 from .programs import cases
-from .running import (
-    Run,
-    _define,
-    _intact,
-    arguments_of,
-    check,
-    difference,
-    laid_out,
-    schedule_of,
-    sharing,
-)  # fmt: skip
+from .running import Run, _define, check, difference, schedule_of
 from .shrinking import shrink
 
 ROOT = Path(__file__).parents[2]
@@ -137,9 +128,9 @@ def test_writes_beside_a_field_are_noticed(layout):
     field = laid_out(values, layout)
 
     assert field.tolist() == values.tolist()
-    assert _intact(Stub(field))
+    assert is_intact(Stub(field))
     field.base[0, 0] = 1.0
-    assert not _intact(Stub(field))
+    assert not is_intact(Stub(field))
 
 
 def test_demand_follows_shifts_and_tables():
