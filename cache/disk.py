@@ -1,47 +1,45 @@
 """Keep results on disk: blobs by the digest of their content, records by key, records last.
 
-    <root>/v1/act/ab/<key>     what a stage gave, one record a result
+    <root>/v1/act/ab/<key>     records: one for each result of a stage
     <root>/v1/cas/ab/<sha256>  files too large for a record
-    <root>/v1/neg/ab/<key>     how the compiler refused, for those who wait
+    <root>/v1/neg/ab/<key>     errors of compilers, for waiting processes
     <root>/v1/tmp bad lock log drafts, damaged files, locks between processes, logs
 
 The first write makes the folders. Every file that is read is checked against its digest. A failed
 read is a miss and a failed write an event: a store never stops a program.
 
-The folder `v1` is opened once, and its owner and mode are checked on the descriptor. Every file is
-opened relative to that descriptor, so nobody can exchange the store by renaming a folder above it.
+Every file is opened relative to the descriptor of the folder `v1`, see `store_folder`.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.process.errors import CompilationError, StorePermissionError
-from ..runtime.process.private_folder import Folder, open_folder
+from ..runtime.process.errors import CompilationError
+from ..runtime.process.private_folder import Folder
 from . import root as layout
 from .faults import Faults
-from .files import publish, publish_all, read_file, scratch_folder, set_aside, sweep
+from .files import publish, publish_all, read_file, scratch_folder, set_aside
 from .fingerprint import artifact_digest
 from .locks import BuildLock
 from .record import File, Output, Record, files_at, is_content, is_key, parse_record
 from .sealed import ForeignError
 from .shelves import Shelves, path_of, place_of
 from .store import Files, OnEvent, Stats, ignore, make_record
+from .store_folder import StoreFolder
 from .upkeep import Upkeep
 
-if TYPE_CHECKING:  # a warm start takes nothing away
+if TYPE_CHECKING:  # a warm start evicts nothing
     from .eviction import Budget, Pruned
     from .failures import Failure
 
 _RECORD_LIMIT: Final = 16 << 20
-_MARK_AFTER: Final = 1800.0  # seconds; the time of last use is written down no more often
+_MARK_AFTER: Final = 1800.0  # seconds between two updates of a time of last use
 
 
 class Disk:
@@ -64,25 +62,24 @@ class Disk:
         Args:
             root: the folder; it is made at the first write.
             read_only: never write, as for a store that a site offers; root may own it.
-            owners: users beside this one whose files are believed.
+            owners: other users whose files the store trusts.
             durable: flush files to the medium before they appear; slow, and
                 not needed for correctness.
-            secret: what is kept is signed by it.
-            signed: believe records with a signature by `secret`, whoever owns the
-                folder; no others.
-            budget: what to prune to now and then, or how many bytes; None never does.
-            on_event: told what went wrong, as a name and facts.
+            secret: the key that signs new records.
+            signed: trust only records that `secret` signed, whoever owns the
+                folder.
+            budget: the limit to prune to now and then, or its bytes; None never prunes.
+            on_event: receives the name and the facts of each fault.
 
         """
         self._root = os.path.abspath(os.path.expanduser(os.fspath(root)))
-        self._owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
+        owners = (os.geteuid(), *owners, *((0,) if read_only else ()))
         self._read_only, self._durable = read_only, durable
         self._secret, self._signed = secret, signed
         self._faults = Faults(on_event)
         self._upkeep = Upkeep(budget, self._faults)
-        self._shelves: Shelves | None = None  # once the store has been made
-        self._made = False
-        self._opened()
+        self._folder = StoreFolder(self._root, owners, signed, self._faults)
+        self._folder.opened()
 
     @property
     def path(self) -> Path:
@@ -97,7 +94,7 @@ class Disk:
     @property
     def notes(self) -> Path | None:
         """Where `code.py` and others remember digests of files; None before the first write."""
-        return Path(self._root, layout.VERSION) if self.writable and self._opened() else None
+        return Path(self._root, layout.VERSION) if self.writable and self._folder.opened() else None
 
     def find(self, key: str) -> Record | None:
         """Return the record under `key`; a damaged one is moved away and reported."""
@@ -148,7 +145,7 @@ class Disk:
 
     def blob(self, sha256: str) -> bytes | None:
         """Return the verified content with this digest."""
-        shelves = self._opened() if is_key(sha256) else None
+        shelves = self._folder.opened() if is_key(sha256) else None
         if shelves is None:
             return None
         try:
@@ -159,20 +156,20 @@ class Disk:
 
     def blobs(self) -> list[str]:
         """Return the digests of all files that lie outside records, sorted."""
-        shelves = self._opened()
+        shelves = self._folder.opened()
         return list(shelves.names("cas")) if shelves else []
 
     def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
         """Yield the records of a stage and a program, sorted by key."""
-        shelves = self._opened()
+        shelves = self._folder.opened()
         for key in shelves.names("act") if shelves else ():
             record = self._load(key)
             if record and stage in (None, record.stage) and program in (None, record.program):
                 yield record
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Hold the right to build `key` among the processes of this node."""
-        shelves = self._prepared() if is_key(key) and not self._read_only else None
+        """Hold the lock of the build of `key` among the processes of this node."""
+        shelves = self._folder.prepared() if is_key(key) and not self._read_only else None
         if shelves is None:
             return nullcontext(False)
         lock = BuildLock(place_of("lock", key), self._faults.on_event, shelves.base)
@@ -180,7 +177,7 @@ class Disk:
 
     def failure(self, key: str) -> Failure | None:
         """Return how the last build of `key` failed; None if no failure can be read."""
-        shelves = self._opened() if is_key(key) else None
+        shelves = self._folder.opened() if is_key(key) else None
         if shelves is None:
             return None
         from .failures import parse_failure
@@ -198,7 +195,7 @@ class Disk:
         failure = Failure.of(error)
         if failure is None or not is_key(key) or not self.writable:
             return
-        shelves = self._prepared()
+        shelves = self._folder.prepared()
         if shelves is not None:
             with suppress(OSError):
                 publish_all(shelves.base, {place_of("neg", key): failure.encode()})
@@ -207,16 +204,16 @@ class Disk:
         """Bring the store within a budget now; two processes never do so at once."""
         from .eviction import Pruned
 
-        shelves = self._prepared() if self.writable and self._opened() else None
+        shelves = self._folder.prepared() if self.writable and self._folder.opened() else None
         if shelves is None:
             return Pruned()
         return self._upkeep.prune(shelves, budget, dry) or Pruned()
 
     def stats(self) -> Stats:
         """Count the files; walks the whole store."""
-        shelves = self._opened()
+        shelves = self._folder.opened()
         records, blobs = (
-            [lying.size for lying in shelves.lying(folder)] if shelves else []
+            [file.size for file in shelves.files(folder)] if shelves else []
             for folder in ("act", "cas")
         )
         size = sum(records) + sum(blobs)
@@ -224,32 +221,8 @@ class Disk:
 
     # Reading.
 
-    def _opened(self) -> Shelves | None:
-        """Return the open store; its owner and mode are checked when it is opened."""
-        if self._shelves is None:
-            try:
-                base = layout.open_store(self._root, None if self._signed else self._owners)
-            except OSError as error:
-                self._faults.unreadable(self._root, error)
-                return None
-            self._shelves = None if base is None else Shelves(self._root, base)
-        return self._shelves
-
-    def _reopened(self) -> bool:
-        """Open a store again that was deleted and made anew; tell whether that happened."""
-        shelves = self._shelves
-        if shelves is None or shelves.base.is_current:
-            return False
-        self._shelves = None
-        try:
-            return self._opened() is not None
-        except StorePermissionError as error:  # another user has put a store there meanwhile
-            cause = PermissionError(errno.EPERM, error.message)
-            self._faults.unreadable(self._root, cause)
-            return False
-
     def _load(self, key: str) -> Record | None:
-        shelves = self._opened()
+        shelves = self._folder.opened()
         if shelves is None:
             return None
         name, secret = place_of("act", key), self._secret if self._signed else None
@@ -258,9 +231,9 @@ class Disk:
         except ForeignError:
             return None
         except FileNotFoundError:
-            return self._load(key) if self._reopened() else None
+            return self._load(key) if self._folder.reopened() else None
         except OSError as error:
-            if self._reopened():
+            if self._folder.reopened():
                 return self._load(key)
             self._faults.unreadable(path_of(self._root, name), error)
         except ValueError as error:
@@ -268,14 +241,14 @@ class Disk:
         return None
 
     def _mark_used(self, key: str) -> None:
-        """Let the record be the last to be evicted; a clock that is wrong only costs a write."""
-        shelves, name = self._shelves, place_of("act", key)
+        """Set the time of last use, by which eviction chooses; a wrong clock only costs a write."""
+        shelves, name = self._folder.opened(), place_of("act", key)
         with suppress(OSError):
             if shelves and abs(time.time() - shelves.status(name).st_mtime) > _MARK_AFTER:
                 os.utime(name, dir_fd=shelves.base.handle, follow_symlinks=False)
 
     def _content(self, file: File) -> bytes | None:
-        shelves, name = self._opened(), place_of("cas", file.sha256)
+        shelves, name = self._folder.opened(), place_of("cas", file.sha256)
         if shelves is None:
             return None
         path = path_of(self._root, name)
@@ -308,33 +281,17 @@ class Disk:
 
     # Writing.
 
-    def _prepared(self) -> Shelves | None:
-        """Make the folders before the first write and sweep what killed processes left."""
-        shelves = self._shelves
-        if self._made and shelves and _has_tmp(shelves) and shelves.base.is_current:
-            return shelves
-        try:
-            shelves = Shelves(self._root, layout.make_store(self._root, self._owners))
-            swept = sweep(_tmp_of(shelves))
-        except OSError as error:
-            self._faults.unwritable(self._root, error)
-            return None
-        if swept:
-            self._faults.on_event("store.swept", path=self._root, folders=swept)
-        self._shelves, self._made = shelves, True
-        return shelves
-
     def _write(self, record: Record, outputs: Mapping[str, Files]) -> None:
-        shelves = self._prepared()
+        shelves = self._folder.prepared()
         if shelves is None:
             return
         name = place_of("act", record.key)
         try:
-            with scratch_folder(_tmp_of(shelves)) as scratch:
+            with scratch_folder(shelves.tmp()) as scratch:
                 for output in record.outputs:
                     if output.port in outputs:
                         self._write_blobs(shelves, scratch, output, outputs[output.port])
-                if len(outputs) < len(record.outputs) and not _has_all(shelves, record):
+                if len(outputs) < len(record.outputs) and not shelves.has_all(record):
                     return
                 content = record.encode(self._secret)
                 publish(scratch, shelves.base, name, content, durable=self._durable)
@@ -367,22 +324,3 @@ class Disk:
         except ValueError as error:
             self._quarantine(shelves, name, str(error))
         return False
-
-
-def _tmp_of(shelves: Shelves) -> Folder:
-    return open_folder("tmp", shelves.base.owners, shelves.base)
-
-
-def _has_tmp(shelves: Shelves) -> bool:
-    try:
-        return stat.S_ISDIR(shelves.status("tmp").st_mode)
-    except OSError:
-        return False
-
-
-def _has_all(shelves: Shelves, record: Record) -> bool:
-    files = [file for output in record.outputs for file in output.files]
-    return all(
-        file.inline is not None or shelves.size_of(place_of("cas", file.sha256)) == file.size
-        for file in files
-    )

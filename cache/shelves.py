@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ..runtime.process.private_folder import Folder
+from ..runtime.process.private_folder import Folder, open_folder
 from .files import names_in
-from .record import is_key
+from .record import Record, is_key
 from .root import VERSION
 
 
-class Lying:
+class StoredFile:
     """One file of a store: its size, and when it was written or last used."""
 
     __slots__ = ("key", "name", "size", "stamp")
@@ -40,13 +41,13 @@ class Shelves:
         for part in self.listed(folder):
             yield from (name for name in self.listed(f"{folder}/{part}") if is_key(name))
 
-    def lying(self, folder: str) -> Iterator[Lying]:
+    def files(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files in a folder such as 'cas', sorted by name."""
         for key in self.names(folder):
             name = place_of(folder, key)
             with suppress(OSError):  # taken away meanwhile
                 found = self.status(name)
-                yield Lying(name, key, found.st_size, found.st_mtime)
+                yield StoredFile(name, key, found.st_size, found.st_mtime)
 
     def listed(self, name: str) -> list[str]:
         """Return the sorted names in a folder, none where it cannot be read."""
@@ -64,6 +65,25 @@ class Shelves:
         with suppress(OSError):
             return self.status(name).st_size
         return 0
+
+    def has_all(self, record: Record) -> bool:
+        """Tell whether the files that a record names are there, with their sizes."""
+        files = [file for output in record.outputs for file in output.files]
+        return all(
+            file.inline is not None or self.size_of(place_of("cas", file.sha256)) == file.size
+            for file in files
+        )
+
+    def tmp(self) -> Folder:
+        """Open the folder of drafts."""
+        return open_folder("tmp", self.base.owners, self.base)
+
+    def has_tmp(self) -> bool:
+        """Tell whether the folder of drafts is there."""
+        try:
+            return stat.S_ISDIR(self.status("tmp").st_mode)
+        except OSError:
+            return False
 
     def remove(self, name: str) -> None:
         """Delete a file."""

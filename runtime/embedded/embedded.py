@@ -11,7 +11,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import attrs
@@ -20,7 +20,7 @@ import numpy as np
 from ..fields.bare_array import with_fields
 from ..fields.context import active, running
 from ..fields.operators import Operators, combined
-from ..language.annotations import type_from_annotation
+from ..language.annotations import type_from_annotation, with_annotated_types
 from ..language.binding import bind_arguments
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
@@ -37,7 +37,7 @@ from .lanes import Lanes
 from .output import levels_of, write
 from .piecewise import AnyValue
 from .provenance import is_checking, noted
-from .rewriting import rewritten
+from .rewriting import outputs_of, rewritten
 from .scanning import Walk, as_column, scanned
 from .walking import walked
 
@@ -47,7 +47,7 @@ __all__ = ["active", "apply", "call_operator", "callee", "run_operator", "run_pr
 def call_operator(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the value of an operator that is called inside another one."""
+    """Return the value of an operator that another operator calls."""
     return _evaluated(definition, args, kwargs or {})[0]
 
 
@@ -149,6 +149,7 @@ class _Embedded:
     parameters: Sequence[tuple[str, Type]]
     defaults: Mapping[str, Any]
     result: Type | None
+    written: frozenset[str]  # the parameters of a program that stand in some 'out='
 
 
 def _evaluated(
@@ -165,8 +166,9 @@ def _evaluated(
     # a program may write to its fields; an operator converts what it reads
     keep = definition.kind == "program"
     values = bind(
-        definition.name, parameters, args, kwargs, embedded.defaults, scalar, warn=warn, keep=keep
-    )
+        definition.name, parameters, args, kwargs, embedded.defaults, scalar,
+        warn=warn, keep=keep, written=embedded.written,
+    )  # fmt: skip
     result = scanned(walk, values) if walk else embedded.function(*values)
     return result, dict(zip((name for name, _ in parameters), values, strict=True))
 
@@ -189,13 +191,26 @@ def _embedded(definition: Definition) -> _Embedded:
     names = list(types)
     defaults = function.__defaults__ or ()
     made = _Embedded(
-        rewritten(function, definition.source, apply, callee),
+        rewritten(
+            function, definition.source, apply, callee, with_annotated_types, _constants(definition)
+        ),
         tuple(types.items()),
         dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)),
         result,
+        outputs_of(definition.source) if definition.kind == "program" else frozenset(),
     )
     function.__dict__[_KEY] = (function, made)
     return made
+
+
+def _constants(definition: Definition) -> frozenset[str]:
+    """Return the free names that are collections, or modules, which may hold some."""
+    local = definition.function.__code__.co_varnames
+    return frozenset(
+        name
+        for name, value in definition.closure
+        if name not in local and isinstance(value, ModuleType | tuple)
+    )
 
 
 _KEY: Final = "__fieldforge_embedded__"

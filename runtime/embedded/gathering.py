@@ -20,8 +20,8 @@ from ..fields.premap import check_codomain, replaced, resolved
 from ..language.connectivity import CartesianConnectivity, Displacement
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
-from ..language.ranges import UnitRange
-from ..process.errors import ArgumentError, IndexOutOfBounds, NonContiguousDomain
+from ..language.ranges import Infinity, UnitRange
+from ..process.errors import ArgumentError, NonContiguousDomain
 from .partial import PartialField
 from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
 from .provenance import is_checking
@@ -84,7 +84,7 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
 def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
     """Yield the values of the rows whose neighbours all lie in the strip, run by run.
 
-    Of other rows yield the slots whose neighbour lies there: one slot may be all that is read.
+    Of other rows yield the slots whose neighbour lies there: a program may read one slot only.
     """
     dim = table.codomain
     axis, own = strip.domain.dim_index(dim, False), strip.domain[dim].unit_range
@@ -170,35 +170,58 @@ def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
     check_codomain(value.domain, CartesianConnectivity(dim))
     pieces = []
     for given in pieces_of(by):
-        part = _with_ends(given, dim, value.domain[dim].unit_range)
-        reach = _reach(part, dim)
-        for strip in strips(value, dim, reach) if reach else ():
-            piece = _moved(strip, part, dim)
-            if not piece.box.is_empty():
-                pieces.append(piece)
+        for part, tail in _with_ends(given, dim, value):
+            reach = _reach(part, dim)
+            for strip in strips(value, dim, reach) if reach else ():
+                piece = _moved(strip, part, dim)
+                if not piece.box.is_empty():
+                    pieces.append(piece if tail is None else _repeated(piece, dim, tail))
     if not pieces:
         dims = in_canonical_order((*value.domain.dims, *by.domain.dims))
         return nothing(dims, value.dtype.dtype, value.domain, by.domain)
     return assembled(pieces)
 
 
-def _with_ends(by: Piece, dim: Dimension, given: UnitRange) -> Piece:
-    """Return offsets that are constant along `dim` where they may lead into the range `given`."""
-    own, values = by.box[dim].unit_range, values_of(by.field)
-    if own.is_finite() or not given.is_finite() or not values.size:
-        return by
-    near = UnitRange(given.start - int(values.max()), given.stop - int(values.min())) & own
-    return Piece(by.box.replace(dim, NamedRange(dim, near)), by.field)
+def _with_ends(
+    by: Piece, dim: Dimension, value: AnyValue
+) -> Iterator[tuple[Piece, UnitRange | None]]:
+    """Yield offsets with ends along `dim`, where they may lead to some of `value`.
+
+    What is infinite is constant along `dim`, but for a finite part. One index then stands for a
+    whole tail, which comes with it.
+    """
+    own, values, given = by.box[dim].unit_range, values_of(by.field), value.domain[dim].unit_range
+    if own.is_finite() or not values.size:
+        yield by, None
+        return
+    least, most = int(values.min()), int(values.max())
+    own &= UnitRange(given.start - most, given.stop - least)
+    ranges = [own, *(piece.box[dim].unit_range for piece in pieces_of(value))]
+    edges = [edge for one in ranges for edge in (one.start, one.stop) if isinstance(edge, int)]
+    low = min(edges, default=0) - max(most, 0)
+    high = max(edges, default=0) - min(least, 0)
+    tails = [UnitRange(Infinity.NEGATIVE, low) & own, UnitRange(high, Infinity.POSITIVE) & own]
+    for indices, tail in [
+        (UnitRange(low, high) & own, None),
+        (UnitRange(low - 1, low) & own, tails[0]),
+        (UnitRange(high, high + 1) & own, tails[1]),
+    ]:
+        if indices:
+            yield Piece(by.box.replace(dim, NamedRange(dim, indices)), by.field), tail
+
+
+def _repeated(piece: Piece, dim: Dimension, tail: UnitRange) -> Piece:
+    """Return values at one index of `dim` as those of a whole range."""
+    box, axes = (
+        domain.replace(dim, NamedRange(dim, indices))
+        for domain, indices in ((piece.box, tail), (piece.field.domain, UnitRange.infinite()))
+    )
+    return Piece(box, make(values_of(piece.field), axes))
 
 
 def _reach(by: Piece, dim: Dimension) -> UnitRange | None:
     """Return the range of indices that a displacement may lead to."""
     own, values = by.box[dim].unit_range, values_of(by.field)
-    if not own.is_finite():
-        raise IndexOutOfBounds(
-            f"The offsets of 'as_offset' have no end along '{dim.value}'.",
-            hints=["Give them as a field with that dimension."],
-        )
     if not values.size:
         return None
     start = first(own) + min(int(values.min()), 0)

@@ -17,6 +17,7 @@ from ..process.source import PYTHON_PARSER, SourceText
 
 APPLY: Final = "__fieldforge_apply__"
 CALLEE: Final = "__fieldforge_callee__"
+CONSTANT: Final = "__fieldforge_constant__"
 
 OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
@@ -32,19 +33,24 @@ def rewritten(
     source: SourceText,
     apply: Callable[..., Any],
     callee: Callable[[Any], Any],
+    constant: Callable[[Any], Any],
+    constants: frozenset[str],
 ) -> FunctionType:
-    """Return the copy of `function` whose operators call `apply` and whose calls `callee`."""
+    """Return the copy of `function` whose operators call `apply` and whose calls `callee`.
+
+    `constant` is called with what the free names `constants` mean, and with members of that.
+    """
     with PYTHON_PARSER:
         tree = ast.parse(source.text)
     definition = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     _strip(definition)
-    _replace_operators(definition)
+    _replace_operators(definition, constants)
     _move(definition, source.line - 1, source.indent)
     free = function.__code__.co_freevars
     with PYTHON_PARSER:
-        code = _compiled(definition, (*free, APPLY, CALLEE), source.file)
+        code = _compiled(definition, (*free, APPLY, CALLEE, CONSTANT), source.file)
     cells = dict(zip(free, function.__closure__ or (), strict=True))
-    cells |= {APPLY: CellType(apply), CALLEE: CellType(callee)}
+    cells |= {APPLY: CellType(apply), CALLEE: CellType(callee), CONSTANT: CellType(constant)}
     closure = tuple(cells[name] for name in code.co_freevars)
     copy = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, closure
@@ -52,6 +58,20 @@ def rewritten(
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
+
+
+def outputs_of(source: SourceText) -> frozenset[str]:
+    r"""Return the names that stand in the 'out=' of calls.
+
+    >>> sorted(outputs_of(SourceText("def run(a, b):\n    add(a, out=b[1:])\n", "m.py", 1, 0)))
+    ['b']
+    """
+    with PYTHON_PARSER:
+        tree = ast.parse(source.text)
+    outs = (each for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.arg == "out")
+    return frozenset(
+        node.id for out in outs for node in ast.walk(out.value) if isinstance(node, ast.Name)
+    )
 
 
 def _strip(definition: ast.FunctionDef) -> None:
@@ -63,18 +83,22 @@ def _strip(definition: ast.FunctionDef) -> None:
             node.annotation = None
 
 
-def _replace_operators(definition: ast.FunctionDef) -> None:
+def _replace_operators(definition: ast.FunctionDef, constants: frozenset[str]) -> None:
     # children first, without recursion: chains of a thousand operators are normal
     for parent in reversed(list(ast.walk(definition))):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, list):
-                value[:] = [_replaced(child) for child in value]
+                value[:] = [_replaced(child, constants) for child in value]
             elif isinstance(value, ast.AST):
-                setattr(parent, field, _replaced(value))
+                setattr(parent, field, _replaced(value, constants))
 
 
-def _replaced(node: Any) -> Any:
+def _replaced(node: Any, constants: frozenset[str]) -> Any:
     match node:
+        case ast.Name(name, ast.Load()) if name in constants:
+            return _call(CONSTANT, [node], node)
+        case ast.Attribute(ast.Call(ast.Name(name)), _, ast.Load()) if name == CONSTANT:
+            return _call(CONSTANT, [node], node)
         case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if type(op) in OPERATORS:
             return _continued(left, ast.Constant(OPERATORS[type(op)]), right, node)
         case ast.UnaryOp(ast.USub(), ast.Constant(bool())):

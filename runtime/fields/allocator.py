@@ -42,7 +42,7 @@ class CPUAllocator:
     """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on.
 
     Attributes:
-        c_order: makes them as NumPy does instead: the last axis is contiguous, nothing is padded.
+        c_order: use NumPy's layout: the last axis is contiguous, and no row is padded.
 
     """
 
@@ -93,9 +93,10 @@ class GPUAllocator:
         aligned_index: Sequence[NamedIndex] | None = None,
     ) -> Any:
         """Make an array; a `DeviceError` says why there is no GPU."""
-        from .device_allocator import GPUAllocator as OfDevice
+        from .device_allocator import DeviceAllocator
 
-        return OfDevice(self.device_type).__gt_allocate__(domain, dtype, device_id, aligned_index)
+        kind = DeviceAllocator(self.device_type)
+        return kind.__gt_allocate__(domain, dtype, device_id, aligned_index)
 
 
 _KINDS: Final = {"cuda": DeviceType.CUDA, "hip": DeviceType.ROCM, "null": DeviceType.NULL}
@@ -119,9 +120,9 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
     if maker is None and (device or CPU)[0] == DeviceType.CPU:
         maker = CPU_ALLOCATOR
     if maker is None and device is not None:
-        from .device_allocator import GPUAllocator  # a program on the CPU does not pay for it
+        from .device_allocator import DeviceAllocator  # a program on the CPU does not pay for it
 
-        maker = GPUAllocator(DeviceType(device[0]))
+        maker = DeviceAllocator(DeviceType(device[0]))
         maker.device(device[1])
     if maker is None or isinstance(maker, ModuleType):
         what = f"namespace '{maker.__name__}'" if maker else f"device '{device}'"

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import attrs
 import numpy as np
 
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
@@ -14,10 +13,11 @@ from ..language.domain import Domain, DomainLike
 from ..language.domain import domain as make_domain
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
-from ..process.errors import ArgumentError, DeviceError, DomainError
+from ..process.errors import ArgumentError, DomainError
 from .allocator import CPUAllocator, find_allocator
 from .device import Device, DeviceType
 from .field import Field, make
+from .given_data import array_on_cpu, check_axes, domain_for, is_on
 from .neighbour_table import SKIP, Connectivity, as_indices
 
 P = ParamSpec("P")
@@ -38,7 +38,7 @@ class Constructor(Generic[P, R]):
     def partial(self, **kwargs: Any) -> Callable[..., R]:
         """Return a function that has some arguments, such as the allocator, already.
 
-        An allocator or device that cannot be is refused here.
+        It refuses an allocator or device that does not exist.
         """
         find_allocator(kwargs.get("allocator"), kwargs.get("device"))
         return functools.partial(self._function, **kwargs)
@@ -132,9 +132,9 @@ def as_field(
     'Field(I=(-1:1); float64)'
     """
     find_allocator(allocator, device)
-    array = data if _is_on(data, device) else _array_on_cpu(data)
-    box = _domain_for(domain, array, origin)
-    _check_axes(box, data)
+    array = data if is_on(data, device) else array_on_cpu(data)
+    box = domain_for(domain, array, origin)
+    check_axes(box, data)
     if box.shape != array.shape:
         raise DomainError(
             f"The data must have the shape of the domain: expected {box.shape}, got {array.shape}."
@@ -145,7 +145,7 @@ def as_field(
     return field
 
 
-_BY_DATA: Any = object()  # stands for a skip value that is -1 where -1 occurs
+_BY_DATA: Any = object()  # the default skip value: -1 if -1 occurs in the data
 
 
 @Constructor
@@ -163,7 +163,7 @@ def as_connectivity(
 ) -> Connectivity:
     """Make a neighbour table of a copy of `data`, which holds indices along `codomain`.
 
-    Whatever integer type is given, indices are int32. A missing neighbour is -1:
+    Indices become int32. A missing neighbour is -1:
     `skip_value` is -1 where that occurs in the data, unless it is given.
 
     >>> from fieldforge.runtime.language.dimension import DimensionKind
@@ -173,14 +173,14 @@ def as_connectivity(
     -1
     """
     find_allocator(allocator, device)
-    array = as_indices(_array_on_cpu(data), dtype)
-    box = _domain_for(domain, array, origin)
-    _check_axes(box, data)
+    array = as_indices(array_on_cpu(data), dtype)
+    box = domain_for(domain, array, origin)
+    check_axes(box, data)
     _check_local_axes(box)
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
-        return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
+        return Connectivity.on(array, box, codomain, skip_value)  # raises the error
     made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
     _copy_in(made, array)
     if made.device_type == DeviceType.CPU:
@@ -194,59 +194,6 @@ def _check_local_axes(box: Domain) -> None:
             raise DomainError(
                 f"Neighbours are counted from 0: the range of '{dim.value}' is {own}."
             )
-
-
-@attrs.frozen
-class FieldConstructor:
-    """The constructors with an allocator, alignment and device chosen once."""
-
-    allocator: Any = None
-    aligned_index: Sequence[NamedIndex] | None = None
-    device: Device | None = None
-
-    def __attrs_post_init__(self) -> None:
-        find_allocator(self.allocator, self.device)
-
-    def empty(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
-        """Make a field whose values may be anything."""
-        return empty(domain, dtype, **self._chosen())
-
-    def zeros(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
-        """Make a field of zeros."""
-        return zeros(domain, dtype, **self._chosen())
-
-    def ones(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
-        """Make a field of ones."""
-        return ones(domain, dtype, **self._chosen())
-
-    def full(self, domain: DomainLike, fill_value: Any, dtype: Any = None) -> Field:
-        """Make a field of one value."""
-        return full(domain, fill_value, dtype, **self._chosen())
-
-    def as_field(
-        self,
-        domain: DomainLike | Sequence[Dimension],
-        data: Any,
-        dtype: Any = None,
-        *,
-        origin: Mapping[Dimension, int] | None = None,
-    ) -> Field:
-        """Make a field that holds a copy of `data`."""
-        return as_field(domain, data, dtype, origin=origin, **self._chosen())
-
-    def as_connectivity(
-        self,
-        domain: DomainLike | Sequence[Dimension],
-        codomain: Dimension,
-        data: Any,
-        dtype: Any = None,
-        **options: Any,
-    ) -> Connectivity:
-        """Make a neighbour table of a copy of `data`."""
-        return as_connectivity(domain, codomain, data, dtype, **options, **self._chosen())
-
-    def _chosen(self) -> dict[str, Any]:
-        return attrs.asdict(self, recurse=False)
 
 
 def as_dtype(given: Any) -> DType:
@@ -319,70 +266,3 @@ def _copy_in(field: Field, array: Any) -> None:
         from .device_allocator import copy_in
 
         copy_in(field.ndarray, array)
-
-
-def _is_on(data: Any, device: Device | None) -> bool:
-    """Tell whether data lies on the device, not the CPU, that a field is to be made on."""
-    if device is None or device[0] == DeviceType.CPU or not hasattr(data, "shape"):
-        return False
-    return hasattr(data, "__dlpack_device__") and data.__dlpack_device__()[0] == device[0]
-
-
-def _array_on_cpu(data: Any) -> np.ndarray[Any, Any]:
-    place = data.__dlpack_device__()[0] if hasattr(data, "__dlpack_device__") else 1
-    if place != 1:
-        raise DeviceError(
-            "The data lies on a device that this version has no fields for.",
-            hints=["Copy it to the CPU first, for instance with 'data.get()'."],
-        )
-    return np.asarray(data)
-
-
-def _check_axes(box: Domain, data: Any) -> None:
-    """Refuse data that names its axes otherwise than the domain does."""
-    named = getattr(data, "dims", None)
-    if not isinstance(named, tuple) or not all(isinstance(name, str) for name in named):
-        return
-    wanted = tuple(dim.value for dim in box.dims)
-    if named == wanted:
-        return
-    order = ", ".join(map(repr, wanted))
-    same = sorted(named) == sorted(wanted)
-    raise DomainError(
-        f"The axes of the data are named {', '.join(map(repr, named)) or 'nothing'}, expected "
-        f"{order}.",
-        hints=[
-            f"Write 'data.transpose({order})'."
-            if same
-            else "Rename them, or give the plain array: 'data.values'."
-        ],
-    )
-
-
-def _domain_for(
-    given: DomainLike | Sequence[Dimension],
-    array: np.ndarray[Any, Any],
-    origin: Mapping[Dimension, int] | None,
-) -> Domain:
-    dims: Any = (given,) if isinstance(given, Dimension) else given
-    names_only = not isinstance(dims, Domain | Mapping) and all(
-        isinstance(dim, Dimension) for dim in dims
-    )
-    if not names_only:
-        if origin is not None:
-            raise DomainError("Expected either a domain or 'origin' with dimensions, got both.")
-        return make_domain(dims)
-    if len(dims) != array.ndim:
-        raise DomainError(
-            f"The data must have one axis for each dimension: expected {len(dims)}, "
-            f"got {array.ndim}."
-        )
-    for dim in origin or {}:
-        if dim not in dims:
-            names = ", ".join(f"'{each.value}'" for each in dims) or "no dimension"
-            raise DomainError(
-                f"'origin' names dimension '{getattr(dim, 'value', dim)}', but the field has "
-                f"{names}."
-            )
-    starts = [-(origin or {}).get(dim, 0) for dim in dims]
-    return Domain(*((d, (s, s + n)) for d, s, n in zip(dims, starts, array.shape, strict=True)))

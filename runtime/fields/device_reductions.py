@@ -9,7 +9,7 @@ GPU, whatever the number of threads.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -167,7 +167,7 @@ def _smallest(a: Any, b: Any) -> Any:
     return np.where(np.not_equal(b, b) | (b < a), b, a)
 
 
-_JOINS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+_JOINS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "sum": np.add,
     "squares": np.add,
     "max": _largest,

@@ -2,7 +2,7 @@
 
 Field           memory with a finite domain; what the native call path takes
 UnboundedField  an intermediate of embedded execution that is constant along infinite axes,
-                as `broadcast` makes them; it has no memory to hand out, and compiled
+                as `broadcast` makes them; it has no array, and compiled
                 programs refuse it
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from ..process.errors import (
 from .alignment import align, first, fitted, view_on
 from .context import active
 from .indexing import resolve
+from .interchange import Interchange
 from .layout import allocate
 from .numpy_functions import NumpyFunctions
 from .operators import Operators
@@ -39,17 +40,8 @@ from .premap import check_maps, displaced, gathered, resolved
 from .shifting import shifted
 
 
-class BufferInfo(NamedTuple):
-    """The memory of a field: address, shape, strides in bytes, device as DLPack numbers it."""
-
-    pointer: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: tuple[int, int]
-
-
 class SingleArray(Operators):
-    """What both fields share: the values lie in one array."""
+    """Operations common to both kinds of field, whose values lie in one array."""
 
     __slots__ = ()
 
@@ -65,7 +57,7 @@ class SingleArray(Operators):
         return make(operations.apply(op, *filled, dtype=dtype), domain)
 
 
-class Field(SingleArray, NumpyFunctions, FieldView):
+class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
     """An array whose axes are dimensions and whose indices start anywhere.
 
     Made by `zeros`, `full`, `as_field` and the other constructors, and by
@@ -158,7 +150,7 @@ class Field(SingleArray, NumpyFunctions, FieldView):
         """Shift or gather: `f(I + 1)` is the field g with g(i) = f(i + 1).
 
         Several offsets are applied in turn, several neighbour tables at once. The
-        result lives where all that is read exists, which must be a contiguous block.
+        result lives where all values that it reads exist, which must be a contiguous block.
         """
         if len(connectivities) == 1 and isinstance(connectivities[0], Displacement):
             return Field._on(*displaced(self.ndarray, self.domain, connectivities[0]))
@@ -190,33 +182,6 @@ class Field(SingleArray, NumpyFunctions, FieldView):
     def _made(self, array: Any, domain: Domain) -> Any:
         return make(array, domain)
 
-    @property
-    def __gt_domain__(self) -> Domain:
-        """The domain, under the name that other tools look for."""
-        return self.domain
-
-    @property
-    def __gt_dims__(self) -> tuple[str, ...]:
-        """The names of the dimensions."""
-        return tuple(dim.value for dim in self.dims)
-
-    @property
-    def __gt_origin__(self) -> tuple[int, ...]:
-        """Where index 0 of the domain lies in the array."""
-        return tuple(-start for start in self.starts)
-
-    @property
-    def __gt_buffer_info__(self) -> BufferInfo:
-        """Address, shape, strides and device of the memory."""
-        device = (self.device_type, self.device_id)
-        return BufferInfo(self.pointer, self.shape, self.strides, device)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.asnumpy()
-        if copy is False and dtype is not None and array.dtype != dtype:
-            raise ValueError(f"A field of '{self.dtype}' cannot be '{dtype}' without a copy.")
-        return np.array(array, dtype) if copy else array.astype(dtype or array.dtype, copy=False)
-
     def compact(self) -> Field:
         """Return a copy without padding, in C order, for libraries that refuse padded rows.
 
@@ -226,24 +191,6 @@ class Field(SingleArray, NumpyFunctions, FieldView):
         ((64, 8), (40, 8))
         """
         return Field._on(self.ndarray.copy(), self.domain)
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        options = {
-            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
-        }  # fmt: skip
-        # Arrays before DLPack 1 know 'stream' alone.
-        given = {name: value for name, value in options.items() if value is not None}
-        return self.ndarray.__dlpack__(**given)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device_type, self.device_id
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _copied, (self.asnumpy(), self.domain)
@@ -342,7 +289,7 @@ def values_of(field: AnyField) -> Any:
 
 
 def _is_absent_slot(domain: Domain, index: Any) -> bool:
-    """Tell whether an operator asks for a slot that has no value anywhere, as gathers leave it."""
+    """Tell whether an operator reads a slot without any value; gathers drop such slots."""
     if not (isinstance(index, NamedIndex) and index.dim.kind is DimensionKind.LOCAL and active()):
         return False
     return index.dim in domain.dims and index.value not in domain[index.dim].unit_range

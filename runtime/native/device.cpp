@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "pool.h"
+#include "wishes.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -37,15 +38,24 @@ void copy(void* to, const void* from, size_t size, const Context&) noexcept {
     std::memcpy(to, from, size);
 }
 
+// `Context::parallel_for`. The thread that makes the call may ask for other limits than the entry;
+// looking for them here leaves the context the same for every call.
+void share(void* pool, int64_t count, int64_t most, int64_t points, LoopBody body,
+           void* data) noexcept {
+    Crew own{wishes.threads};
+    share_loop(own.threads > 0 ? &own : pool, count, most, points, body, data);
+}
+
 }  // namespace
 
 Machine host_machine = {};
+constinit thread_local Place place;
 
 namespace {
 
 constexpr Context host_context = {
     context_version, sizeof(Context), device_cpu, 0,
-    nullptr, share_loop, nullptr, &host_machine, nullptr,
+    nullptr, share, nullptr, &host_machine, nullptr,
 };
 
 std::array<const Device*, 4> devices = {&host_device};

@@ -47,7 +47,13 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         entry->address = reinterpret_cast<EntryPoint>(static_cast<uintptr_t>(address));
         entry->openmp = {reinterpret_cast<void (*)(int)>(static_cast<uintptr_t>(set_threads)),
                          reinterpret_cast<int (*)()>(static_cast<uintptr_t>(get_threads))};
-        entry->threads = threads;
+        entry->crew = {threads};
+        if (device->context != nullptr) {
+            entry->context = *device->context;
+            entry->context.pool = &entry->crew;
+        }
+        entry->is_plain = entry->context.version != 0 && entry->work == nullptr &&
+                          entry->openmp.set == nullptr;
         entry->source = Py_NewRef(source);
         entry->keepalive = Py_NewRef(keepalive);
         return self;
@@ -93,7 +99,7 @@ PyObject* get_address(PyObject* self, void*) {
 
 PyObject* get_keepalive(PyObject* self, void*) { return Py_NewRef(entry_of(self)->keepalive); }
 
-PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(self)->threads); }
+PyObject* get_threads(PyObject* self, void*) { return PyLong_FromLong(entry_of(self)->crew.threads); }
 
 PyGetSetDef properties[] = {
     {"plan", get_plan, nullptr, "The argument plan.", nullptr},

@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "plan.h"
+#include "pool.h"
 #include "wishes.h"
 #include "work.h"
 
@@ -23,7 +24,10 @@ struct Entry {
     EntryPoint address;  // null if the entry has work for a device
     Work* work;
     OpenMP openmp;
-    int threads;  // default of a call; 0: as many as the process has
+    Crew crew;  // default of a call
+    // What every call gets, with `crew` as its pool; version 0 where the device makes one a call.
+    Context context;
+    bool is_plain;  // a call is one call of `address` with `context`
     PyObject* source;  // the Python plan; the dimensions in `plan` are borrowed from it
     PyObject* keepalive;
 };

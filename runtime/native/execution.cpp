@@ -9,18 +9,30 @@
 
 namespace fieldforge {
 
-bool has_workspace() { return wishes.workspace != nullptr; }
-
 bool meets_workspace(uintptr_t low, uintptr_t high) {
     if (wishes.workspace == nullptr) return false;
     const auto start = reinterpret_cast<uintptr_t>(wishes.workspace->data);
     return low < start + wishes.workspace->size && start < high && low < high;
 }
 
-Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
+namespace {
+
+bool lies_on(const Workspace& workspace, const Device& device) {
+    if (workspace.device_type != device.type) return false;
+    return !device.queues || workspace.device_id == place.device_id;
+}
+
+}  // namespace
+
+void Lease::take(int64_t workspace, size_t copied) {
+    is_used_ = true;
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
-    Workspace* theirs = arena.queues() ? nullptr : wishes.workspace;  // that is memory of the host
-    if (wanted > 0 && theirs != nullptr) {
+    Workspace* theirs = wanted == 0 ? nullptr : wishes.workspace;
+    if (theirs != nullptr) {
+        if (!lies_on(*theirs, arena_.device())) {
+            refusal_ = {Reason::workspace_device, {theirs->device_type, theirs->device_id}};
+            return;
+        }
         if (theirs->size < wanted) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
             return;
@@ -29,20 +41,27 @@ Lease::Lease(Arena& arena, int64_t workspace, size_t copied) : arena_(arena) {
             Py_INCREF(theirs);
             theirs_ = theirs;
             data_ = theirs->data;
+            const Device& device = arena_.device();
+            if (device.lend != nullptr && !device.lend(theirs->last, true)) {
+                refusal_ = {Reason::memory, {workspace, static_cast<int64_t>(copied)}};
+                return;
+            }
         }
     }
     if (wanted > 0 && data_ == nullptr) {
-        own_ = arena.take(wanted);
+        own_ = arena_.take(wanted);
         data_ = own_.data;
     }
-    if (copied > 0) snapshots_ = arena.take(copied);
+    if (copied > 0) snapshots_ = arena_.take(copied);
     if ((wanted > 0 && data_ == nullptr) || (copied > 0 && snapshots_.data == nullptr)) {
         refusal_ = {Reason::memory, {workspace, static_cast<int64_t>(copied)}};
     }
 }
 
-Lease::~Lease() {
+void Lease::give_back() {
     if (theirs_ != nullptr) {
+        const Device& device = arena_.device();
+        if (device.lend != nullptr) device.lend(theirs_->last, false);
         theirs_->is_taken.store(false, std::memory_order_release);
         Py_DECREF(theirs_);
     }
@@ -103,33 +122,39 @@ int32_t invoke_all(const Entry& entry, const Words& words, const Lease& memory,
 
 }  // namespace
 
-Refusal refusal_of(int32_t status) {
-    if (status == 0) return {};
+Refusal refusal_of_failure(int32_t status) {
     if (status == work_failed) raise_failure();
     return {Reason::status, {status}};
 }
 
-int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
-    const Device& device = *entry.device;
+namespace {
+
+// With the settings of the thread and, while calls are timed, a look at the clock.
+int32_t execute_with_care(const Entry& entry, const Words& words, const Lease& memory) {
     Context room;
-    const Context* context = device.context != nullptr ? device.context : device.current(room);
-    Crew crew;
-    if (context->parallel_for != nullptr) {
-        const int asked = wishes.threads > 0 ? wishes.threads : entry.threads;
-        crew.threads = asked > 0 ? asked : default_threads();
-        if (context != &room) room = *context;
-        room.pool = &crew;
-        context = &room;
-    }
-    const Team team(entry.openmp, entry.threads);
-    if (!is_timed.load(std::memory_order_relaxed)) {
-        return invoke_all(entry, words, memory, *context);
+    const bool is_ready = entry.context.version != 0;
+    const Context& context = is_ready ? entry.context : *entry.device->current(room);
+    const Team team(entry.openmp, entry.crew.threads);
+    // Work of a device takes its own time: it is queued here.
+    if (entry.work != nullptr || !is_timed.load(std::memory_order_relaxed)) {
+        return invoke_all(entry, words, memory, context);
     }
     const auto began = std::chrono::steady_clock::now();
-    const int32_t status = invoke_all(entry, words, memory, *context);
+    const int32_t status = invoke_all(entry, words, memory, context);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     wishes.seconds += took.count();
     return status;
+}
+
+}  // namespace
+
+int32_t execute(const Entry& entry, const Words& words, const Lease& memory) {
+    const bool is_plain = entry.is_plain && words.copy_count == 0 && words.steps == 0;
+    if (!is_plain || is_timed.load(std::memory_order_relaxed)) {
+        return execute_with_care(entry, words, memory);
+    }
+    return entry.address(words.pointers, words.ints, words.scalars, memory.workspace(),
+                         &entry.context);
 }
 
 }  // namespace fieldforge

@@ -270,7 +270,8 @@ void Pool::note_busy() {
 
 void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBody body,
                 void* data) noexcept {
-    const int64_t threads = static_cast<const Crew*>(crew)->threads;
+    const int limit = static_cast<const Crew*>(crew)->threads;
+    const int64_t threads = limit > 0 ? limit : default_threads();
     const int64_t wanted = std::min({threads, most, count, int64_t{most_workers + 1}});
     Pool* pool = wanted > 1 ? the_pool() : nullptr;
     if (pool == nullptr) {

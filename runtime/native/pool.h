@@ -9,14 +9,13 @@
 
 namespace fieldforge {
 
-// What `Context::pool` points to: the limits of one call.
+// What `Context::pool` points to: the limits of a call.
 struct Crew {
-    int threads;
+    int threads;  // 0: as many as the process has
 };
 
 using LoopBody = void (*)(void* data, int64_t begin, int64_t end, int64_t place);
 
-// `Context::parallel_for` of the host.
 void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBody body,
                 void* data) noexcept;
 

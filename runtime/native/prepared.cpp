@@ -6,7 +6,7 @@
 namespace fieldforge {
 
 Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
-                   size_t copied, int64_t workspace)
+                   size_t copied, int64_t workspace, const Place& place)
     : entry_(entry),
       pointers_(words.pointers, words.pointers + pointers),
       ints_(words.ints, words.ints + ints),
@@ -15,8 +15,10 @@ Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t int
       copies_(words.copies, words.copies + words.copy_count),
       stepped_(words.step == nullptr ? 0 : static_cast<size_t>(words.step - words.ints)),
       steps_(words.steps),
+      whole_{pointers_.data(), ints_.data(), scalars_.data(), nullptr, 0},
       copied_(copied),
-      workspace_(workspace) {
+      workspace_(workspace),
+      place_(place) {
     Py_INCREF(entry);
 }
 
@@ -27,9 +29,7 @@ Prepared::~Prepared() {
 
 int32_t Prepared::run_in(const Lease& memory) const {
     if (copies_.empty() && steps_ == 0) {
-        const Words words{const_cast<const void**>(pointers_.data()), ints_.data(), scalars_.data(),
-                          nullptr, 0};
-        return execute(*entry_, words, memory);
+        return execute(*entry_, whole_, memory);
     }
     std::vector<const void*> pointers(pointers_);  // snapshots lie elsewhere in every call
     std::vector<int64_t> ints(steps_ > 0 ? ints_ : std::vector<int64_t>{});
@@ -40,7 +40,7 @@ int32_t Prepared::run_in(const Lease& memory) const {
 }
 
 Refusal Prepared::check_workspace() const {
-    if (!has_workspace()) return {};
+    if (wishes.workspace == nullptr) return {};
     for (const Bytes& each : spans) {
         if (meets_workspace(each.low, each.high)) {
             return {Reason::workspace_shared, {each.argument}};
@@ -49,8 +49,12 @@ Refusal Prepared::check_workspace() const {
     return {};
 }
 
-Refusal Prepared::run() const {
-    if (Refusal refusal = check_workspace()) return refusal;
+Refusal Prepared::run(void* stream) const {
+    if (workspace_ > 0) {
+        if (Refusal refusal = check_workspace()) return refusal;
+    }
+    if (!settle(*entry_->device, place_)) return {Reason::status, {work_failed}};
+    if (stream != nullptr) fieldforge::place.stream = stream;
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     PyThreadState* thread = PyEval_SaveThread();

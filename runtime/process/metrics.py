@@ -2,19 +2,16 @@
 
 `sources` has one entry for each variant of each program; its `metrics` are lists of samples, in
 seconds: `total` for whole calls (from `MINIMAL` on), `compute` for the compiled code alone (from
-`PERFORMANCE` on). How much is measured is the setting `collect_metrics`.
+`PERFORMANCE` on). The setting `collect_metrics` is the level.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from pathlib import Path
-from time import perf_counter
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import attrs
 
@@ -73,7 +70,7 @@ class MetricsCollection(dict[str, Metric]):
 
 @attrs.define
 class Source:
-    """What was measured of one variant of a program, and what is known of it."""
+    """The measurements of one variant of a program, and its metadata."""
 
     metadata: dict[str, Any] = attrs.field(factory=dict)
     metrics: MetricsCollection = attrs.field(factory=MetricsCollection)
@@ -100,11 +97,11 @@ def _source(key: str) -> Source:
     return sources[key]
 
 
-# --- how much is measured ---------------------------------------------------------------------
+# --- levels -----------------------------------------------------------------------------------
 
 
 def get_current_level() -> int:
-    """Return how much is measured: one of the levels of this module."""
+    """Return the level of measurement: one of the levels of this module."""
     return current().collect_metrics
 
 
@@ -118,7 +115,7 @@ def is_level_enabled(level: int) -> bool:
     return get_current_level() >= level
 
 
-# --- whose samples they are -------------------------------------------------------------------
+# --- the source of the running call -----------------------------------------------------------
 
 
 class _Call:
@@ -183,110 +180,6 @@ def add_sample_to_current_source(metric_name: str, sample: float) -> None:
     """Add a sample to a metric of the source of the running call."""
     metric = get_current_source().metrics.setdefault(metric_name, Metric(metric_name))
     metric.add_sample(sample)
-
-
-# --- collectors -------------------------------------------------------------------------------
-
-
-class BaseMetricsCollector:
-    """A context manager that adds one sample to the source of the running call.
-
-    Where its level is not enabled on entry it does nothing. An error leaves no sample. Subclasses
-    say what they measure in their class statement, or are made by `make_collector`.
-
-    >>> class Steps(BaseMetricsCollector, level=MINIMAL, metric_name="steps"):
-    ...     pass
-    >>> Steps.metric_name, Steps.level
-    ('steps', 1)
-
-    Args:
-        key: the source that the sample goes to, in place of that of the running call.
-
-    """
-
-    level: ClassVar[int]
-    metric_name: ClassVar[str]
-    collect_enter_counter: ClassVar[Callable[[], Any]] = staticmethod(perf_counter)
-    collect_exit_counter: ClassVar[Callable[[], Any]] = staticmethod(perf_counter)
-    compute_metric: ClassVar[Callable[[Any, Any], float]] = staticmethod(operator.sub)
-
-    def __init_subclass__(
-        cls,
-        *,
-        level: int | None = None,
-        metric_name: str | None = None,
-        collect_enter_counter: Callable[[], Any] | None = None,
-        collect_exit_counter: Callable[[], Any] | None = None,
-        compute_metric: Callable[[Any, Any], float] | None = None,
-        **more: Any,
-    ) -> None:
-        """Take what is measured; a counter on entry counts for the exit too, unless it has one."""
-        super().__init_subclass__(**more)
-        if level is not None:
-            cls.level = level
-        if metric_name is not None:
-            cls.metric_name = metric_name
-        leave = collect_exit_counter or collect_enter_counter
-        if collect_enter_counter is not None:
-            cls.collect_enter_counter = staticmethod(collect_enter_counter)
-        if leave is not None:
-            cls.collect_exit_counter = staticmethod(leave)
-        if compute_metric is not None:
-            cls.compute_metric = staticmethod(compute_metric)
-
-    def __init__(self, key: str | None = None) -> None:
-        self.key = key
-        self._token: Token[_Call | None] | None = None
-        self._enabled = False
-        self._before: Any = None
-
-    def __enter__(self) -> BaseMetricsCollector:
-        self._enabled = is_level_enabled(self.level)
-        if self._enabled:
-            if self.key is not None:
-                self._token = begin_call()
-                set_current_source_key(self.key)
-            self._before = type(self).collect_enter_counter()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        try:
-            if self._enabled and kind is None:
-                now = type(self).collect_exit_counter()
-                sample = type(self).compute_metric(now, self._before)
-                add_sample_to_current_source(self.metric_name, sample)
-        finally:
-            if self._token is not None:
-                end_call(self._token)
-                self._token = None
-
-
-def make_collector(
-    level: int,
-    metric_name: str,
-    *,
-    collect_enter_counter: Callable[[], Any] | None = None,
-    collect_exit_counter: Callable[[], Any] | None = None,
-    compute_metric: Callable[[Any, Any], float] | None = None,
-) -> type[BaseMetricsCollector]:
-    """Return the class of the collectors of one metric.
-
-    They are used as in `with collector(): ...`. A counter is read on entry and on exit, the
-    clock by default; a sample is `compute_metric(exit, entry)`, their difference by default.
-    """
-    chosen = {
-        "level": level,
-        "metric_name": metric_name,
-        "collect_enter_counter": collect_enter_counter,
-        "collect_exit_counter": collect_exit_counter,
-        "compute_metric": compute_metric,
-    }
-    return types.new_class(f"CollectorOf_{metric_name}", (BaseMetricsCollector,), chosen)
 
 
 # --- output -----------------------------------------------------------------------------------

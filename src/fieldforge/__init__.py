@@ -20,7 +20,6 @@ from .runtime.calls.call_limits import threads, workspace
 from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
 from .runtime.embedded.builtins import __all__ as _builtins
 from .runtime.fields.constructors import (
-    FieldConstructor,
     as_connectivity,
     as_field,
     empty,
@@ -30,6 +29,7 @@ from .runtime.fields.constructors import (
 )
 from .runtime.fields.device import Device, DeviceType
 from .runtime.fields.field import Field
+from .runtime.fields.field_constructor import FieldConstructor
 from .runtime.fields.neighbour_table import Connectivity
 from .runtime.language.annotations import Dims
 from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
@@ -184,10 +184,10 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
-if not _TYPE_CHECKING:  # type checkers would take it to have every name
+if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
-        """Import what few programs use when it is asked for, see decision 0005."""
+        """Import names that few programs use on first use, see decision 0005."""
         from importlib import import_module
 
         if name in _LATE:

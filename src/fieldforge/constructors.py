@@ -1,7 +1,6 @@
-"""What `gt4py.next.constructors` offers."""
+"""Counterpart of `gt4py.next.constructors`."""
 
 from .runtime.fields.constructors import (
-    FieldConstructor,
     as_connectivity,
     as_field,
     empty,
@@ -9,5 +8,6 @@ from .runtime.fields.constructors import (
     ones,
     zeros,
 )
+from .runtime.fields.field_constructor import FieldConstructor
 
 __all__ = ["FieldConstructor", "as_connectivity", "as_field", "empty", "full", "ones", "zeros"]

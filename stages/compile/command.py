@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from ...cache.files import keep_note, read_file
-from ...cache.scratch import build_folder
 from ...runtime.calls.elf import fault_in
 from ...runtime.process.errors import LAST_LINES, CompilationError
 from ...runtime.process.private_folder import Folder
+from .build_folder import build_folder
 from .headers import digests, headers_of
 from .running import run_compiler
 from .toolchain import Outcome

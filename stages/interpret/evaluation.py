@@ -7,60 +7,28 @@ empty box needs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.calls.refusals import too_small
 from ...runtime.fields.alignment import is_same_array
-from ...runtime.language import operations
 from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered
-from ..ir.bounds import (
-    Bound,
-    Const,
-    DomainSymbol,
-    Range,
-    Ranges,
-    ScalarSymbol,
-    Symbol,
-    TableBound,
-    evaluate,
-)
 from ..ir.dataflow import (
     Dataflow,
-    Displace,
     Gather,
     Input,
-    Literal,
-    Local,
-    Map,
     Neighbours,
     Reduce,
-    Ref,
-    Region,
-    Result,
-    Scalar,
-    Scan,
-    Shift,
     Statement,
     Store,
-    Value,
 )
-from ..ir.literal import number
-from ..lower import regions
-from ..lower.areas import Area, Areas
-from ..lower.infer_boxes import Walk
-from .accesses import displaced, extreme, gathered, reduced, slot_of
-from .boxed import Array, Boxed, Memory, Spans, replaced, shape_of, view
-from .columns import at_levels, walked
-from .validity import all_of, check_valid, chosen, clamped, inside, on_levels, with_missing
-
-Arguments: TypeAlias = Mapping[str, Any]
+from .boxed import Memory, Spans, view
+from .call import Arguments, Call
+from .validity import check_valid
+from .values import values_of
 
 
 def interpret(lowered: Lowered, arguments: Arguments) -> None:
@@ -70,7 +38,7 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
         stores = list(call.live(statement))
         _check_overlap(stores, arguments)
         boxes = call.needed(stores)
-        done = _evaluate(call, boxes, {store.value for store, _ in stores})
+        done = values_of(call, boxes, {store.value for store, _ in stores})
         results = []
         for store, spans in stores:
             dims = tuple(each.dim for each in store.box)
@@ -108,7 +76,7 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
         if isinstance(value, Input):
             if ref in hard:
                 _check(value.name, "reads", value.dims, hard[ref], arguments[value.name])
-            if not all(arguments[value.name].shape):  # not one element to clamp to
+            if not all(arguments[value.name].shape):  # no element to clamp to
                 _check(value.name, "reads", value.dims, spans, arguments[value.name])
         elif isinstance(value, Gather | Neighbours | Reduce):
             table = call.walk.tables[value.table]
@@ -122,257 +90,3 @@ def _check(name: str, done: str, dims: tuple[Dimension, ...], spans: Spans, fiel
     for dim, (start, stop), (first, count) in zip(dims, spans, given, strict=False):
         if start < first or stop > first + count:
             raise too_small(name, dim, done, (start, stop), (first, first + count))
-
-
-@attrs.frozen
-class Call:
-    """A program with the arguments of one call, which give numbers to all symbols."""
-
-    program: Dataflow
-    arguments: Arguments
-    walk: Walk
-
-    @classmethod
-    def of(cls, program: Dataflow, arguments: Arguments) -> Call:
-        """Start a call."""
-        known: dict[Bound, Bound] = {}
-
-        def resolve(bound: Bound) -> Bound:
-            if bound not in known:
-                known[bound] = Const(evaluate(bound, value_of))
-            return known[bound]
-
-        def value_of(symbol: Symbol) -> int:
-            return _value_of(symbol, arguments)
-
-        return cls(program, arguments, Walk.of(program, Areas(resolve)))
-
-    def number(self, bound: Bound) -> int:
-        """Return the integer value of a bound."""
-        found = self.walk.areas.resolve(bound)
-        assert isinstance(found, Const)  # a call resolves every symbol
-        return found.value
-
-    def live(self, statement: Statement) -> Iterator[tuple[Store, Spans]]:
-        """Yield the stores whose box is not empty, with their boxes as numbers."""
-        for store in statement.stores:
-            spans = tuple((self.number(r.start), self.number(r.stop)) for r in store.box)
-            if all(start < stop for start, stop in spans):
-                yield store, spans
-
-    def needed(self, stores: list[tuple[Store, Spans]], hard: bool = False) -> dict[Ref, Spans]:
-        """Return the box of each value that these stores need, in the order of the rows.
-
-        With `hard` only what must exist: not what reaches the stores through a side of `where`.
-        """
-        areas = self.walk.areas
-        seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]
-        needs = self.walk.from_seeds(seeds)
-        if hard:
-            needs = {ref: areas.hard(need) for ref, need in needs.items()}
-        return {
-            ref: tuple(map(_ends, areas.of(self.program.values[ref].dims, need)))
-            for ref, need in needs.items()
-            if need
-        }
-
-
-def _value_of(symbol: Symbol, arguments: Arguments) -> int:
-    match symbol:
-        case ScalarSymbol():
-            return int(arguments[symbol.name])
-        case TableBound():
-            start, stop = (int(str(each)) for each in (symbol.start, symbol.stop))
-            return extreme(arguments[symbol.table], symbol.end, start, stop, symbol.slots)
-        case DomainSymbol():
-            field: Memory = arguments[symbol.field]
-            axis = field.dims.index(symbol.dim)
-            return int(field.starts[axis] + (field.shape[axis] if symbol.end == "stop" else 0))
-
-
-def _constant(box: Ranges, spans: Spans) -> Ranges:
-    return tuple(
-        Range(each.dim, Const(start), Const(stop))
-        for each, (start, stop) in zip(box, spans, strict=True)
-    )
-
-
-def _ends(each: Range) -> tuple[int, int]:
-    assert isinstance(each.start, Const)
-    assert isinstance(each.stop, Const)
-    return each.start.value, each.stop.value
-
-
-def _evaluate(call: Call, boxes: dict[Ref, Spans], stored: set[Ref]) -> Done:
-    """Compute rows in order; drop values that no later row needs."""
-    values = call.program.values
-    last = {operand: ref for ref in boxes for operand in values[ref].operands}
-    done = Done(call, boxes)
-    for ref in boxes:
-        done.compute(ref)
-        for operand in values[ref].operands:
-            if last[operand] == ref and operand not in stored:
-                done.drop(operand)
-    return done
-
-
-@attrs.frozen
-class Done:
-    """The values of a statement computed so far; for a scan, those of its state.
-
-    `valid` says where values depend on no read outside of a field; a value that is valid everywhere
-    is not in it. `exceeded` are the fields that are read outside.
-    """
-
-    call: Call
-    boxes: dict[Ref, Spans]
-    boxed: dict[Ref, Boxed] = attrs.field(factory=dict)
-    states: dict[Ref, list[Boxed]] = attrs.field(factory=dict)
-    valid: dict[Ref, Boxed] = attrs.field(factory=dict)
-    exceeded: dict[str, None] = attrs.field(factory=dict)
-
-    def compute(self, ref: Ref) -> None:
-        """Compute one row."""
-        value, spans = self.call.program.values[ref], self.boxes[ref]
-        if isinstance(value, Scan):
-            self.states[ref] = self._scan(value, spans)
-        else:
-            self.boxed[ref] = Boxed(self._array(value, spans), value.dims, spans)
-            valid = self._valid(value, spans)
-            if valid is not None:
-                self.valid[ref] = Boxed(valid, value.dims, spans)
-
-    def beyond(self) -> str:
-        """Name the fields that are read outside, each with its domain."""
-        return " or ".join(map(self._domain, self.exceeded)) or "the levels of a scan"
-
-    def _domain(self, name: str) -> str:
-        field: Memory = self.call.arguments[name]
-        axes = zip(field.dims, field.starts, field.shape, strict=True)
-        ranges = (f"{dim.value} {start}:{start + count}" for dim, start, count in axes)
-        return f"'{name}' ({', '.join(ranges)})"
-
-    def drop(self, ref: Ref) -> None:
-        """Forget a row."""
-        self.valid.pop(ref, None)
-        self.boxed.pop(ref, None)
-        self.states.pop(ref, None)
-
-    def _array(self, value: Value, spans: Spans) -> Array:
-        match value:
-            case Input():
-                field = self.call.arguments[value.name]
-                if inside(field, spans) is None:
-                    return view(field, spans)
-                self.exceeded[value.name] = None
-                return clamped(field, spans)
-            case Scalar():
-                return np.dtype(value.dtype).type(self.call.arguments[value.name])
-            case Literal():
-                return number(value.text, value.dtype)
-            case Map():
-                operands = (self.boxed[arg].on(value.dims, spans) for arg in value.args)
-                dtype = value.dtype if value.op == "cast" else None
-                return operations.apply(value.op, *operands, dtype=dtype)
-            case Region():
-                return self._region(value, spans, value.dtype, self.boxed)
-            case Result():
-                return at_levels(value, self.states[value.scan][value.index], spans)
-        return self._access(value, spans, self.boxed)
-
-    def _valid(self, value: Value, spans: Spans) -> Array | None:
-        """Return where a value is valid, None for everywhere."""
-        operands = [self.valid.get(each) for each in value.operands]
-        match value:
-            case Input():
-                return inside(self.call.arguments[value.name], spans)
-            case Result():
-                return on_levels(value, self.states[value.scan][value.index], spans)
-        if all(each is None for each in operands):
-            return None
-        match value:
-            case Map(op="select"):
-                return chosen(self.boxed[value.args[0]], operands, value.dims, spans)
-            case Map():
-                return all_of(operands, value.dims, spans)
-        sure = self._sure(value)
-        if isinstance(value, Region):
-            return self._region(value, spans, "bool", sure)
-        if isinstance(value, Reduce):  # the smallest validity of the neighbours there are
-            least = attrs.evolve(value, op="min", dtype="uint8")
-            return self._access(least, spans, sure) != 0
-        found = self._access(attrs.evolve(value, dtype="bool"), spans, sure)
-        if isinstance(value, Gather | Neighbours):
-            return with_missing(value, self.call.arguments[value.table], found, spans)
-        return found
-
-    def _sure(self, value: Value) -> dict[Ref, Boxed]:
-        """Return the validity of the operands as values; an index is one and stays."""
-        by = value.by if isinstance(value, Displace) else None
-        return {
-            ref: self.boxed[ref] if ref == by else self.valid.get(ref, _everywhere(self.boxed[ref]))
-            for ref in value.operands
-            if ref in self.boxed
-        }
-
-    def _access(self, value: Value, spans: Spans, boxed: Mapping[Ref, Boxed]) -> Array:
-        match value:
-            case Shift():
-                axis = value.dims.index(value.onto)
-                start, stop = (end + value.offset for end in spans[axis])
-                arg = boxed[value.arg]
-                return arg.on(arg.dims, (*spans[:axis], (start, stop), *spans[axis + 1 :]))
-            case Gather() | Neighbours():
-                table = self.call.walk.tables[value.table]
-                given = self.call.arguments[table.name]
-                return gathered(value, table, given, boxed.get(value.arg), spans)
-            case Reduce():
-                table = self.call.walk.tables[value.table]
-                given = self.call.arguments[table.name]
-                return reduced(value, table, given, boxed[value.arg], spans)
-            case Local():
-                arg = boxed[value.arg]
-                return slot_of(arg, value.dim, value.index, value.dims, spans)
-            case Displace():
-                ends = self.call.walk.spans.of(value.arg, value.dim)
-                start, stop = map(self.call.number, ends)
-                arg, by = boxed[value.arg], boxed[value.by]
-                return displaced(value, arg, by, spans, (start, stop))
-        raise TypeError(f"The interpreter does not know '{type(value).__name__}'.")
-
-    def _region(self, value: Region, spans: Spans, dtype: str, boxed: Mapping[Ref, Boxed]) -> Array:
-        array = np.empty(shape_of(spans), dtype)
-        outside = regions.without(regions.EVERYWHERE, value.boxes)
-        for branch, boxes in ((value.otherwise, outside), (value.then, value.boxes)):
-            for box in boxes:
-                part = self._part(value.dims, spans, box)
-                if all(start < stop for start, stop in part):
-                    starts = (start for start, _ in spans)
-                    place = zip(part, starts, strict=True)
-                    index = tuple(slice(a - start, b - start) for (a, b), start in place)
-                    array[index] = boxed[branch].on(value.dims, part)
-        return array
-
-    def _part(self, dims: tuple[Dimension, ...], spans: Spans, box: regions.Box) -> Spans:
-        """Return the intersection of a box with a box of a region."""
-        ends = dict(zip(dims, spans, strict=True))
-        for side in box:
-            start, stop = ends[side.dim]
-            if side.start is not None:
-                start = max(start, self.call.number(side.start))
-            if side.stop is not None:
-                stop = min(stop, self.call.number(side.stop))
-            ends[side.dim] = (start, stop)
-        return tuple(ends[dim] for dim in dims)
-
-    def _scan(self, value: Scan, spans: Spans) -> list[Boxed]:
-        levels = (self.call.number(value.start), self.call.number(value.stop))
-        box = replaced(value.dims, spans, {value.axis: levels})
-        init = [self.boxed[each].array for each in value.init]
-        arrays = walked(value, init, [self.boxed[arg] for arg in value.args], box)
-        return [Boxed(array, value.dims, box) for array in arrays]
-
-
-def _everywhere(value: Boxed) -> Boxed:
-    """Return the validity of a value that is valid everywhere."""
-    return Boxed(np.ones(shape_of(value.spans), np.bool_), value.dims, value.spans)

@@ -5,155 +5,72 @@ terms with integer factors, sorted by text, with at most one constant at the end
 are flat, keep one of the arguments that differ by a constant, and absorb an added constant. Bounds
 are mathematical integers: they do not wrap where a scalar expression would.
 
-Bounds share parts: both ends of the range of a table contain both ends of the range of its rows.
-Walks visit each shared part once. `str` writes it each time; sort by `key` instead, which is short.
+`bound_nodes` defines the values; other modules import both from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b, sha256
+from collections.abc import Callable, Iterable
 from itertools import product
-from typing import Final, Literal, TypeAlias
-
-import attrs
+from typing import Final, Literal
 
 from ...runtime.language.dimension import Dimension
+from .bound_nodes import (
+    Apply,
+    Bound,
+    Const,
+    DomainSymbol,
+    Operation,
+    Range,
+    Ranges,
+    ScalarSymbol,
+    Symbol,
+    TableBound,
+    Term,
+    arguments,
+    arguments_of,
+    is_long,
+    key_of,
+    parts,
+    set_once,
+)
 
-Operation: TypeAlias = Literal["add", "sub", "mul", "floordiv", "mod", "min", "max"]
+__all__ = [
+    "Apply",
+    "Bound",
+    "Const",
+    "DomainSymbol",
+    "Operation",
+    "Range",
+    "Ranges",
+    "ScalarSymbol",
+    "Symbol",
+    "TableBound",
+    "add",
+    "arguments",
+    "difference",
+    "evaluate",
+    "floor_divide",
+    "greatest",
+    "hull",
+    "is_empty",
+    "is_long",
+    "key_of",
+    "least",
+    "maximum",
+    "minimum",
+    "modulo",
+    "multiply",
+    "of_any_slot",
+    "parts",
+    "subtract",
+    "table_range",
+    "translate",
+    "truncate_divide",
+]
 
-LONGEST_KEY: Final = 200
 MOST_ARGUMENTS: Final = 16  # a longer minimum stays one argument of the next
 DEEPEST: Final = 3  # a deeper nest of minima and maxima absorbs no constants
-DIGEST: Final = "~"  # prefix of the key of a long bound
-
-
-@attrs.frozen
-class Const:
-    """A known integer."""
-
-    value: int
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-@attrs.frozen
-class ScalarSymbol:
-    """The value of an integer scalar argument; printed as its name."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@attrs.frozen
-class DomainSymbol:
-    """The first index, or one past the last, of a field argument; printed `start(u, I)`."""
-
-    end: Literal["start", "stop"]
-    field: str
-    dim: Dimension
-
-    def __str__(self) -> str:
-        return f"{self.end}({self.field}, {self.dim.value})"
-
-
-@attrs.frozen(eq=False)
-class _Shared:
-    """A bound with arguments; a digest compares it, because it may share parts many times.
-
-    `depth` is the nesting of minima and maxima; `key` is the text, or its digest if it is long, and
-    is set by `key_of`.
-    """
-
-    digest: bytes = attrs.field(init=False, eq=False, repr=False)
-    key: str = attrs.field(init=False, eq=False, repr=False, default="")
-    split: tuple[tuple[Term, ...], int] | None = attrs.field(
-        init=False, eq=False, repr=False, default=None
-    )
-    depth: int = attrs.field(init=False, eq=False, repr=False)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, _Shared) and self.digest == other.digest)
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-
-@attrs.frozen(eq=False)
-class Apply(_Shared):
-    """An integer operation; printed `max(n, 3)`, `n + -1`, `floordiv(n, 2)`."""
-
-    op: Operation
-    args: tuple[Bound, ...]
-
-    def __attrs_post_init__(self) -> None:
-        deepest = max(map(_depth, self.args), default=0)
-        _set(self, "depth", deepest + (self.op in ("min", "max")))
-        _set(self, "digest", _digest(self.op, *map(_identity, self.args)))
-
-    def __str__(self) -> str:
-        return self.spelled([str(arg) for arg in self.args])
-
-    def spelled(self, inner: Sequence[str]) -> str:
-        """Return the text of the operation, given the texts of its arguments."""
-        return " + ".join(inner) if self.op == "add" else f"{self.op}({', '.join(inner)})"
-
-
-@attrs.frozen(eq=False)
-class TableBound(_Shared):
-    """The smallest valid entry of a table in rows `start .. stop`, or one past the largest entry.
-
-    It is 0 if no entry is valid. Only the entries of `slots` count, those of all slots if there are
-    none. Printed `lowest(E2C, 0, n)`, `beyond(E2C[1], 0, n)`.
-    """
-
-    end: Literal["lowest", "beyond"]
-    table: str
-    start: Bound
-    stop: Bound
-    slots: tuple[int, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        _set(self, "depth", 0)
-        rows = map(_identity, (self.start, self.stop))
-        slots = self.slots_text.encode()
-        _set(self, "digest", _digest(self.end, self.table.encode(), *rows, slots))
-
-    @property
-    def slots_text(self) -> str:
-        """The slots as a listing has them after the name of the table: `[0, 2]`, or nothing."""
-        return f"[{', '.join(map(str, self.slots))}]" if self.slots else ""
-
-    def __str__(self) -> str:
-        return self.spelled([str(self.start), str(self.stop)])
-
-    def spelled(self, inner: Sequence[str]) -> str:
-        """Return the text of the bound, given the texts of its rows."""
-        return f"{self.end}({', '.join((self.table + self.slots_text, *inner))})"
-
-
-Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
-Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound  # known at a call only
-
-
-@attrs.frozen
-class Range:
-    """The indices `start <= i < stop` of one dimension; printed `I: 1 .. n`."""
-
-    dim: Dimension
-    start: Bound
-    stop: Bound
-
-    def __str__(self) -> str:
-        return f"{self.dim.value}: {self.start} .. {self.stop}"
-
-
-Ranges: TypeAlias = tuple[Range, ...]
-
-Term: TypeAlias = tuple["Bound", int]  # a bound other than a constant or sum, and its factor
 
 
 def add(left: Bound, right: Bound | int) -> Bound:
@@ -310,35 +227,6 @@ def of_any_slot(left: Range, right: Range) -> Range | None:
     return Range(left.dim, *table_range(*rows, slots))
 
 
-def parts(*bounds: Bound) -> Iterator[Bound]:
-    """Yield all parts of `bounds`, shared parts once, arguments before their users."""
-    found: set[int] = set()  # identities: a hash or a comparison would recurse
-    stack: list[tuple[Bound, bool]] = [(bound, False) for bound in reversed(bounds)]
-    while stack:
-        part, ready = stack.pop()
-        if id(part) in found:
-            continue
-        inner = arguments(part)
-        if ready or not inner:
-            found.add(id(part))
-            yield part
-        else:
-            stack.append((part, True))
-            stack += [(arg, False) for arg in reversed(inner)]
-
-
-def arguments(bound: Bound) -> tuple[Bound, ...]:
-    """Return the arguments of a bound."""
-    if isinstance(bound, Apply):
-        return bound.args
-    return (bound.start, bound.stop) if isinstance(bound, TableBound) else ()
-
-
-def arguments_of(op: Operation, bound: Bound) -> tuple[Bound, ...]:
-    """Return the arguments if the bound is this operation, else the bound itself."""
-    return bound.args if isinstance(bound, Apply) and bound.op == op else (bound,)
-
-
 def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
     """Return the integer value of `bound`, given the values of its symbols.
 
@@ -361,30 +249,6 @@ def evaluate(bound: Bound, value_of: Callable[[Symbol], int]) -> int:
                 value = value_of(part)
         values[id(part)] = value
     return values[id(bound)]
-
-
-def key_of(bound: Bound) -> str:
-    """Return the key by which bounds are sorted."""
-    stack = [bound]
-    while stack:
-        part = stack[-1]
-        missing = [arg for arg in arguments(part) if isinstance(arg, _Shared) and not arg.key]
-        if isinstance(part, Apply | TableBound) and not part.key:
-            if missing:
-                stack += missing
-                continue
-            _set(part, "key", _shortened(part.spelled([_key(arg) for arg in arguments(part)])))
-        stack.pop()
-    return _key(bound)
-
-
-def _key(bound: Bound) -> str:
-    return bound.key if isinstance(bound, Apply | TableBound) else str(bound)
-
-
-def is_long(bound: Bound) -> bool:
-    """Tell whether the text of a bound exceeds 200 characters."""
-    return isinstance(bound, Apply) and key_of(bound).startswith(DIGEST)
 
 
 def _compute(op: Operation, values: list[int]) -> int:
@@ -428,7 +292,7 @@ def _split(bound: Bound) -> tuple[tuple[Term, ...], int]:
     if not isinstance(bound, Apply):
         return ((bound, 1),), 0
     if bound.split is None:
-        _set(bound, "split", _split_operation(bound))
+        set_once(bound, "split", _split_operation(bound))
     assert bound.split is not None  # checked above
     return bound.split
 
@@ -469,33 +333,3 @@ def _join(terms: tuple[Term, ...], constant: int) -> Bound:
 
 def _text_of_term(term: Term) -> tuple[str, int]:
     return key_of(term[0]), term[1]
-
-
-_set: Final = object.__setattr__  # sets fields of a value during its construction
-
-
-def _depth(bound: Bound) -> int:
-    return bound.depth if isinstance(bound, _Shared) else 0
-
-
-def _identity(bound: Bound) -> bytes:
-    match bound:
-        case Apply() | TableBound():
-            return bound.digest
-        case Const():
-            return b"%d" % bound.value
-        case ScalarSymbol():
-            return b"s" + bound.name.encode()
-        case DomainSymbol():
-            dim = bound.dim
-            return _digest(bound.end, bound.field.encode(), dim.value.encode(), dim.kind.encode())
-
-
-def _digest(op: str, *parts: bytes) -> bytes:
-    """Return a digest that identifies an operation and its arguments."""
-    sizes = ",".join([op, *(str(len(part)) for part in parts), ""])
-    return blake2b(sizes.encode() + b"".join(parts), digest_size=16).digest()
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_KEY else DIGEST + sha256(text.encode()).hexdigest()[:24]

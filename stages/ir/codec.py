@@ -25,7 +25,8 @@ _STEMS: Final = {
     f"{_PACKAGE}.runtime.calls.plan": "plan",
     f"{_PACKAGE}.runtime.process.source": "source",
     f"{_PACKAGE}.runtime.language.types": "types",
-    **{f"{__package__}.{stem}": stem for stem in ("bounds", "dataflow", "strides", "syntax")},
+    f"{__package__}.bound_nodes": "bounds",
+    **{f"{__package__}.{stem}": stem for stem in ("dataflow", "strides", "syntax")},
 }
 
 
@@ -194,9 +195,9 @@ def _module(stem: str) -> ModuleType:
 
             return types
         case "bounds":
-            from . import bounds
+            from . import bound_nodes
 
-            return bounds
+            return bound_nodes
         case "dataflow":
             from . import dataflow
 

@@ -29,7 +29,7 @@ from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.language.dimension import Dimension, flip_staggered
+from ...runtime.language.dimension import Dimension, flip_staggered, in_canonical_order
 from ...runtime.language.operation_table import TABLE
 from .bounds import Bound, DomainSymbol, Ranges
 
@@ -364,15 +364,10 @@ def _union(lists: tuple[tuple[Dimension, ...], ...]) -> tuple[Dimension, ...]:
     longest: tuple[Dimension, ...] = ()
     for dims in lists:
         if dims != longest and not set(dims) <= set(longest):
-            longest = tuple(sorted({*longest, *dims}, key=_place)) if longest else dims
+            longest = in_canonical_order((*longest, *dims)) if longest else dims
     return longest
 
 
 def is_canonical(dims: tuple[Dimension, ...]) -> bool:
     """Tell whether `dims` stand in canonical order, each once."""
-    return dims == tuple(sorted(dims, key=_place)) and len(set(dims)) == len(dims)
-
-
-def _place(dim: Dimension) -> tuple[str, str]:
-    # 'horizontal' < 'local' < 'vertical'; a staggered dimension sorts like its base
-    return dim.kind.value, dim.value.removeprefix("_Staggered")
+    return dims == in_canonical_order(dims)

@@ -7,15 +7,16 @@ import enum
 from types import ModuleType
 from typing import Any, Final
 
+import attrs
 import numpy as np
 
-from ...runtime.language.annotations import type_from_annotation
+from ...runtime.language.annotations import type_from_annotation, with_annotated_types
 from ...runtime.language.collection import is_collection
 from ...runtime.language.connectivity import FieldOffset
 from ...runtime.language.dimension import Dimension
-from ...runtime.language.types import SCALARS, CollectionType, OffsetType, ScalarType
+from ...runtime.language.types import SCALARS, CollectionType, OffsetType, ScalarType, TupleType
 from ...runtime.process.errors import FieldforgeError
-from .free_names import builtin_name, definition_of, is_namespace, is_number
+from .free_names import builtin_name, definition_of, is_namespace, is_number, number_type
 from .meanings import (
     Axis,
     Builtin,
@@ -54,7 +55,7 @@ def meaning_of(value: Any, path: str, node: ast.expr) -> Meaning | None:
     if is_number(value):
         return Number(value)
     if isinstance(value, tuple):
-        return _pack(value, path, node)
+        return _pack(with_annotated_types(value), path, node)
     if isinstance(value, type):
         return _class(value)
     name = builtin_name(value)
@@ -74,7 +75,23 @@ def _pack(value: tuple[Any, ...], path: str, node: ast.expr, depth: int = 0) -> 
         if not isinstance(inner, Number | Pack | Axis):
             return None
         elements.append(inner)
-    return Pack(tuple(elements), (node,) * len(elements))
+    pack = Pack(tuple(elements), (node,) * len(elements))
+    if not is_collection(type(value)):
+        return pack
+    found = _class(type(value))
+    if not isinstance(found, CollectionName) or not _fits(pack, found.type):
+        return None
+    return attrs.evolve(pack, type=found.type)
+
+
+def _fits(meaning: Meaning, type_: Any) -> bool:
+    """Tell whether the numbers of a constant are those of its class."""
+    if isinstance(meaning, Number):
+        return bool(number_type(meaning.value) == type_)
+    if not isinstance(meaning, Pack) or not isinstance(type_, TupleType | CollectionType):
+        return False
+    count = len(type_.elements)
+    return len(meaning.elements) == count and all(map(_fits, meaning.elements, type_.elements))
 
 
 def _class(value: type) -> Meaning | None:

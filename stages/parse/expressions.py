@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.embedded import builtins as language
+from ...runtime.language.collection import is_named_tuple
 from ...runtime.language.types import CollectionType, DomainType, FieldType, ScalarType, TupleType
 from ...runtime.process.errors import MissingAttributeError, UndefinedSymbolError
 from ..ir import syntax
@@ -89,6 +90,8 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
         return meaning
     kind = type(value).__qualname__
     hints = []
+    if is_named_tuple(type(value)):
+        hints = [f"A constant of '{kind}' holds numbers of the types that the class declares."]
     if isinstance(value, np.ufunc) or callable(value):
         hints = ["Only builtins of the language and decorated operators can be called."]
         own = path.rpartition(".")[2]
@@ -101,9 +104,14 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
 
 def _attribute(scope: Scope, node: ast.Attribute) -> Meaning:
     owner = scope.meanings[node.value]
-    if isinstance(owner, Row) and isinstance(owner.type, CollectionType):
+    if isinstance(owner, Row | Pack) and isinstance(owner.type, CollectionType):
         if node.attr in owner.type.keys:
-            return element(scope, node, owner, owner.type.keys.index(node.attr))
+            place = owner.type.keys.index(node.attr)
+            return (
+                owner.elements[place]
+                if isinstance(owner, Pack)
+                else element(scope, node, owner, place)
+            )
         raise MissingAttributeError(
             scope.source.span(node),
             node.attr,

@@ -34,10 +34,14 @@ class Number:
 
 @attrs.frozen
 class Pack:
-    """A tuple whose elements have meanings of their own; `nodes` are their places in the source."""
+    """A tuple whose elements have meanings of their own; `nodes` are their places in the source.
+
+    A constant of a named collection has its `type`.
+    """
 
     elements: tuple[Meaning, ...]
     nodes: tuple[ast.expr, ...]
+    type: CollectionType | None = None
 
 
 @attrs.frozen
@@ -164,7 +168,7 @@ def describe(meaning: Meaning) -> str:
         case Number():
             return f"the number '{meaning.value}'"
         case Pack():
-            return "a tuple"
+            return "a tuple" if meaning.type is None else f"a constant of '{meaning.type.name}'"
         case Text():
             return "a string"
         case ScalarName():

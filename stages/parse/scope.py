@@ -69,7 +69,7 @@ class Scope:
             return self._literal(meaning.value, node)
         if isinstance(meaning, Pack):
             pairs = zip(meaning.elements, meaning.nodes, strict=True)
-            return self.make_tuple([self.row(each, at) for each, at in pairs], node)
+            return self.make_tuple([self.row(each, at) for each, at in pairs], node, meaning.type)
         raise self.type_error(node, f"Expected a value, got {describe(meaning)}.")
 
     def make_tuple(

@@ -10,10 +10,10 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.files import keep_note, read_file, read_note
-from fieldforge.cache.scratch import build_folder
 from fieldforge.runtime.process import settings
 from fieldforge.runtime.process.errors import StorePermissionError
 from fieldforge.runtime.process.private_folder import make_private, open_folder
+from fieldforge.stages.compile.build_folder import build_folder
 
 from ..faults.sample import is_there, keep, key
 
@@ -108,7 +108,7 @@ def test_a_foreign_store_in_place_of_a_deleted_one_is_a_miss(place, events):
 def test_a_descriptor_that_other_code_closed_is_opened_again(place, tmp_path):
     disk = Disk(place / "store")
     keep(disk, 1)
-    os.close(disk._shelves.base.handle)
+    os.close(disk._folder.opened().base.handle)
     other = os.open(tmp_path, os.O_RDONLY)  # takes the number
     try:
         assert is_there(disk, 1)

@@ -25,8 +25,8 @@ import attrs
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.eviction import Budget
 from fieldforge.cache.once import build_once
-from fieldforge.cache.scratch import build_folder
 from fieldforge.runtime.process.settings import Settings, set_current
+from fieldforge.stages.compile.build_folder import build_folder
 
 from .report import tell
 from .sample import SIZE, content, is_there, is_wrong, keep, key, wrong

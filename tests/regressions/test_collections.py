@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,12 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
-from fieldforge.runtime.process.errors import ArgumentError, DomainError, DSLTypeError
+from fieldforge.runtime.process.errors import (
+    ArgumentError,
+    DomainError,
+    DSLTypeError,
+    MissingAttributeError,
+)
 
 from .executions import agree
 
@@ -88,3 +94,73 @@ def test_program_that_writes_a_scalar_is_refused_where_it_is_built_or_run():
         run.with_backend(ff.reference).build()
     with pytest.raises(ArgumentError, match=r"to be of type 'Field\[\[\], float64\]'"):
         run(1.0, 2.0)
+
+
+# --- constants --------------------------------------------------------------------------------
+
+
+class Rates(NamedTuple):
+    fall: ff.float32
+    count: ff.int64
+
+
+class Scheme(NamedTuple):
+    rates: Rates
+    limit: float
+
+
+SCHEME = Scheme(Rates(0.5, 3), 2.0)
+BIG = 2**31
+MODULE = sys.modules[__name__]
+Singles = Field[Dims[I], ff.float32]
+
+
+@ff.field_operator(backend=None)
+def rated(a: Singles, rates: Rates) -> tuple[Singles, Field[Dims[I], ff.int64]]:
+    return a * rates.fall, ff.broadcast(rates.count * BIG, (I,))
+
+
+@pytest.mark.needs_compiler
+def test_constants_of_a_collection_have_the_types_of_its_class():
+    local = Rates(0.1, 7)
+
+    @ff.field_operator(backend=None)
+    def scaled(a: Singles) -> tuple[Singles, Field[Dims[I], ff.int64]]:
+        rates = MODULE.SCHEME.rates
+        first, count = rated(a, SCHEME.rates)
+        second, _ = rated(a, Rates(fall=local[0], count=local.count))
+        factor = rates.fall * local.fall * local.fall
+        return first + second * factor, count + SCHEME[0].count * BIG
+
+    @ff.program(backend=None)
+    def run(a: Singles, out: Singles, count: Field[Dims[I], ff.int64]):
+        scaled(a, out=(out, count))
+
+    def arguments():
+        return {
+            "a": ff.as_field([I], np.linspace(0.0, 1.0, 5, dtype=np.float32)),
+            "out": ff.zeros({I: 5}, ff.float32),
+            "count": ff.zeros({I: 5}, ff.int64),
+        }
+
+    meant = agree(run, arguments)
+
+    assert meant["count"].tolist() == [6 * BIG] * 5
+
+
+def test_constants_that_do_not_fit_their_class_are_refused():
+    wrong = Rates(1, 2.5)
+
+    with pytest.raises(DSLTypeError, match="Unexpected object 'wrong' of type 'Rates'"):
+
+        @ff.field_operator(backend=None)
+        def scaled(a: Singles) -> Singles:
+            return a * wrong.fall
+
+
+def test_a_constant_of_a_collection_names_what_it_has():
+    with pytest.raises(MissingAttributeError, match="'Scheme'"):
+
+        @ff.field_operator(backend=None)
+        def scaled(a: Singles) -> Singles:
+            return a * SCHEME.rate

@@ -1,4 +1,4 @@
-"""`EntryPoint`: what programs and operators share: checked calls, builds, traces."""
+"""`EntryPoint`: the base of programs and operators: checked calls, builds, traces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
 
 
 class EntryPoint(Decorated):
-    """A program or operator: a decorated function that is called, compiled and looked into."""
+    """A program or operator: a decorated function that can be called, compiled and inspected."""
 
     _checks: Checks | None = None
 
@@ -201,7 +201,7 @@ class EntryPoint(Decorated):
                 hints=["Select a backend with 'with_backend'."],
             )
 
-    # --- looking inside ---------------------------------------------------------------------------
+    # --- inspection -------------------------------------------------------------------------------
 
     def workspace_size(
         self, *args: Any, offset_provider: Mapping[str, Any] | None = None, **sizes: Any

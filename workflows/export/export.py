@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import attrs
 
-from ...cache.scratch import build_folder
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process.errors import CompilationError, OptionError
 from ...runtime.process.private_folder import Folder
 from ...runtime.process.settings import current
+from ...stages.compile.build_folder import build_folder
 from ...stages.compile.running import run_compiler
 from ..backends.pipelines import cpu
 from .fortran import module

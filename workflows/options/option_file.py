@@ -1,4 +1,4 @@
-"""Read a file of options: TOML tables `[[when]]`, each with patterns and what they set."""
+"""Read a file of options: TOML tables `[[when]]`, each with patterns and settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Origin:
 
 @attrs.frozen
 class Entry:
-    """One table: patterns of programs, backends and architectures, and what they set.
+    """One table: patterns of programs, backends and architectures, and the options that it sets.
 
     Attributes:
         programs: patterns of names, or of 'module:name'; none for every program.

@@ -45,9 +45,9 @@ class Option:
     Attributes:
         name: its name, as in 'codegen.parallel_from'.
         kind: its type, as the stage declares it.
-        default: what it is if nobody sets it.
-        about: what it does.
-        tune: values that tuning tries; empty if the option changes results, or nothing else.
+        default: its value without any setting.
+        about: its description.
+        tune: values that tuning tries; empty if tuning leaves the option alone.
 
     """
 
@@ -131,7 +131,7 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
 
 
 def _documented(text: str) -> dict[str, str]:
-    """Return what a docstring says about each attribute."""
+    """Return the description of each attribute in a docstring."""
     found: dict[str, str] = {}
     last = ""
     for line in text.partition(_HEAD)[2].splitlines():

@@ -33,7 +33,7 @@ COMPILES = "compile"  # the stages whose names start like this run a compiler
 
 @attrs.define
 class LoopReport:
-    """What was compiled while a time loop ran: the seconds of all stages, by program."""
+    """The builds during a time loop: the seconds of all stages, by program."""
 
     seconds: dict[str, float] = attrs.field(factory=dict)
     compiles: dict[str, int] = attrs.field(factory=dict)
@@ -48,7 +48,7 @@ class LoopReport:
 
     @property
     def count(self) -> int:
-        """How many variants were compiled."""
+        """The number of compiled variants."""
         return sum(self.compiles.values())
 
     def __str__(self) -> str:

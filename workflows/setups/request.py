@@ -24,12 +24,12 @@ MANY_VARIANTS: Final = 32
 
 
 class SetUpWarning(UserWarning):
-    """Something in a set-up that compiles more, or more often, than its author probably wants."""
+    """A set-up probably compiles more variants than its author wants."""
 
 
 @attrs.frozen(eq=False)
 class Request:
-    """What a set-up fixes, and what of it is compiled in.
+    """The arguments that a set-up fixes, and those that it compiles in.
 
     Attributes:
         horizontal: horizontal bounds by parameter.

@@ -20,7 +20,7 @@ Wanted = list[tuple[Variant, Mapping[str, Any] | None]]
 
 
 class _Unset:
-    """Marks a backend that was not given, where None means embedded."""
+    """Marks a missing backend, because None means embedded."""
 
     def __repr__(self) -> str:
         return "the program's own"
@@ -36,7 +36,7 @@ class SetUpProgram(BoundProgram):
 
     Attributes:
         program: the program with its static parameters and backend.
-        request: what was fixed, and what is compiled in.
+        request: the fixed arguments, and those compiled in.
 
     """
 
@@ -143,7 +143,7 @@ def setup(
     precompile: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> SetUpProgram:
-    """Prepare a program for a time loop: fix what does not change, compile what can come.
+    """Prepare a program for a time loop: fix constant arguments, compile all variants.
 
     Returns a callable that takes the remaining arguments, which its signature shows.
 

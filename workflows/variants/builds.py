@@ -30,7 +30,7 @@ MANY: Final = 8  # variants by values of one static argument, from which calls w
 
 
 class ManyVariantsWarning(UserWarning):
-    """Calls of one program keep on bringing new values of a static argument."""
+    """Calls of one program keep passing new values of a static argument."""
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -80,7 +80,7 @@ class Variants:
             values.setdefault(leaf.partition(".")[0], own)
         lines = []
         for name in self.shape.static:
-            own = values.get(name, ())
+            own = sorted(values.get(name, ()))
             shown = f": {', '.join(own[:SHOWN])}{', ...' * (len(own) > SHOWN)}" if own else ""
             why = f"; {reasons[name]}" if name in reasons else ""
             count = f"{len(own)} value{'s' * (len(own) != 1)}"
@@ -213,7 +213,7 @@ class Variants:
         return added
 
     def _warn_of_many(self, name: str) -> None:
-        """Warn once if calls keep on bringing new static values."""
+        """Warn once if calls keep passing new static values."""
         values = unbounded(self.table.entries, MANY)
         if values and not self._has_warned:
             self._has_warned = True

@@ -1,4 +1,4 @@
-"""What `gt4py.next.instrumentation.metrics` offers: levels, sources, collectors, output.
+"""Counterpart of `gt4py.next.instrumentation.metrics`: levels, sources, collectors, output.
 
 `sources` may be set and patched here: samples go to the mapping that stands there.
 """
@@ -7,6 +7,7 @@ import sys
 
 from ..forwarding import Elsewhere, ForwardingModule
 from ..runtime.process import metrics as _metrics
+from ..runtime.process.collectors import BaseMetricsCollector, make_collector
 from ..runtime.process.metrics import (
     ALL,
     DISABLED,
@@ -14,7 +15,6 @@ from ..runtime.process.metrics import (
     MINIMAL,
     PERFORMANCE,
     VERBOSE,
-    BaseMetricsCollector,
     Metric,
     MetricsCollection,
     Source,
@@ -30,7 +30,6 @@ from ..runtime.process.metrics import (
     is_any_level_enabled,
     is_current_source_key_set,
     is_level_enabled,
-    make_collector,
     set_current_source_key,
 )
 from ..runtime.process.metrics import dump_at_exit as _dump_metrics_at_exit  # noqa: F401  (gt4py's name)

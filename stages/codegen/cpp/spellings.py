@@ -195,9 +195,19 @@ def _float_division(op: str, dtype: str) -> list[str]:
     ]
 
 
+def _float_power(base: str, exponent: str, result: str) -> list[str]:
+    power = f"return {builtin('pow', base)}(a, {result}(b));"
+    if not is_float(exponent):
+        return [power]
+    # GCC's vectoriser makes a power of 0.5 a square root, which differs at -inf and at -0.0
+    infinity, root = f"{builtin('inf', base)}()", f"{builtin('sqrt', base)}(a)"
+    half = f"a == -{infinity} ? {infinity} : {root} + {literal('0.0', base)}"
+    return [f"if (b == {literal('0.5', exponent)}) return {half};", power]
+
+
 def _power(base: str, exponent: str, result: str) -> list[str]:
     if is_float(base):
-        return [f"return {builtin('pow', base)}(a, {result}(b));"]
+        return _float_power(base, exponent, result)
     lines = []
     if not is_unsigned(exponent):
         minus = " : a == -1 ? (b % 2 ? -1 : 1)" if not is_unsigned(base) else ""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from ..schedule.placement import Rules
     from .names import WriterOptions
 
-# No flag here changes a value: floats keep IEEE arithmetic in the order of the source. Only errno
-# and the exception flags of the processor are not set; nobody reads them.
+# No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
+# code only leaves errno and the processor's exception flags undefined, which nothing reads.
 FLAGS = (
     "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
@@ -34,22 +34,22 @@ class Codegen(Stage):
 
     Attributes:
         target: the machine that will run the code.
-        parallel_from: loops over fewer points than this run on one thread. By default what was
-            measured on the machine that runs the code (`fieldforge doctor --machine`), or 8192.
+        parallel_from: loops over fewer points than this run on one thread. The default is the
+            number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
         tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
             the cache decide.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
-        mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
+        mathematics: 'own' emits our transcendental functions (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
-        stream_from: calls that touch so many bytes write outputs that they do not read with
-            non-temporal stores, 0 for never. By default what was measured, or 12 MiB.
+        stream_from: calls that touch this many bytes write outputs that they do not read with
+            non-temporal stores; 0 never does. The default is the measured number, or 12 MiB.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
-        passes: the passes over loops in their order: names of ours, functions of the user's.
+        passes: the passes over loops in order: names of built-in passes, or functions.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -96,7 +96,7 @@ class Codegen(Stage):
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
-        # a call with domains has compared those, not the ranges of the fields
+        # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, kernel)
         place = step_place(kernel, groups, clamping)
@@ -140,7 +140,7 @@ class Codegen(Stage):
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
 
     def rules(self) -> Rules:
-        """Return what the schedule and the loop passes have to know."""
+        """Return the options of the schedule and of the loop passes."""
         from ..schedule.placement import Rules
 
         return Rules(

@@ -23,7 +23,7 @@ from .arena import lives_of
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
-# Extents that the cost model assumes where only a call knows them.
+# Extents that the cost model assumes for dimensions that are known at the call only.
 USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
 WIDEST_MARGIN: Final = 4
 LARGEST_TILE: Final = 64
@@ -224,7 +224,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
-    """Estimate what the arrays of one tile take."""
+    """Estimate the bytes of the arrays of one tile."""
     total = 0
     for array in arrays:
         product = ITEMSIZES[array.dtype]

@@ -14,11 +14,9 @@ from ...ir.loops import (
     Argument,
     Buffer,
     Constant,
-    Index,
     Instruction,
     Load,
     Loop,
-    Number,
     Reading,
     Row,
     Store,
@@ -28,7 +26,6 @@ from .guards import (
     ALWAYS,
     NEVER,
     Beyond,
-    Case,
     Guard,
     InPart,
     Part,
@@ -37,13 +34,12 @@ from .guards import (
     both,
     parts_of,
 )
+from .index_rows import IndexRows
 from .needs import Need, Span, is_at_least
 from .order import level_of
-from .places import FIXED, OWN, Along, Coord, Entry, Moved, Point
+from .places import FIXED, OWN, Coord, Moved, Point
 from .points import Points
-from .rows import Rows
 
-INT: Final = "int64"
 # The most parts of a loop, and the most copies of a body.
 MOST_PARTS: Final = 9
 MOST_POINTS_IN_PARTS: Final = 600
@@ -87,7 +83,7 @@ def copy_body(field: str, array: Buffer, loops: Sequence[Loop]) -> Body:
     return Body((load, store), (Reading(array.name, array.box),))
 
 
-class BodyWriter(Rows):
+class BodyWriter(IndexRows):
     """The rows of one nest while they are written, operands first."""
 
     def __init__(
@@ -98,14 +94,11 @@ class BodyWriter(Rows):
         homes: Homes,
         cut: bool = True,
     ) -> None:
-        super().__init__(loops)
-        self.points = points
+        super().__init__(points, loops)
         self.homes = homes
         self.ranges = {loop.range.dim: loop.range for loop in loops}
-        self.places: dict[tuple[int, Point], Row] = {}  # by part
         self.moved: dict[str, dict[Dimension, None]] = {}
         self.loaded: dict[int, Home] = {}
-        self.parts: tuple[Part, ...] = ()
         self.founds = [discover(points, roots, homes, self._answer(None))]
         if cut and loops:
             self._cut(roots)
@@ -186,7 +179,7 @@ class BodyWriter(Rows):
             case dataflow.Map(op=op):
                 return self.compute(op, value.dtype, args, part)
             case dataflow.Region():
-                test = self._when(found.choices[point], part)
+                test = self.condition(found.choices[point], part)
                 return self.compute("select", value.dtype, [test, *args], part)
             case dataflow.Reduce(op=op):
                 return self.reduced(op, value.dtype, args, self.points.slots(point), part)
@@ -232,8 +225,8 @@ class BodyWriter(Rows):
             return row
         for dim, (base, offset) in zip(node.dims, point[1], strict=True):
             if base > OWN and isinstance(self.points.indices[base], Moved):
-                asked = self._moved(dim, (base, offset), part)
-                inside = self._moved_inside(dim, (base, offset), home, part)
+                asked = self.shifted(dim, (base, offset), part)
+                inside = self.clamped(dim, (base, offset), home, part)
                 nothing = self.add(Constant(dtype=node.value.dtype, text="nan"))
                 there = self.compute("eq", "bool", [asked, inside], part)
                 row = self.compute("select", node.value.dtype, [there, row, nothing], part)
@@ -250,7 +243,7 @@ class BodyWriter(Rows):
                 guard = both(guard, (((InPart(part), True),),))
         if guard is None or guard == ALWAYS:
             return None
-        return self._when(guard, part)
+        return self.condition(guard, part)
 
     def _index(
         self, dim: Dimension, coord: Coord, home: Home, guard: Guard | None, part: int
@@ -262,8 +255,8 @@ class BodyWriter(Rows):
         moved = self.points.indices.unsure(base) or guard is None
         if moved or (home.axis is dim and not self._is_inside(dim, coord, home)):
             self.moved.setdefault(home.name, {})[dim] = None
-            return self._moved_inside(dim, coord, home, part), 0
-        return (None if base == OWN else self._base(base, part)), offset
+            return self.clamped(dim, coord, home, part), 0
+        return (None if base == OWN else self.base(base, part)), offset
 
     def _is_inside(self, dim: Dimension, coord: Coord, home: Home) -> bool:
         """Tell whether the levels of a scan are known to contain every read of its result."""
@@ -274,74 +267,6 @@ class BodyWriter(Rows):
         range_ = self.ranges[dim]
         ahead, beyond = bounds.add(range_.start, offset), bounds.add(range_.stop, offset)
         return is_at_least(ahead, start) and is_at_least(stop, beyond)
-
-    def _moved_inside(self, dim: Dimension, coord: Coord, home: Home, part: int) -> Row:
-        start, stop = home.ends(dim)
-        row = self._moved(dim, coord, part)
-        last = self.add(Number(dtype=INT, bound=bounds.add(stop, -1)))
-        first = self.add(Number(dtype=INT, bound=start))
-        row = self.compute("minimum", INT, [row, last], part)
-        return self.compute("maximum", INT, [row, first], part)
-
-    def _moved(self, dim: Dimension, coord: Coord, part: int) -> Row:
-        """Return the row of an index that is clamped because it may lie outside."""
-        base, offset = coord
-        own = base == OWN
-        row = self._own(dim, part) if own else self._wide(self._base(base, part), part)
-        if offset:
-            step = self.add(Constant(dtype=INT, text=str(offset)))
-            row = self.compute("add", INT, [row, step], part)
-        return row
-
-    def _base(self, base: int, part: int) -> Row:
-        """Return the row of an index value."""
-        index = self.points.indices[base]
-        if isinstance(index, Entry):
-            return self.places[part, index.point]
-        if isinstance(index, Along):
-            return self._own(index.dim, part)
-        by = self._wide(self.places[part, index.by], part)
-        base, offset = index.at
-        own = base == OWN
-        row = self._own(index.dim, part) if own else self._wide(self._base(base, part), part)
-        if offset:
-            step = self.add(Constant(dtype=INT, text=str(offset)))
-            row = self.compute("add", INT, [row, step], part)
-        return self.compute("add", INT, [row, by], part)
-
-    # --- conditions --------------------------------------------------------------------------
-
-    def _when(self, guard: Guard, part: int) -> Row:
-        rows = [self._all(case, part) for case in guard]
-        total = rows[0]
-        for row in rows[1:]:
-            total = self.compute("or", "bool", [total, row], part)
-        return total
-
-    def _all(self, case: Case, part: int) -> Row:
-        rows = [self._test(test, wanted, part) for test, wanted in case]
-        total = rows[0]
-        for row in rows[1:]:
-            total = self.compute("and", "bool", [total, row], part)
-        return total
-
-    def _test(self, test: Test, wanted: bool, part: int) -> Row:
-        if isinstance(test, InPart):
-            range_ = self.parts[test.part].range
-            ends = [self.add(Number(dtype=INT, bound=end)) for end in (range_.start, range_.stop)]
-            return self.compute("lt", "bool", ends, part)
-        own = test.base == OWN
-        index = self._own(test.dim, part) if own else self._wide(self._base(test.base, part), part)
-        bound = self.add(Number(dtype=INT, bound=test.bound))
-        return self.compute("ge" if wanted else "lt", "bool", [index, bound], part)
-
-    # --- rows --------------------------------------------------------------------------------
-
-    def _own(self, dim: Dimension, part: int) -> Row:
-        return self.add(Index(dtype=INT, level=level_of((dim,), self.loops), dim=dim), part)
-
-    def _wide(self, row: Row, part: int) -> Row:
-        return row if self.rows[row].dtype == INT else self.compute("cast", INT, [row], part)
 
     def reads(self, needs: Mapping[int, Need]) -> tuple[Reading, ...]:
         """Return what the nest reads, given the indices at which it needs each node."""

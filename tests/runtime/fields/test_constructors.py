@@ -5,7 +5,6 @@ import pytest
 
 from fieldforge.runtime.fields.allocator import CPU_ALLOCATOR, CPUAllocator
 from fieldforge.runtime.fields.constructors import (
-    FieldConstructor,
     as_connectivity,
     as_dtype,
     as_field,
@@ -15,6 +14,7 @@ from fieldforge.runtime.fields.constructors import (
     zeros,
 )
 from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.fields.field_constructor import FieldConstructor
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.language.types import ScalarType

@@ -14,7 +14,8 @@ import attrs
 import pytest
 
 from fieldforge.runtime.process import metrics
-from fieldforge.runtime.process.metrics import Metric, Source, make_collector
+from fieldforge.runtime.process.collectors import make_collector
+from fieldforge.runtime.process.metrics import Metric, Source
 from fieldforge.runtime.process.settings import current, set_current
 
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..runtime.process.private_folder import Folder, make_private, open_folder
-from ..runtime.process.settings import current
-from .files import scratch_folder, sweep
+from ...cache.files import scratch_folder, sweep
+from ...runtime.process.private_folder import Folder, make_private, open_folder
+from ...runtime.process.settings import current
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def build_folder() -> Iterator[Folder]:
 
         with tempfile.TemporaryDirectory(prefix="fieldforge-") as path:
             folder = open_folder(path, (os.geteuid(),))
-            folder.owners = None  # nobody else reaches a file in it
+            folder.owners = None  # other users cannot reach the files in it
             yield folder
     else:
         with scratch_folder(parent) as folder:

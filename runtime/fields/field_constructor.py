@@ -1,0 +1,70 @@
+"""Choose allocator, alignment and device once for many fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..language.dimension import Dimension, NamedIndex
+from ..language.domain import DomainLike
+from .allocator import find_allocator
+from .constructors import as_connectivity, as_field, empty, full, ones, zeros
+from .device import Device
+from .field import Field
+from .neighbour_table import Connectivity
+
+
+@attrs.frozen
+class FieldConstructor:
+    """The constructors with an allocator, alignment and device chosen once."""
+
+    allocator: Any = None
+    aligned_index: Sequence[NamedIndex] | None = None
+    device: Device | None = None
+
+    def __attrs_post_init__(self) -> None:
+        find_allocator(self.allocator, self.device)
+
+    def empty(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field whose values may be anything."""
+        return empty(domain, dtype, **self._chosen())
+
+    def zeros(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field of zeros."""
+        return zeros(domain, dtype, **self._chosen())
+
+    def ones(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
+        """Make a field of ones."""
+        return ones(domain, dtype, **self._chosen())
+
+    def full(self, domain: DomainLike, fill_value: Any, dtype: Any = None) -> Field:
+        """Make a field of one value."""
+        return full(domain, fill_value, dtype, **self._chosen())
+
+    def as_field(
+        self,
+        domain: DomainLike | Sequence[Dimension],
+        data: Any,
+        dtype: Any = None,
+        *,
+        origin: Mapping[Dimension, int] | None = None,
+    ) -> Field:
+        """Make a field that holds a copy of `data`."""
+        return as_field(domain, data, dtype, origin=origin, **self._chosen())
+
+    def as_connectivity(
+        self,
+        domain: DomainLike | Sequence[Dimension],
+        codomain: Dimension,
+        data: Any,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Connectivity:
+        """Make a neighbour table of a copy of `data`."""
+        return as_connectivity(domain, codomain, data, dtype, **options, **self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        return attrs.asdict(self, recurse=False)

@@ -1,0 +1,111 @@
+"""The arguments of one call, which give numbers to the symbols of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from ..ir.bounds import (
+    Bound,
+    Const,
+    DomainSymbol,
+    Range,
+    Ranges,
+    ScalarSymbol,
+    Symbol,
+    TableBound,
+    evaluate,
+)
+from ..ir.dataflow import (
+    Dataflow,
+    Ref,
+    Statement,
+    Store,
+)
+from ..lower.areas import Area, Areas
+from ..lower.infer_boxes import Walk
+from .accesses import extreme
+from .boxed import Memory, Spans
+
+Arguments: TypeAlias = Mapping[str, Any]
+
+
+@attrs.frozen
+class Call:
+    """A program with the arguments of one call, which give numbers to all symbols."""
+
+    program: Dataflow
+    arguments: Arguments
+    walk: Walk
+
+    @classmethod
+    def of(cls, program: Dataflow, arguments: Arguments) -> Call:
+        """Start a call."""
+        known: dict[Bound, Bound] = {}
+
+        def resolve(bound: Bound) -> Bound:
+            if bound not in known:
+                known[bound] = Const(evaluate(bound, value_of))
+            return known[bound]
+
+        def value_of(symbol: Symbol) -> int:
+            return _value_of(symbol, arguments)
+
+        return cls(program, arguments, Walk.of(program, Areas(resolve)))
+
+    def number(self, bound: Bound) -> int:
+        """Return the integer value of a bound."""
+        found = self.walk.areas.resolve(bound)
+        assert isinstance(found, Const)  # a call resolves every symbol
+        return found.value
+
+    def live(self, statement: Statement) -> Iterator[tuple[Store, Spans]]:
+        """Yield the stores whose box is not empty, with their boxes as numbers."""
+        for store in statement.stores:
+            spans = tuple((self.number(r.start), self.number(r.stop)) for r in store.box)
+            if all(start < stop for start, stop in spans):
+                yield store, spans
+
+    def needed(self, stores: list[tuple[Store, Spans]], hard: bool = False) -> dict[Ref, Spans]:
+        """Return the box of each value that these stores need, in the order of the rows.
+
+        With `hard`, leave out reads that reach the stores only through one side of `where`.
+        """
+        areas = self.walk.areas
+        seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]
+        needs = self.walk.from_seeds(seeds)
+        if hard:
+            needs = {ref: areas.hard(need) for ref, need in needs.items()}
+        return {
+            ref: tuple(map(_ends, areas.of(self.program.values[ref].dims, need)))
+            for ref, need in needs.items()
+            if need
+        }
+
+
+def _value_of(symbol: Symbol, arguments: Arguments) -> int:
+    match symbol:
+        case ScalarSymbol():
+            return int(arguments[symbol.name])
+        case TableBound():
+            start, stop = (int(str(each)) for each in (symbol.start, symbol.stop))
+            return extreme(arguments[symbol.table], symbol.end, start, stop, symbol.slots)
+        case DomainSymbol():
+            field: Memory = arguments[symbol.field]
+            axis = field.dims.index(symbol.dim)
+            return int(field.starts[axis] + (field.shape[axis] if symbol.end == "stop" else 0))
+
+
+def _constant(box: Ranges, spans: Spans) -> Ranges:
+    return tuple(
+        Range(each.dim, Const(start), Const(stop))
+        for each, (start, stop) in zip(box, spans, strict=True)
+    )
+
+
+def _ends(each: Range) -> tuple[int, int]:
+    assert isinstance(each.start, Const)
+    assert isinstance(each.stop, Const)
+    return each.start.value, each.stop.value
