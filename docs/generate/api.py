@@ -57,7 +57,7 @@ GROUPS: Mapping[str, Group] = {
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
         ("precompile", "check", "collective", "locking", "plan", "policy", "setup", "use_options",
-         "wait_for_compilation"),
+         "wait_for_compilation", "tune", "export"),
     ),
     "backends": Group(
         "Backends, workflows and stages",
