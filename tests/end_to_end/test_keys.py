@@ -239,6 +239,7 @@ OPTIONS: list[tuple[str, Any]] = [
     ("codegen.jam", False),
     ("codegen.prefetch", False),
     ("codegen.unswitch", False),
+    ("codegen.tile_size", 16),
     ("codegen.mathematics", "library"),
     *(
         ("target", attrs.evolve(Target(isa="x86-64-v2"), **change))

@@ -236,13 +236,9 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
         what = "an overlap is refused embedded only"
         run.found = Disagreement(run.case, stage, what, run.schedule)
         return
-    found = sharing(run.case)
-    together = [spec.name for spec in found[:2]] if found else []
     for spec in run.case.fields:
         meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
-        # What is in memory that two fields share may have been written by way of the other one.
-        alike = [other for other in run.case.fields if {other.name, spec.name} <= {*together}]
-        what = difference(meant, given, max(each.ulps for each in (spec, *alike)))
+        what = difference(meant, given, spec.ulps)
         if what:
             run.found = Disagreement(run.case, stage, f"'{spec.name}' {what}", run.schedule)
             return
