@@ -143,11 +143,12 @@ class Launch:
 
     `blocks` are places of `Plan.ints`: how many blocks the grid has along x, y and z; the kernel
     does not run if one is not positive. `threads` is the size of a block, `shared` its shared
-    memory in bytes, or the most of it where the integer at `needed` says how much. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
-    `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
-    the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
-    the number of the first that failed. A kernel with a `version` runs only if the integer at
-    `Plan.clamped` is that number; `step` is its statement, from 1 on, see `Plan.stepped`.
+    memory in bytes, or the most of it where the integer at `needed` says how much. Each row of
+    `arguments` is a kind and a place: a `pointer`, an `int` or a `scalar` of the entry point, a
+    `slot` of the arena, whose offset in bytes is that integer, or the `status`, a number of 4 bytes
+    that is at first the count of the tested stores and at last the number of the first that failed.
+    A kernel with a `version` runs only if the integer at `Plan.clamped` is that number; `step` is
+    its statement, from 1 on, see `Plan.stepped`.
     """
 
     kernel: str

@@ -53,7 +53,7 @@ class DeviceAllocator:
             wanted = dict(aligned_index)
             index = [int(wanted.get(dim, first(own)) - first(own)) for dim, own in domain]
         elif all(own.start <= 0 < own.stop for own in domain.ranges):
-            index = [-int(own.start) for own in domain.ranges]
+            index = [-first(own) for _, own in domain]
         made = self.allocate(domain.shape, domain.dims, dtype.dtype, device_id, index)
         return as_cupy(made) if self.__gt_device_type__ is not DeviceType.NULL else made
 

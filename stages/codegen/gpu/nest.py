@@ -10,11 +10,11 @@ from ...ir.loops import Nest, Store, Together
 from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
-from .body import ThreadBody
 from ..schedule.costs import ITEMSIZES
+from .body import ThreadBody
+from .columns import write_columns
 from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
 from .sweep import Shared, SweepBody
-from .columns import write_columns
 from .unrolling import unrolled
 from .wide import PatchBody, together
 
@@ -44,7 +44,7 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     flat = is_flat(nest)
     if flat:
         yield from flat_places(names, nest, "i")
-    for level, loop in enumerate(nest.loops):
+    for level in range(depth):
         indent = "  " * (level + 1)
         if level == depth - 1:
             yield from body.pointers(indent)

@@ -20,6 +20,7 @@ MOST_LEVELS: Final = 8  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
 FEW_REGISTERS: Final = 64  # where twice the points cost nothing
+ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
@@ -113,7 +114,7 @@ def _levels(
 ) -> tuple[tuple[int, ...], str]:
     """Return as many levels as a thread may have: they share the entries of tables."""
     levels = MOST_LEVELS
-    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, MANY_REGISTERS):
+    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, ANY_REGISTERS):
         levels //= 2
     return (1, levels, *ones[2:]), f"{levels} levels share the entries of tables"
 

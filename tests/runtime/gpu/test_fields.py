@@ -54,8 +54,10 @@ def test_copies(place):
 
 def test_aligned_index(place):
     field = zeros({Cell: (-2, 30), K: (0, 4)}, device=place, aligned_index=[Cell(0), K(0)])
-    for k in range(4):
-        assert (field.pointer + 2 * 8 + k * field.strides[1]) % 128 == 0
+    for cell in range(32):
+        assert (field.pointer + cell * field.strides[0]) % 128 == 0
+    low = zeros({Cell: 5, K: (-3, 4)}, device=place)  # index 0 is aligned where nobody asks
+    assert (low.pointer + 3 * 8) % 128 == 0
 
 
 def test_compact_fields_are_dense(place):
