@@ -77,6 +77,8 @@ def _each(
     why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
     if wide > 1 and not _fits(nest, each, buffers, dims_of, MANY_REGISTERS):
         wide, each = 1, ones
+    if wide == 1:
+        why = f"one of {inner.value} at a time"
     double = (2 * wide, *ones[1:])
     is_level = inner.kind is not DimensionKind.HORIZONTAL
     if wide > 1 and is_level and _fits(nest, double, buffers, dims_of, FEW_REGISTERS):

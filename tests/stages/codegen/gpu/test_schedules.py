@@ -86,7 +86,8 @@ def test_scans_over_the_same_columns_are_one_kernel() -> None:
     assert str(ints[together.needed]).startswith("mul(max(0, ")
     fits = f"min(1, floordiv({TARGET.block_memory}, max(1, {ints[together.needed]})))"
     assert fits in str(ints[together.blocks[0]])
-    assert all(each.needed == -1 and fits in str(ints[each.blocks[0]]) for each in alone)
+    assert all(each.needed == -1 for each in alone)
+    assert all(f"floordiv({TARGET.block_memory}, " in str(ints[each.blocks[0]]) for each in alone)
 
 
 def test_scans_can_be_kept_apart() -> None:
@@ -120,7 +121,7 @@ OPTIONS = [
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("allocator", [ff.cpu, np], ids=["columns-beside", "levels-together"])
+@pytest.mark.parametrize("allocator", [None, np], ids=["columns-beside", "levels-together"])
 def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: object) -> None:
     program = in_precision("tridiagonal", "float64")
     shape = ni, nj, nk = 5, 3, 19
