@@ -111,6 +111,11 @@ def first_of(made: Any) -> int:
     return int(view.data.ptr) - sum(a * s for a, s in zip(starts, view.strides, strict=True))
 
 
+def addresses(given: Mapping[str, Any]) -> list[Any]:
+    """Return the addresses of index 0 of fields as a kernel takes them."""
+    return [np.uint64(first_of(each)) for each in given.values()]
+
+
 def strides_of(made: Any) -> list[int]:
     """Return the strides in elements."""
     return [stride // made.ndarray.itemsize for stride in made.ndarray.strides]
@@ -135,8 +140,8 @@ def diffusion(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
         kernel = by_hand("diffusion", dtype).get_function("diffusion")
         points = 16 // np.dtype(dtype).itemsize
         (_, u_row, u_plane), (_, row, plane) = strides_of(given["u"]), strides_of(given["out"])
-        words = (*(np.uint64(first_of(each)) for each in given.values()), np.int32(ni),
-                 np.int32(nj), *map(np.int64, (u_row, u_plane, row, plane)))  # fmt: skip
+        strides = (np.int64(each) for each in (u_row, u_plane, row, plane))
+        words = (*addresses(given), np.int32(ni), np.int32(nj), *strides)
         grid = (-(-ni // (32 * points)), -(-nj // 8), nk)
         hand["2 rows"] = lambda: kernel(grid, (32, 4, 1), words)
     return GpuCase(
@@ -187,8 +192,8 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
         shared = 2 * nk * 64 * np.dtype(dtype).itemsize
         kernel.max_dynamic_shared_size_bytes = shared
         (_, row, plane), (_, w_row, w_plane) = strides_of(given["u"]), strides_of(given["w"])
-        words = (*(np.uint64(first_of(each)) for each in given.values()), real(1 / 12),
-                 np.int32(ni), *map(np.int64, (row, plane, w_row, w_plane)))  # fmt: skip
+        strides = (np.int64(each) for each in (row, plane, w_row, w_plane))
+        words = (*addresses(given), real(1 / 12), np.int32(ni), *strides)
         hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
     moved = size_of(given)
     scalars = {"per_step": real(1 / 12), "last": nk - 1}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,9 @@ from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
-LARGE = {
-    "diffusion.high": 2.0, "tridiagonal.tridiagonal": 2.0, "mesh.nabla2": 2.3,
-    "velocity.velocity_tendency": 2.3, "vertical_advection": 1.0,
-}  # fmt: skip
+LARGE = (512, 512, 80)  # points
+ACROSS, LEVELS = 384, 80  # vertices of a torus along each side
+POINTS = {"passes": ("spread", "plan_arena")}  # one thread a point or a column
 ROUNDS = 12
 IS_SIMULATED = gpu.platform() == "null"
 GPU = BACKENDS["gpu-host"].with_options(on_device=True) if IS_SIMULATED else BACKENDS["gpu"]
@@ -90,25 +89,53 @@ def copy_speed() -> float:
     return 2 * source.nbytes / seconds(lambda: target.copy_from(source))
 
 
-def measure(name: str, case: Case, speed: float) -> Mapping[str, Any]:
-    """Time the build and the call of a large case."""
-    arguments, tables = place(case)
-    program: Any = case.program
-    built = program.with_backend(GPU)
-    began = time.perf_counter()
-    built(**arguments, offset_provider=tables)
-    first = time.perf_counter() - began
-    took = seconds(lambda: built(**arguments, offset_provider=tables))
-    host = []
-    for _ in range(30):
+def large_cases() -> Iterator[tuple[str, Any]]:
+    """Yield what is timed: a layout, and a case in it."""
+    import gpu_cases as made
+
+    for dtype in ("float64", "float32"):
+        yield "rows of I", made.diffusion(dtype, False, LARGE)
+        for levels, layout in ((False, "columns beside each other"), (True, "levels contiguous")):
+            yield layout, made.tridiagonal(dtype, levels, LARGE)
+            yield layout, made.vertical_advection(dtype, levels, LARGE)
+        for levels, layout in ((True, "levels contiguous"), (False, "horizontal contiguous")):
+            yield layout, made.nabla2(dtype, levels, ACROSS, LEVELS)
+            yield layout, made.velocity_tendency(dtype, levels, ACROSS, LEVELS)
+
+
+def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
+    """Time a large case: ours, one thread a point, and by hand."""
+
+    def timed(backend: Any) -> tuple[float, float, float]:
+        built = case.program.with_backend(backend)
         began = time.perf_counter()
-        built(**arguments, offset_provider=tables)
-        host.append(time.perf_counter() - began)
-        gpu.current_stream().sync()
+        built(**case.arguments, offset_provider=case.tables)
+        first = time.perf_counter() - began
+        took = seconds(lambda: built(**case.arguments, offset_provider=case.tables))
+        began = time.perf_counter()
+        built(**case.arguments, offset_provider=case.tables)
+        return took, first, time.perf_counter() - began
+
+    took, first, returns = timed(GPU)
+    plain = timed(GPU.with_options(**POINTS))[0]
+    hand = {name: seconds(on_our_stream(call)) for name, call in case.by_hand.items()}
     return {
-        "case": name, "size": case.size, "dtype": case.dtype, "ms": 1e3 * took,
-        "share": case.moved / speed / took, "first_call_s": first, "returns_us": 1e6 * min(host),
+        "case": case.name, "layout": layout, "size": case.size, "dtype": case.dtype,
+        "ms": 1e3 * took, "share": case.moved / speed / took,
+        "a_point_a_thread_ms": 1e3 * plain, "by_hand_ms": {k: 1e3 * v for k, v in hand.items()},
+        "first_call_s": first, "returns_us": 1e6 * returns,
     }  # fmt: skip
+
+
+def on_our_stream(call: Any) -> Any:
+    """Return a call of CuPy that uses the current stream of ours."""
+    import cupy
+
+    def run() -> None:
+        with cupy.cuda.ExternalStream(gpu.current_stream().ptr):
+            call()
+
+    return run
 
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
@@ -146,41 +173,73 @@ def call_latency() -> float:
     return 1e6 * min(found)
 
 
+def step_latency(count: int = 100) -> Mapping[str, float]:
+    """Return the microseconds after which a recorded step of `count` programs returns."""
+    fields = [ff.zeros({I: 64, J: 64}, allocator=BACKENDS["gpu"]) for _ in range(15)]
+    program = of_fifteen.with_backend(GPU)
+
+    def one_by_one() -> None:
+        for place in range(count):
+            at = place % 15
+            program(*fields[:at], *fields[at + 1 :], 0.5, fields[at])
+
+    one_by_one()
+    with ff.record(first=fields[0]) as step:
+        one_by_one()
+    step(first=fields[0])
+
+    def shortest(call: Any) -> float:
+        found = []
+        for _ in range(30):
+            gpu.current_stream().sync()
+            began = time.perf_counter()
+            call()
+            found.append(time.perf_counter() - began)
+        return 1e6 * min(found)
+
+    return {
+        "replayed_us": shortest(lambda: step(first=fields[0])),
+        "one_by_one_us": shortest(one_by_one),
+    }
+
+
 def main() -> None:
     """Print a row for each case."""
     rows: list[Mapping[str, Any]] = []
     device = gpu.Device(0)
     print(device.name, device.arch, flush=True)
+    if not IS_SIMULATED:
+        with gpu.Stream():
+            rows += times()
     for name, make in all_cases().items():
         module = name.partition(".")[0]
         for dtype in ("float64", "float32"):
             try:
-                case = make(dtype, SMALL.get(module, 0.08))
-                began = time.perf_counter()
-                is_same = same_bits(case)
-                took = time.perf_counter() - began
+                is_same = same_bits(make(dtype, SMALL.get(module, 0.08)))
                 rows.append({"case": name, "dtype": dtype, "same_bits": is_same})
-                print(f"{name:40} {dtype} same bits: {is_same}  {took:.2f} s", flush=True)
+                print(f"{name:40} {dtype} same bits: {is_same}", flush=True)
             except Exception as error:  # the other cases still say something
-                print(f"{name:40} {dtype} {type(error).__name__}: {str(error)[:300]}", flush=True)
-    print(f"a call with 15 fields returns after {call_latency():.2f} us", flush=True)
-    if IS_SIMULATED:
-        return
-    speed = copy_speed()
-    print(f"copy {speed / 1e9:.0f} GB/s", flush=True)
-    for name, make in all_cases().items():
-        scale = LARGE.get(name) or LARGE.get(name.partition(".")[0])
-        if scale is None:
-            continue
-        for dtype in ("float64", "float32"):
-            try:
-                row = measure(name, make(dtype, scale), speed)
-                rows.append(row)
-                print(json.dumps(row), flush=True)
-            except Exception as error:
                 print(f"{name:40} {dtype} {type(error).__name__}: {str(error)[:300]}", flush=True)
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(json.dumps(rows, indent=1))
+
+
+def times() -> Iterator[Mapping[str, Any]]:
+    """Yield the times of a device in one run beside a copy."""
+    speed = copy_speed()
+    step = step_latency()
+    print(f"copy {speed / 1e9:.0f} GB/s, 15 fields {call_latency():.2f} us, {step}", flush=True)
+    yield {"copy_gb_s": speed / 1e9, "call_of_15_fields_us": call_latency(), "step_of_100": step}
+    for layout, case in large_cases():
+        try:
+            row = measure(layout, case, speed)
+            print(json.dumps(row), flush=True)
+            yield row
+        except Exception as error:
+            print(
+                f"{case.name:40} {case.dtype} {type(error).__name__}: {str(error)[:300]}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -147,8 +147,8 @@ class Launch:
     `arguments` is a kind and a place: a `pointer`, an `int` or a `scalar` of the entry point, a
     `slot` of the arena, whose offset in bytes is that integer, or the `status`, a number of 4 bytes
     that is at first the count of the tested stores and at last the number of the first that failed.
-    A kernel with a `version` runs only if the integer at
-    `Plan.clamped` is that number; `step` is its statement, from 1 on, see `Plan.stepped`.
+    A kernel with a `version` runs only if the integer at `Plan.clamped` is that number; `step` is
+    its statement, from 1 on, see `Plan.stepped`.
     """
 
     kernel: str

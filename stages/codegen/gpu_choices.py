@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 
@@ -16,7 +18,7 @@ class GpuChoices:
         column_block: the same for scans.
         ahead: levels that a scan loads before it uses them; -1 for none.
         shared: whether scans hand numbers on in shared memory.
-        tiles: columns of a block where levels have unit stride; 0 for one thread a column as
+        tiles: columns of a block where levels have unit stride; -1 for one thread a column as
             elsewhere.
         most_shared: bytes of shared memory of a block.
 
@@ -27,5 +29,8 @@ class GpuChoices:
     column_block: tuple[int, ...] = ()
     ahead: int = 0
     shared: bool = True
-    tiles: int = 16
+    tiles: int = 0
     most_shared: int = 48 << 10
+
+
+NO_CHOICES: Final = GpuChoices()

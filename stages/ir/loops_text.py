@@ -105,11 +105,11 @@ class _Printer:
     def together(self, scans: Together) -> str:
         """Return the text of scans that are one kernel."""
         members = f"nests {scans.first} .. {scans.stop - 1}"
-        room = f"{', '.join(scans.arrays)} in shared memory of {self.bound(scans.needed)} bytes"
+        what = ", ".join(scans.arrays)
         if scans.tiles:
             tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
-            size = self.bound(scans.needed)
-            room = f"{scans.columns} columns of {tiles} in shared memory of {size} bytes"
+            what = f"{scans.columns} columns of {tiles}"
+        room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
         most = f"at most {scans.most}, else one by one"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
 

@@ -9,7 +9,7 @@ import attrs
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
 from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
-from ...ir.loops import Kernel, Nest, Together
+from ...ir.loops import NOTHING, Kernel, Nest, Together
 from ...ir.strides import Stride
 from .grid import blocks_of, columns_in_a_row, single
 from .kernel import Written
@@ -26,7 +26,7 @@ class Order:
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
     slots: Mapping[int, Bound]
-    shared: Bound = attrs.field(factory=lambda: Const(0))
+    shared: Bound = NOTHING
     most_shared: int = 0
     step: int = 1
 
@@ -78,7 +78,7 @@ def _order(
         (multiply(first, when), second, third),
         _triple((written.scans.threads,) if written.scans else nest.block, 1),
         {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-        written.scans.needed if written.scans else Const(0),
+        written.scans.needed if written.scans else NOTHING,
         written.scans.most if written.scans else 0,
     )
 

@@ -44,7 +44,7 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     flat = is_flat(nest)
     if flat:
         yield from flat_places(names, nest, "i")
-    for level in range(len(nest.loops)):
+    for level in range(depth):
         indent = "  " * (level + 1)
         if level == depth - 1:
             yield from body.pointers(indent)

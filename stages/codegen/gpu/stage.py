@@ -46,8 +46,8 @@ class CodegenGpu(Stage):
         column_block: the same for the columns of scans.
         ahead: levels that a scan loads before it uses them, against the model; -1 for none.
         shared: whether scans over the same columns hand numbers on in shared memory.
-        tiles: columns of a block of scans where levels have unit stride, which reach shared memory
-            as rows; 0 for none.
+        tiles: columns of a block of scans where levels have unit stride, which come to shared
+            memory as rows, against the model; -1 for none.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -78,7 +78,7 @@ class CodegenGpu(Stage):
     column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     ahead: int = 0
     shared: bool = True
-    tiles: int = 16
+    tiles: int = 0
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes

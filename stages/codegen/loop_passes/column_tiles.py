@@ -28,6 +28,8 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
 THREADS: Final = 128
+COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
+COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 WIDEST: Final = 16  # bytes that a thread copies at once
@@ -164,7 +166,8 @@ class _Planning:
         # an odd number of 16 bytes, so that neighbouring columns lie in other banks
         blocks = floor_divide(add(maximum(levels, Const(0)), together - 1), Const(together))
         pitch = multiply(add(multiply(floor_divide(blocks, Const(2)), 2), 1), together)
-        columns = self.rules.gpu.tiles
+        widest = max(ITEMSIZES[tile.dtype] for tile in self.tiles)
+        columns = self.rules.gpu.tiles or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
         blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
         (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)

@@ -15,7 +15,7 @@ from ..schedule.placement import Rules
 from .column_tiles import in_tiles
 
 # Shared memory answers soon, and registers are for more blocks.
-AHEAD_IN_TILES: Final = 4
+AHEAD_IN_TILES: Final = 3
 THREADS: Final = 32  # small blocks leave the least shared memory of a multiprocessor unused
 
 
@@ -88,7 +88,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         for buffer in kernel.buffers
         if buffer.memory == "arena" and buffer.name in stored and buffer.name not in elsewhere
     )
-    if rules.gpu.tiles:
+    if rules.gpu.tiles >= 0:
         tiled = in_tiles(kernel, first, stop, arrays, rules)
         if tiled is not None:
             return tiled

@@ -15,8 +15,9 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
 LEVELS: Final = (8, 4, 2)
-# Registers of 32 bits for what was loaded ahead: with so few columns each thread may use many.
+# Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
 MOST_REGISTERS: Final = 176
+SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
@@ -36,24 +37,32 @@ def _ahead(nest: Nest, buffers: dict[str, Buffer], rules: Rules) -> Nest:
         for row, load in enumerate(nest.body)
         if isinstance(load, Load) and load.level == depth and _is_known(nest, load)
     )
-    fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= MOST_REGISTERS]
+    room = MOST_REGISTERS - _own_registers(nest)
+    fitting = [n for n in LEVELS if _registers(nest, asked, buffers, n) <= room]
     ahead = rules.gpu.ahead or (fitting[0] if fitting else 0)
     return attrs.evolve(nest, ahead=ahead, asked=asked) if asked and ahead else nest
+
+
+def _own_registers(nest: Nest) -> int:
+    """Return the registers that a long body needs for itself, beyond those of a short one."""
+    inside = [row for row in nest.body if row.level == len(nest.loops)]
+    words = max(-(-ITEMSIZES[row.dtype] // 4) for row in inside)
+    return words * max(0, len(inside) - SHORT) * 3 // 4
 
 
 def _registers(nest: Nest, asked: tuple[Row, ...], buffers: dict[str, Buffer], levels: int) -> int:
     """Return the registers of what is used and what is under way; offsets of a row share them."""
     inner = nest.loops[-1].range.dim
-    found: dict[tuple[str, object, object], list[int]] = {}
+    found: dict[tuple[str, object], list[int]] = {}
     for row in asked:
         load = nest.body[row]
         assert isinstance(load, Load)
         axis = load.dims.index(inner)
         others = tuple(offset for at, offset in enumerate(load.offsets) if at != axis)
-        found.setdefault((load.buffer, load.rows, others), []).append(load.offsets[axis])
+        found.setdefault((load.buffer, (load.rows, others)), []).append(load.offsets[axis])
     return sum(
         -(-ITEMSIZES[buffers[name].dtype] // 4) * (2 * levels + max(along) - min(along))
-        for (name, _, _), along in found.items()
+        for (name, _), along in found.items()
     )
 
 

@@ -20,6 +20,7 @@ MOST_LEVELS: Final = 8  # where levels share the entries of tables
 # Loads of one thread, in registers of 32 bits; with more, few threads fit a multiprocessor.
 MOST_REGISTERS: Final = 96
 FEW_REGISTERS: Final = 64  # where twice the points cost nothing
+ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 # From this share of loads on that the other row saves, a second row is worth its registers.
@@ -76,6 +77,8 @@ def _each(
     why = f"{wide} of {inner.value} at a time: accesses of {WIDEST} bytes"
     if wide > 1 and not _fits(nest, each, buffers, dims_of, MANY_REGISTERS):
         wide, each = 1, ones
+    if wide == 1:
+        why = f"one of {inner.value} at a time"
     double = (2 * wide, *ones[1:])
     is_level = inner.kind is not DimensionKind.HORIZONTAL
     if wide > 1 and is_level and _fits(nest, double, buffers, dims_of, FEW_REGISTERS):
@@ -113,7 +116,7 @@ def _levels(
 ) -> tuple[tuple[int, ...], str]:
     """Return as many levels as a thread may have: they share the entries of tables."""
     levels = MOST_LEVELS
-    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, MANY_REGISTERS):
+    while levels > 1 and not _fits(nest, (1, levels, *ones[2:]), buffers, dims_of, ANY_REGISTERS):
         levels //= 2
     return (1, levels, *ones[2:]), f"{levels} levels share the entries of tables"
 

@@ -13,7 +13,7 @@ from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ...machine import Machine
 from ..errors import CodegenError
-from ..gpu_choices import GpuChoices
+from ..gpu_choices import NO_CHOICES, GpuChoices
 from .costs import ITEMSIZES, point_costs
 from .needs import (
     Boxes,
@@ -58,8 +58,7 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
-    gpu: GpuChoices = attrs.field(factory=GpuChoices)
-    tile_size: int = 0
+    gpu: GpuChoices = NO_CHOICES
 
 
 @attrs.frozen

@@ -1,0 +1,166 @@
+"""The schedules of kernels: what each does, how it is read in the listing, and how to do without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.examples.precision import in_precision
+from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.codegen.gpu.stage import CodegenGpu
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ..programs import REAL, I, J, K, all_unit, make_program, whole  # noqa: F401  (K for readers)
+from .test_kernel import pointwise
+
+TARGET = GpuTarget("sm_90")
+HOST = BACKENDS["gpu-host"]
+
+
+def generated(name: str, program: str, dtype: str, unit: str, **options: object):
+    """Return what the stage makes of an example, all of its fields with one unit stride."""
+    made = getattr(in_precision(name, dtype), program).with_backend(BACKENDS["gpu"])
+    lowered = made.trace(until="lower")["lower"].artifact
+    fields = [leaf for leaf in lowered.program.leaves if leaf.kind == "field"]
+    variant = Variant(unit=tuple((leaf.name, unit) for leaf in fields))
+    return CodegenGpu(TARGET, **options).run(lowered=lowered, variant=variant)
+
+
+def listing(*args: str, **options: object) -> str:
+    return str(generated(*args, **options)["generated"].loops)
+
+
+# --- several points a thread --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "points"), [("float64", 2), ("float32", 4)])
+def test_threads_of_a_stencil_have_wide_rows_that_share_loads(dtype: str, points: int) -> None:
+    made = generated("diffusion", "diffuse", dtype, "I")["generated"]
+    assert f"blocks of 32 x 4 x 1 threads, each with {points} x 2 x 1 points" in made.loops
+    assert f"{points} of I at a time: accesses of 16 bytes, 2 of J share" in made.loops
+    assert f"ff::load<{points}>" in made.source
+    assert f"f2 + {points} <= n" in made.source  # else one by one
+
+
+def test_points_and_blocks_can_be_asked_for() -> None:
+    loops = listing("diffusion", "diffuse", "float64", "I", points=(4, 1), block=(64, 2, 1))
+    assert "blocks of 64 x 2 x 1 threads, each with 4 x 1 x 1 points" in loops
+    assert "points of a thread asked for" in loops
+
+
+def test_without_the_pass_each_thread_has_one_point() -> None:
+    loops = listing("diffusion", "diffuse", "float64", "I", passes=("spread", "plan_arena"))
+    assert "each with" not in loops
+
+
+def test_stores_of_another_layout_are_not_widened() -> None:
+    lowered = pointwise()
+    variant = Variant(unit=(("u", "I"), ("out", "J")))
+    loops = CodegenGpu(TARGET).run(lowered=lowered, variant=variant)["generated"].loops
+    assert "accesses of 16 bytes" not in loops
+
+
+def test_levels_that_lie_together_are_counted_in_one_row() -> None:
+    lowered = pointwise()
+    made = CodegenGpu(TARGET).run(lowered=lowered, variant=all_unit(lowered, K))
+    assert "blocks of 128 threads" in made["generated"].loops
+    (launch,) = made["interface"].launches
+    assert launch.threads == (128, 1, 1)
+    assert [str(made["interface"].ints[place]) for place in launch.blocks[1:]] == ["1", "1"]
+
+
+# --- scans --------------------------------------------------------------------------------------
+
+
+def test_scans_over_the_same_columns_are_one_kernel() -> None:
+    made = generated("tridiagonal", "solve", "float64", "I")
+    loops = made["generated"].loops
+    assert "one kernel of nests 0 .. 1, @5, @6 in shared memory of" in loops
+    assert "# @5, @6 need not go to memory and back" in loops
+    assert "asked for 8 of K ahead: %0, %1, %2, %3" in loops
+    together, *alone = made["interface"].launches
+    ints = made["interface"].ints
+    assert together.shared == TARGET.block_memory
+    assert str(ints[together.needed]).startswith("mul(max(0, ")
+    fits = f"min(1, floordiv({TARGET.block_memory}, max(1, {ints[together.needed]})))"
+    assert fits in str(ints[together.blocks[0]])
+    assert all(each.needed == -1 for each in alone)
+    assert all(f"floordiv({TARGET.block_memory}, " in str(ints[each.blocks[0]]) for each in alone)
+
+
+def test_scans_can_be_kept_apart() -> None:
+    assert "one kernel" not in listing("tridiagonal", "solve", "float64", "I", shared=False)
+    assert "ahead" not in listing("tridiagonal", "solve", "float64", "I", ahead=-1)
+
+
+def test_columns_of_contiguous_levels_come_as_rows() -> None:
+    loops = listing("tridiagonal", "solve", "float64", "K")
+    assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
+    assert "# columns of contiguous K come as rows" in loops
+    assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
+
+
+def test_long_bodies_have_no_registers_for_more_levels() -> None:
+    loops = listing("precipitation", "precipitate", "float64", "I")
+    assert "ahead" not in loops
+
+
+# --- the same bits ------------------------------------------------------------------------------
+
+OPTIONS = [
+    {},
+    {"ahead": 2, "column_block": (5,)},
+    {"shared": False, "ahead": 4},
+    {"target": GpuTarget("sm_90", block_memory=1500)},  # columns do not fit
+    {"tiles": -1},
+    {"tiles": 3, "ahead": -1},
+]
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("allocator", [None, np], ids=["columns-beside", "levels-together"])
+def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: object) -> None:
+    program = in_precision("tridiagonal", "float64")
+    shape = ni, nj, nk = 5, 3, 19
+    core = {program.I: (-1, ni - 1), program.J: nj, program.K: (2, nk + 2)}
+    numbers = np.random.default_rng(1)
+    given = [numbers.uniform(low, high, shape) for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]]
+    found = []
+    for backend in (ff.cpu, HOST.with_options(**options)):
+        fields = [ff.as_field(core, each, allocator=allocator) for each in given]
+        x = ff.as_field(core, np.full(shape, np.nan), allocator=allocator)
+        program.solve.with_backend(backend)(*fields, x)
+        found.append(x.asnumpy())
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("points", [(), (2, 2), (4, 1), (1, 3), (8, 2)], ids=str)
+def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
+    program = in_precision("diffusion", "float32")
+    ni, nj, nk = 23, 7, 2
+    core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}
+    around = {program.I: (1, 5 + ni), program.J: (-2, nj + 2), program.K: nk}
+    numbers = np.random.default_rng(2)
+    u = numbers.random((ni + 4, nj + 4, nk)).astype(np.float32)
+    coeff = numbers.random((ni, nj, nk)).astype(np.float32)
+    found = []
+    for backend in (ff.cpu, HOST.with_options(points=points)):
+        out = ff.zeros(core, np.float32)
+        fields = (ff.as_field(around, u), ff.as_field(core, coeff), out)
+        program.diffuse.with_backend(backend)(*fields)
+        found.append(out.asnumpy())
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.needs_compiler
+def test_scans_in_one_kernel_do_not_write_what_other_columns_still_read() -> None:
+    program = in_precision("vertical_advection", "float64")
+    made = program.advect.with_backend(HOST)
+    interface = made.trace(until="codegen")["codegen"].artifacts["interface"]
+    pointwise = {read.name: read.pointwise for read in interface.reads}
+    assert not pointwise["w"]  # it is read in the column to the east
+    assert pointwise["u_before"]
