@@ -120,11 +120,11 @@ def tune(
         search.tell = partial(_tell, (job.journal.add, tell))
         try:
             search.run()
+            return job.finished(search, bench)
         except KeyboardInterrupt:
             raise TuningInterrupt(job.report(search, job.verdict, True)) from None
         finally:
             subject.restore()
-    return job.finished(search, bench)
 
 
 @attrs.define

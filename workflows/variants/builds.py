@@ -80,7 +80,7 @@ class Variants:
             values.setdefault(leaf.partition(".")[0], own)
         lines = []
         for name in self.shape.static:
-            own = sorted(values.get(name, ()))
+            own = tuple(sorted(values.get(name, ())))
             shown = f": {', '.join(own[:SHOWN])}{', ...' * (len(own) > SHOWN)}" if own else ""
             why = f"; {reasons[name]}" if name in reasons else ""
             count = f"{len(own)} value{'s' * (len(own) != 1)}"

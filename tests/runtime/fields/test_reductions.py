@@ -10,7 +10,7 @@ from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError
 from fieldforge.runtime import gpu
 from fieldforge.runtime.fields.device import DeviceType
-from fieldforge.runtime.fields.device_allocator import GPUAllocator
+from fieldforge.runtime.fields.device_allocator import DeviceAllocator
 from fieldforge.runtime.fields.field import Field
 
 I = ff.Dimension("I")
@@ -234,7 +234,7 @@ def allocator():
     """Allocate on the simulated device, whose driver finds what a kernel does wrong."""
     with gpu.use_platform("null"):
         gpu.null.forget_problems()
-        yield GPUAllocator(DeviceType.NULL)
+        yield DeviceAllocator(DeviceType.NULL)
         assert gpu.null.problems() == []
 
 
