@@ -75,6 +75,8 @@ class Settings:
         build_budget: seconds that a build may take before a warning names what took them.
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
+        capture: names of programs and operators of which the first call is written to a capsule in
+            the working folder, see `Program.capture`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
         options: backend options that overrule both files, as in `parallel_from=0; jam=false`.
@@ -100,6 +102,7 @@ class Settings:
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
+    capture: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
     model_options: Path | None = attrs.field(default=None, eq=False)
@@ -257,6 +260,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "build_budget": _read_seconds,
     "gpu": _read_platform,
     "check": _read_words,
+    "capture": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,
     "options": _read_pairs,

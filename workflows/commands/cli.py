@@ -17,7 +17,14 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-OTHERS = ("config", "migrate", "options", "run")  # each in a module of its own name
+OTHERS = (
+    "bisect",
+    "config",
+    "migrate",
+    "options",
+    "replay",
+    "run",
+)  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
