@@ -17,14 +17,8 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-OTHERS = (
-    "bisect",
-    "config",
-    "migrate",
-    "options",
-    "replay",
-    "run",
-)  # each in a module of its own name
+# each in a module of its own name
+OTHERS = ("bisect", "config", "migrate", "options", "replay", "report", "run")
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 

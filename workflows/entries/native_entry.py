@@ -14,7 +14,7 @@ from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
 from .calls import Calls, is_native, make_calls
 from .decorated import Made
-from .entry_point import EntryPoint
+from .entry_point import EntryPoint, captured_names
 from .pickling import reduced
 
 
@@ -94,10 +94,11 @@ class NativeEntry(EntryPoint, _core.Program):
 
     def _capture_first(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Make the call that the settings want in a capsule."""
-        from .capturing import capture_first
+        from .capturing import capture_call
 
+        captured_names.add(self.__name__)  # before the call is made, which would come here again
         try:
-            capture_first(self, args, kwargs)
+            capture_call(self, args, kwargs, f"{self.__name__}.capsule")
         finally:
             self._choose_call_path()
 
