@@ -323,6 +323,10 @@ class CompilerNotFoundError(FieldforgeError):
     """No C++ compiler was found."""
 
 
+class MissingPackageError(FieldforgeError, ImportError):
+    """A package that an optional feature needs is not installed."""
+
+
 class DaceNotFoundError(FieldforgeError):
     """The backend `dace_cpu` found no usable DaCe."""
 
