@@ -60,9 +60,8 @@ def check(tables: Mapping[str, Any]) -> None:
     >>> try:
     ...     check(good)
     ... except InputDataError as error:
-    ...     print(error)
-    Table 'C2E2C' holds [-1, -1, -1] in row 0, from the other tables follows [-1, -1, 1]; 1 rows
-    differ.
+    ...     print(error.message.partition(";")[0])
+    Table 'C2E2C' holds [-1, -1, -1] in row 0, from the other tables follows [-1, -1, 1]
 
     """
     known = {name: _as_table(name, table) for name, table in tables.items()}
