@@ -30,13 +30,14 @@ GROUPS: Mapping[str, Group] = {
         "Dimensions, domains, fields, and the constructors of fields. See [Language](../../language.md).",
         ("Dimension", "DimensionKind", "flip_staggered", "as_non_staggered", "is_staggered",
          "Domain", "domain", "UnitRange", "unit_range",
-         "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field",
+         "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field", "from_xarray",
          "Device", "DeviceType", "is_scalar_type"),
     ),
     "meshes": Group(
         "Meshes",
         "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
-        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType"),
+        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "read_mesh"),
+        ("fieldforge.runtime.fields.mesh_files.MeshFile",),
     ),
     "programs": Group(
         "Operators and programs",
@@ -67,11 +68,11 @@ GROUPS: Mapping[str, Group] = {
 }  # fmt: skip
 MEMBERS = {  # where a class also has methods that only the toolchain calls
     "EntryPoint": ("with_threads", "with_workspace", "checked", "compile", "build", "variants",
-                   "trace", "workspace_size"),
+                   "trace", "capture", "workspace_size"),
     "ScanOperator": ("variants",),
     "Engine": ("run", "look"),
     "Field": ("domain", "dtype", "asnumpy", "as_scalar", "restrict", "premap", "compact",
-              "array_ns", "max", "min", "sum", "mean", "all", "any"),
+              "array_ns", "to_xarray", "plot", "max", "min", "sum", "mean", "all", "any"),
 }  # fmt: skip
 NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
 READY_MADE = (

@@ -119,6 +119,13 @@ def advice(name: str, type_: Type, value: Any) -> str | None:
 
 
 def _as_field(type_: FieldType, value: Any) -> Any:
+    if hasattr(value, "dims"):
+        from .named_axes import in_order
+
+        parts = in_order(value, type_.dims)
+        if parts is not None and parts[0].dtype == type_.dtype.name:
+            return Field(parts[0], type_.dims, parts[1])
+        return value
     array = as_array(value)
     fits = array is not None and array.ndim == len(type_.dims) and array.dtype == type_.dtype.name
     return Field(array, type_.dims, (0,) * len(type_.dims)) if fits else value

@@ -266,3 +266,36 @@ def _copy_in(field: Field, array: Any) -> None:
         from .device_allocator import copy_in
 
         copy_in(field.ndarray, array)
+
+
+def from_xarray(
+    array: Any,
+    *dims: Dimension,
+    dtype: Any = None,
+    allocator: Any = None,
+    device: Device | None = None,
+) -> Field:
+    """Make a field that holds a copy of a `xarray.DataArray`, as `Field.to_xarray` makes them.
+
+    An axis becomes the dimension of its name. Indices are those of an integer coordinate, and begin
+    at 0 without one. The axes of the field are in the order of the array.
+
+    Args:
+        array: one variable of a dataset.
+        dims: dimensions to use, by name; others are made: vertical where the coordinate has the
+            attribute `axis="Z"`, staggered where the name ends in `_staggered`.
+        dtype: another type of the elements.
+        allocator: what allocates the memory, a backend for instance.
+        device: where it lies.
+
+    Raises:
+        ArgumentError: for anything but a `DataArray`.
+        DomainError: if the array has no axis of the name of one of `dims`.
+
+    """
+    from .named_axes import parts_of
+
+    made, starts, values = parts_of(array, dims)
+    ends = ((start, start + size) for start, size in zip(starts, values.shape, strict=True))
+    box = Domain(*zip(made, ends, strict=True))
+    return as_field(box, values, dtype, allocator=allocator, device=device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,57 @@ class Interchange:
         """Address, shape, strides and device of the memory."""
         device = (self.device_type, self.device_id)
         return BufferInfo(self.pointer, self.shape, self.strides, device)
+
+    def to_xarray(
+        self,
+        name: str | None = None,
+        *,
+        coords: Mapping[Any, Any] | None = None,
+        units: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the field as a `xarray.DataArray`; on the host the two share their memory.
+
+        Each dimension becomes an axis of its name with the indices as coordinates; a staggered
+        dimension `I` becomes `I_staggered`, whose coordinates lie half a cell below. `from_xarray`
+        reads all of it back. Datasets made of such arrays go to NetCDF and zarr.
+
+        Args:
+            name: the name of the array.
+            coords: other coordinates, by dimension, or any that xarray takes, by name.
+            units: the units, as the attribute of that name.
+            attrs: other attributes.
+
+        Raises:
+            MissingPackageError: if xarray is not installed.
+
+        """
+        from .named_axes import to_named
+
+        return to_named(self, name, coords or {}, units, attrs or {})
+
+    def plot(self, *, at: Mapping[Any, int] | None = None, ax: Any = None, **options: Any) -> Any:
+        """Draw the field with matplotlib and return the axes.
+
+        A line for one dimension, coloured cells for two, triangles on a mesh. Indices of cells lie
+        in their middle, those of staggered dimensions half a cell below.
+
+        Args:
+            at: the index along each dimension that is not drawn; vertical ones are at their first
+                index by default.
+            ax: the axes to draw on; new ones by default.
+            options: `mesh=(x, y, triangles)` for a field on the points or the triangles of a mesh:
+                coordinates of the points, and three points for each triangle. `title`, `units`.
+                All others go to `plot`, `pcolormesh` or `tripcolor` of matplotlib.
+
+        Raises:
+            DomainError: if more than two dimensions are left, or the mesh has another size.
+            MissingPackageError: if matplotlib is not installed.
+
+        """
+        from .plotting import draw
+
+        return draw(self, at or {}, ax, **options)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.asnumpy()

@@ -24,6 +24,16 @@ PyObject* as_numpy(PyObject* array) {
     return numpy ? PyObject_CallMethod(numpy.get(), "asarray", "O", array) : nullptr;
 }
 
+// An array with named axes, such as xarray's, as (array, starts) in the order of `dims`; null without
+// a Python error where it is none, or has other axes.
+PyObject* in_order(PyObject* array, PyObject* dims) {
+    if (!PyObject_HasAttrString(array, "dims")) return nullptr;
+    const Held module(PyImport_ImportModule("fieldforge.runtime.fields.named_axes"));
+    if (!module) return nullptr;
+    Held parts(PyObject_CallMethod(module.get(), "in_order", "OO", array, dims));
+    return parts && parts.get() != Py_None ? parts.release() : nullptr;
+}
+
 // A masked array exports its memory without the mask, so a program would read hidden values.
 bool is_masked(PyObject* array) {
     return Py_TYPE(array) != numpy_array_type() &&
@@ -37,6 +47,10 @@ bool try_fill(FieldView* view, PyObject* array, PyObject* dims) {
     }
     if (gpu::is_own_array(array)) return gpu::fill_from_device_array(view, array, dims, nullptr);
     if (has_dlpack(array)) return fill_from_dlpack(view, array, dims);
+    if (const Held named(in_order(array, dims)); named) {
+        return fill_from_buffer(view, PyTuple_GET_ITEM(named.get(), 0), dims,
+                                PyTuple_GET_ITEM(named.get(), 1));
+    }
     const Held numpy(as_numpy(array));
     return numpy && fill_from_buffer(view, numpy.get(), dims, nullptr);
 }

@@ -38,6 +38,12 @@ class FieldforgeError(Exception):
     def __str__(self) -> str:
         return "\n".join([self.message, *_wrapped("Hint", self.hints)])
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and Jupyter show: the error and the user's own line."""
+        from .error_text import lines
+
+        return lines(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.args, self.__dict__.copy())
 
@@ -315,6 +321,10 @@ class NotCompilableError(OptionError, RuntimeError):
 
 class CompilerNotFoundError(FieldforgeError):
     """No C++ compiler was found."""
+
+
+class MissingPackageError(FieldforgeError, ImportError):
+    """A package that an optional feature needs is not installed."""
 
 
 class DaceNotFoundError(FieldforgeError):

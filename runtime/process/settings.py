@@ -85,6 +85,8 @@ class Settings:
         gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
             touch: after or before; None leaves it open.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
+        capture: names of programs and operators of which the first call is written to a capsule in
+            the working folder, see `Program.capture`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
         options: backend options that overrule both files, as in `parallel_from=0; jam=false`.
@@ -115,6 +117,7 @@ class Settings:
     gpu_ranges: bool = attrs.field(default=False, eq=False)
     gpu_guard: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
+    capture: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
     model_options: Path | None = attrs.field(default=None, eq=False)
@@ -296,6 +299,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "gpu_ranges": read_flag,
     "gpu_guard": _read_guard,
     "check": _read_words,
+    "capture": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,
     "options": _read_pairs,

@@ -23,6 +23,7 @@ from .runtime.fields.constructors import (
     as_connectivity,
     as_field,
     empty,
+    from_xarray,
     full,
     ones,
     zeros,
@@ -67,6 +68,7 @@ from .workflows.graph.graph import Workflow
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
+    from .runtime.fields.mesh_files import read_mesh
     from .runtime.fields.reductions import max as max
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
@@ -120,6 +122,7 @@ __all__ = [
     "export",
     "field_operator",
     "flip_staggered",
+    "from_xarray",
     "full",
     "gtfn_cpu",
     "gpu",
@@ -135,6 +138,7 @@ __all__ = [
     "policy",
     "precompile",
     "program",
+    "read_mesh",
     "recipes",
     "record",
     "reference",
@@ -165,6 +169,7 @@ _LATE: _Final = {
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
+    "read_mesh": ".runtime.fields.mesh_files",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
     "tune": ".workflows.tuning.tune",

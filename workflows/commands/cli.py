@@ -17,14 +17,10 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
+# each in a module of its own name
 OTHERS = (
-    "config",
-    "export",
-    "migrate",
-    "options",
-    "run",
-    "tune",
-)  # each in a module of its own name
+    "bisect", "config", "export", "migrate", "options", "replay", "report", "run", "tune",
+)  # fmt: skip
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 

@@ -15,6 +15,7 @@ from ...cache.store import Store
 from ...runtime.process.errors import WorkflowError, nearest
 from ...stages.base import Stage
 from ..graph.plan import Step as PlanStep
+from ..reports.view import BuildView, Feed, StageView
 from .events import Outcome
 from .handle import Result
 from .reasons import is_stranger, said
@@ -59,6 +60,7 @@ class Step:
     _store: Store = attrs.field(repr=False)
     _stage: Stage = attrs.field(repr=False)
     _inputs: Inputs = attrs.field(repr=False)
+    _feeds: tuple[Any, ...] = attrs.field(repr=False)
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
@@ -92,6 +94,11 @@ class Step:
         again to tell; a stage without passes has none.
         """
         return _Listings(self.name, self._stage.after_passes(**self._inputs()))
+
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        """The inputs, each with the stage that it comes from."""
+        return tuple(Feed(feed.port, feed.source or "") for feed in self._feeds)
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -168,6 +175,20 @@ class Trace(Mapping[str, Step]):
         ]
         return "\n".join([*(row.rstrip() for row in rows), *([self.note] if self.note else [])])
 
+    def __repr__(self) -> str:
+        return f"<trace of '{self.program}': {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        from ..reports.page import fragment
+
+        return fragment(self.view())
+
+    def view(self, title: str = "", *, whole: bool = False) -> BuildView:
+        """Return what reports and notebooks show; `whole` runs the passes again for listings."""
+        is_new = self.is_new
+        stages = tuple(_seen(step, is_new, whole) for step in self.values())
+        return BuildView(title or self.program, stages, self.note)
+
     @property
     def is_new(self) -> bool:
         """Whether the store has seen no program like this one under its name."""
@@ -216,6 +237,26 @@ def _as_step(result: Result, store: Store, step: PlanStep, inputs: Inputs) -> St
         store,
         step.stage,
         inputs,
+        step.feeds,
+    )
+
+
+def _seen(step: Step, is_new: bool, whole: bool) -> StageView:
+    artifact = step.artifact
+    return StageView(
+        name=step.name,
+        feeds=step.feeds,
+        ports=tuple(step.artifacts),
+        outcome=step.outcome,
+        seconds=step.seconds,
+        build_seconds=step.build_seconds,
+        key=step.key,
+        why=step.explain(is_new),
+        text=step.text if hasattr(artifact, "text") else "",
+        kind=type(artifact).__name__,
+        parts=dict(step.components),
+        listings=step.after if whole else {},
+        loops=str(getattr(artifact, "loops", "")),
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
 from ...runtime.embedded import provenance
+from ...runtime.language.definition import Definition
 from ...runtime.process.errors import NotCompilableError
 from ...runtime.process.settings import current
 from ...stages.artifacts import Variant
@@ -17,7 +19,7 @@ from ..backends.recipes import reference
 from ..builds.building import trace
 from ..engine.engine import Engine
 from ..variants.builds import Variants
-from ..variants.call_shape import Provider
+from ..variants.call_shape import CallShape, Provider
 from ..variants.program_pool import ProgramPool, pool_of
 from .compile_requests import Domains, choose_static, requested_variants
 from .decorated import Decorated, parameter_names
@@ -28,6 +30,8 @@ if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
     from ..builds.order import Order
     from ..engine.inspection import Trace
     from .checked import Checks
+
+captured_names: Final[set[str]] = set()  # programs whose first call is captured, see `Settings`
 
 
 class EntryPoint(Decorated):
@@ -88,6 +92,52 @@ class EntryPoint(Decorated):
         wanted = current().check
         is_asked = bool(wanted) and self.__name__ in wanted
         return is_asked and not self._made.has_checks and not provenance.is_checking()
+
+    # --- capsules ---------------------------------------------------------------------------------
+
+    def capture(
+        self,
+        *args: Any,
+        path: str | Path | None = None,
+        seed: int | None = None,
+        offset_provider: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Path:
+        """Make a call and write a capsule of it: one file that replays the call elsewhere.
+
+        It holds the parsed program, source, closure values, arguments, options, key components and
+        results, and nothing that is executed when it is read. A call that raises is captured too.
+        `fieldforge replay FILE` runs it, `fieldforge bisect FILE` finds where two backends part.
+
+        Args:
+            args: the arguments of the call, with `kwargs`.
+            path: the file; the default is the name of the program with '.capsule'.
+            seed: keep statistics of fields instead of their values, and the results for numbers
+                drawn from them with this seed; the call itself is then not made.
+            offset_provider: the neighbour tables of the call.
+            kwargs: arguments by name, `out` and `domain` of an operator among them.
+
+        Raises:
+            CapsuleError: for an argument that no capsule can hold.
+
+        """
+        from .capturing import capture_call
+
+        given = {**kwargs, "offset_provider": offset_provider}
+        return capture_call(self, args, given, path or f"{self.__name__}.capsule", seed)
+
+    def _call_of(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Definition, CallShape, tuple[Any, ...], Mapping[str, Any]]:
+        """Return the function that a call runs, its shape, and all arguments."""
+        given = {**dict(self._made.bound), **kwargs}
+        return self._current(), self._variants.shape, args, given
+
+    @property
+    def _is_captured(self) -> bool:
+        """Whether the settings ask for a capsule of the first call, and there is none yet."""
+        wanted = current().capture
+        return bool(wanted) and self.__name__ in wanted and self.__name__ not in captured_names
 
     # --- builds -----------------------------------------------------------------------------------
 

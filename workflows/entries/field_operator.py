@@ -10,11 +10,13 @@ import attrs
 from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
+from ...runtime.language.definition import Definition
 from ...runtime.language.types import FieldType, leaves
 from ...runtime.process.errors import MissingArgumentError
 from ..builds.building import OUT
 from ..variants.alike import Groups, alike_on
 from ..variants.builds import Variants
+from ..variants.call_shape import CallShape
 from ..variants.naming import leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
 from .compile_requests import requested_variants
@@ -62,6 +64,10 @@ class FieldOperator(NativeEntry):
                 None, OUT, True, hints=[f"Call it as '{self.__name__}(..., out=field)'."]
             )
         self._renew()
+        if self._is_captured:
+            more = {"out": out, "domain": domain, "offset_provider": offset_provider}
+            self._capture_first(args, {**kwargs, **more, "enable_jit": enable_jit})
+            return None
         if self._is_checked:
             more = {"domain": domain, "offset_provider": offset_provider, "enable_jit": enable_jit}
             self.checked(*args, out=out, **kwargs, **more)
@@ -122,6 +128,15 @@ class FieldOperator(NativeEntry):
         from .evaluation import evaluate
 
         return evaluate(self, domain, arguments, self._scratch)
+
+    def _call_of(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Definition, CallShape, tuple[Any, ...], Mapping[str, Any]]:
+        own = dict(kwargs)
+        out, domain = own.pop(OUT), own.pop("domain", None)
+        typed = self._typed(args, own)
+        calls, more = typed._calls_for(out, domain)
+        return typed._current(), calls.variants.shape, args, {**own, **more}
 
     def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the operator whose types are those of the arguments: itself."""

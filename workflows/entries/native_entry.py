@@ -14,7 +14,7 @@ from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
 from .calls import Calls, is_native, make_calls
 from .decorated import Made
-from .entry_point import EntryPoint
+from .entry_point import EntryPoint, captured_names
 from .pickling import reduced
 
 
@@ -89,9 +89,24 @@ class NativeEntry(EntryPoint, _core.Program):
         self._variants.on_miss(args, kwargs)
         self._guard(self)
 
+    @property
+    def _is_ordinary(self) -> bool:
+        """Whether the settings ask for neither checks nor a capsule of the next call."""
+        return not (self._is_checked or self._is_captured)
+
+    def _capture_first(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Make the call that the settings want in a capsule."""
+        from .capturing import capture_call
+
+        captured_names.add(self.__name__)  # before the call is made, which would come here again
+        try:
+            capture_call(self, args, kwargs, f"{self.__name__}.capsule")
+        finally:
+            self._choose_call_path()
+
     def _choose_call_path(self) -> None:
         """Call natively if no call needs a Python step, else in Python."""
-        fast = self._is_plain and not observation.active() and not self._is_checked
+        fast = self._is_plain and not observation.active() and self._is_ordinary
         self.route(None if fast else self._call_in_python)
 
 
@@ -105,7 +120,8 @@ def _choose_all_call_paths(_: bool = True) -> None:
 
 def _choose_prepared_path(_: bool = True) -> None:
     """Send bound and recorded calls through Python while hooks, metrics or checks are active."""
-    _core.set_observed(observation.active() or bool(settings.current().check))
+    wanted = settings.current()
+    _core.set_observed(observation.active() or bool(wanted.check or wanted.capture))
 
 
 def _settings_changed() -> None:

@@ -118,8 +118,11 @@ class Program(NativeEntry):
             self._fixed(*args, offset_provider=offset_provider, **kwargs)
             return
         self._renew()
+        more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
+        if self._is_captured:
+            self._capture_first(args, {**kwargs, **more})
+            return
         if self._is_checked:
-            more = {"offset_provider": offset_provider, "enable_jit": enable_jit}
             self.checked(*args, **kwargs, **more)
             return
         if not is_native(self.backend):
@@ -140,7 +143,7 @@ class Program(NativeEntry):
     def _is_free(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Tell whether the native core can make the call once the bound arguments are added."""
         fits = len(args) <= len(self._free) and kwargs.keys() <= self._free
-        return fits and not observation.active() and not self._is_checked
+        return fits and not observation.active() and self._is_ordinary
 
     def _observed(
         self,

@@ -24,7 +24,7 @@ def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(sorted(edges))
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Workflow:
     """Stages by name and the edges between their ports; methods return a changed copy.
 
@@ -158,6 +158,15 @@ class Workflow:
             ports = made.get_edge_data(edge.source, edge.target, {}).get("ports", ())
             made.add_edge(edge.source, edge.target, ports=(*ports, (edge.port, edge.need)))
         return made
+
+    def __repr__(self) -> str:
+        return f"<workflow {' -> '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        from ..reports.page import workflow_fragment
+        from ..reports.view import outline
+
+        return workflow_fragment(str(self), outline(self.plan))
 
     def draw(self) -> str:
         """Return a text drawing: one line per stage, with its inputs."""

@@ -87,7 +87,7 @@ def parse(text: str, registry: Mapping[str, Any]) -> tuple[Nodes, tuple[Edge, ..
     """Parse the text of `show`; `registry` maps names to stages, option classes and functions."""
     rows = [row for row in _split(text, "\n") if row]
     if len(rows) == 1 and len(_split(rows[0], "=")) == 1:
-        stages = [_value(part, registry) for part in _split(rows[0], "->")]
+        stages = [parse_value(part, registry) for part in _split(rows[0], "->")]
         nodes = tuple((stage.name, stage) for stage in map(_stage, stages))
         return nodes, chain_edges(nodes)
     made: list[tuple[str, Stage]] = []
@@ -97,7 +97,7 @@ def parse(text: str, registry: Mapping[str, Any]) -> tuple[Nodes, tuple[Edge, ..
         name, *call = _split(head, "=")
         if len(call) != 1:
             raise WorkflowError(f"Expected 'name = stage(...)' in a workflow, got '{row}'.")
-        made.append((name, _stage(_value(call[0], registry))))
+        made.append((name, _stage(parse_value(call[0], registry))))
         for feed in _split(feeds[0], ",") if feeds else ():
             need, _, port = feed.partition(": ")
             source, _, port = port.rpartition(".")
@@ -129,7 +129,8 @@ def _stage(value: Any) -> Stage:
     return as_stage(value() if isinstance(value, type) and issubclass(value, Stage) else value)
 
 
-def _value(text: str, registry: Mapping[str, Any]) -> Any:
+def parse_value(text: str, registry: Mapping[str, Any]) -> Any:
+    """Read what `show_value` wrote: a literal, a tuple, or a call of a class of the registry."""
     try:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:

@@ -1,0 +1,188 @@
+"""The neighbour tables of an unstructured mesh: derived from those there are, and checked.
+
+Tables are arrays of int32 by name, such as `C2E` for the edges of cells: a row for each cell, -1
+where there is no neighbour. The letters C, E and V stand for cells, edges and vertices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ..process.errors import InputDataError
+
+Table: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
+KINDS: Final[Mapping[str, str]] = {"C": "cells", "E": "edges", "V": "vertices"}
+MISSING: Final = -1
+
+
+def derive(tables: Mapping[str, Any], *wanted: str) -> dict[str, Table]:
+    """Return the tables with `wanted` ones added, made of the others.
+
+    `E2C` is the inverse of `C2E`; `C2E2C` are the cells beyond the edges of a cell, without the
+    cell itself and in the order of `C2E`; `C2E2CO` has the cell itself first.
+
+    Args:
+        tables: tables by name, which stay as they are.
+        wanted: the names of tables to add; those that are there already are left.
+
+    Raises:
+        InputDataError: if a table cannot be made of those that are there.
+
+    >>> two_triangles = {"C2E": [[0, 1, 2], [2, 3, 4]]}
+    >>> derive(two_triangles, "C2E2C")["C2E2C"].tolist()
+    [[-1, -1, 1], [0, -1, -1]]
+    >>> derive(two_triangles, "E2C")["E2C"].tolist()
+    [[0, -1], [0, -1], [0, 1], [1, -1], [1, -1]]
+
+    """
+    found = {name: _as_table(name, table) for name, table in tables.items()}
+    for name in wanted:
+        if name not in found:
+            found[name] = _derived(name, found)
+    return found
+
+
+def check(tables: Mapping[str, Any]) -> None:
+    """Refuse tables that contradict each other.
+
+    Entries must be rows of other tables, a table and its inverse must agree, and tables that
+    follow from others must have their neighbours, in whatever order.
+
+    Raises:
+        InputDataError: naming the table, the row and what is wrong with it.
+
+    >>> good = derive({"C2E": [[0, 1, 2], [2, 3, 4]]}, "E2C", "C2E2C")
+    >>> check(good)
+    >>> good["C2E2C"][0, 2] = -1
+    >>> try:
+    ...     check(good)
+    ... except InputDataError as error:
+    ...     print(error.message.partition(";")[0])
+    Table 'C2E2C' holds [-1, -1, -1] in row 0, from the other tables follows [-1, -1, 1]
+
+    """
+    known = {name: _as_table(name, table) for name, table in tables.items()}
+    sizes = _sizes(known)
+    for name, table in known.items():
+        _check_entries(name, table, sizes.get(name[-1] if name[-1] in KINDS else name[0]))
+        if name[0] in sizes and len(table) != sizes[name[0]]:
+            raise InputDataError(
+                f"Table '{name}' has {len(table)} rows, but there are {sizes[name[0]]} "
+                f"{KINDS[name[0]]}."
+            )
+    for name, table in known.items():
+        others = {other: each for other, each in known.items() if other != name}
+        try:
+            expected = _derived(name, others, len(table))
+        except InputDataError:
+            continue  # it follows from no other table
+        _check_same(name, table, expected)
+
+
+def _derived(name: str, tables: Mapping[str, Table], rows: int | None = None) -> Table:
+    ends = name.removesuffix("O").split("2")
+    if len(ends) == 2 and f"{ends[1]}2{ends[0]}" in tables:
+        return _inverse(tables[f"{ends[1]}2{ends[0]}"], rows)
+    if len(ends) == 3:
+        first, then = (f"{ends[0]}2{ends[1]}", f"{ends[1]}2{ends[2]}")
+        there = dict(tables)
+        for part in (first, then):
+            if part not in there:
+                inverse = "2".join(reversed(part.split("2")))
+                if inverse not in there:
+                    break
+                there[part] = _inverse(there[inverse])
+        else:
+            same = ends[0] == ends[2]
+            return _composed(there[first], there[then], same, name.endswith("O"))
+    raise InputDataError(
+        f"Table '{name}' does not follow from {', '.join(sorted(tables)) or 'no tables'}."
+    )
+
+
+def _inverse(table: Table, rows: int | None = None) -> Table:
+    """Return for each entry the rows that it is in, in ascending order."""
+    row, _ = np.nonzero(table >= 0)
+    entry = table[table >= 0]
+    order = np.argsort(entry, kind="stable")
+    row, entry = row[order], entry[order]
+    count = max(int(entry.max(initial=-1)) + 1, rows or 0)
+    begins = np.searchsorted(entry, np.arange(count))
+    place = np.arange(len(entry)) - begins[entry]
+    made = np.full((count, int(place.max(initial=-1)) + 1), MISSING, np.int32)
+    made[entry, place] = row
+    return made
+
+
+def _composed(first: Table, then: Table, is_same: bool, with_own: bool) -> Table:
+    """Return the neighbours of neighbours; each once, and without the row itself."""
+    inner = np.where(first[..., None] >= 0, then[first], MISSING)
+    own = np.arange(len(first), dtype=np.int32)
+    if is_same:
+        inner = np.where(inner == own[:, None, None], MISSING, inner)
+        if then.shape[1] == 2:  # beyond an edge there is one cell at most: it keeps its column
+            made = inner.max(axis=2)
+            return np.column_stack([own, made]).astype(np.int32) if with_own else made
+    made = _each_once(inner.reshape(len(first), -1))
+    return np.column_stack([own, made]).astype(np.int32) if with_own else made
+
+
+def _each_once(table: Table) -> Table:
+    """Keep the first of equal entries in a row, and move what is missing to the end."""
+    again = (table[:, :, None] == table[:, None, :]) & np.tri(table.shape[1], k=-1, dtype=bool)
+    kept = np.where(again.any(axis=2), MISSING, table)
+    order = np.argsort(kept < 0, axis=1, kind="stable")
+    made = np.take_along_axis(kept, order, axis=1)
+    return made[:, : int((made >= 0).sum(axis=1).max(initial=0))]
+
+
+def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
+    """Return how many cells, edges and vertices there are: the rows of their tables."""
+    found: dict[str, int] = {}
+    for name, table in tables.items():
+        found.setdefault(name[0], len(table))
+    return {kind: size for kind, size in found.items() if kind in KINDS}
+
+
+def _check_entries(name: str, table: Table, size: int | None) -> None:
+    low, high = int(table.min(initial=0)), int(table.max(initial=0))
+    if low < MISSING or (size is not None and table.size and high >= size):
+        row = int(np.argwhere((table < MISSING) | (table >= (size or high + 1)))[0][0])
+        raise InputDataError(
+            f"Table '{name}' holds {table[row].tolist()} in row {row}, but indices go from 0 to "
+            f"{(size or high + 1) - 1}, and -1 stands for none."
+        )
+
+
+def _check_same(name: str, table: Table, expected: Table) -> None:
+    width = max(table.shape[1], expected.shape[1])
+    here, there = (np.sort(_padded(each, width), axis=1) for each in (table, expected))
+    if len(here) != len(there):
+        raise InputDataError(
+            f"Table '{name}' has {len(here)} rows, from the other tables follow {len(there)}."
+        )
+    bad = np.flatnonzero((here != there).any(axis=1))
+    if len(bad):
+        row = int(bad[0])
+        raise InputDataError(
+            f"Table '{name}' holds {table[row].tolist()} in row {row}, from the other tables "
+            f"follows {expected[row].tolist()}; {len(bad)} rows differ."
+        )
+
+
+def _padded(table: Table, width: int) -> Table:
+    more = np.full((len(table), width - table.shape[1]), MISSING, np.int32)
+    return np.concatenate([table, more], axis=1)
+
+
+def _as_table(name: str, given: Any) -> Table:
+    table = np.asarray(given)
+    if table.ndim != 2 or table.dtype.kind not in "iu":
+        raise InputDataError(
+            f"Table '{name}' must hold integers in rows and columns, got {table.ndim} axes of "
+            f"'{table.dtype}'."
+        )
+    return table.astype(np.int32)

@@ -1,0 +1,97 @@
+"""Fields become xarray's arrays and come back; programs take such arrays where dimensions match."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+
+xr = pytest.importorskip("xarray", reason="the extra 'xarray' is not installed")
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+IHalf = ff.flip_staggered(I)
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+
+
+@ff.field_operator
+def rise(u: Plane) -> Plane:
+    return u(I + 1) - u(J - 1)
+
+
+@ff.program
+def climb(u: Plane, out: Plane):
+    rise(u, out=out)
+
+
+def numbers(*shape):
+    return np.random.default_rng(2).random(shape)
+
+
+def test_a_field_becomes_an_array_with_its_indices_and_units():
+    field = ff.as_field(ff.domain({I: (-1, 3), K: 2}), numbers(4, 2))
+    array = field.to_xarray("t", units="K", attrs={"long_name": "temperature"})
+    assert array.dims == ("I", "K")
+    assert array.name == "t"
+    assert array.attrs == {"long_name": "temperature", "units": "K"}
+    assert array["I"].values.tolist() == [-1, 0, 1, 2]
+    assert array["K"].attrs["axis"] == "Z"
+    array[0, 0] = 7.0
+    assert field.asnumpy()[0, 0] == 7.0, "they share their memory"
+
+
+@pytest.mark.parametrize("dims", [(), (I, K)])
+@pytest.mark.parametrize("first", [I, IHalf])
+def test_it_comes_back(dims, first):
+    field = ff.as_field(ff.domain({first: (-1, 3), K: (5, 7)}), numbers(4, 2))
+    if first is IHalf and dims:
+        dims = (IHalf, K)
+    again = ff.from_xarray(field.to_xarray(), *dims)
+    assert again.domain == field.domain
+    np.testing.assert_array_equal(again.asnumpy(), field.asnumpy())
+
+
+def test_it_comes_back_from_a_file_with_coordinates_of_the_world(tmp_path):
+    pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
+    field = ff.as_field(ff.domain({IHalf: (-1, 3), J: 2}), numbers(4, 2))
+    lon = np.array([3.0, 3.5, 4.0, 4.5])
+    array = field.to_xarray("u", coords={IHalf: lon, "time": 4.0}, units="m s-1")
+    assert array["I_staggered"].values.tolist() == lon.tolist()
+    array.to_dataset().to_netcdf(tmp_path / "u.nc")
+    with xr.open_dataset(tmp_path / "u.nc") as dataset:
+        again = ff.from_xarray(dataset["u"])
+    assert again.domain == field.domain
+    np.testing.assert_array_equal(again.asnumpy(), field.asnumpy())
+
+
+def test_staggered_coordinates_lie_half_a_cell_below():
+    array = ff.zeros({IHalf: (0, 3)}).to_xarray()
+    assert array["I_staggered"].values.tolist() == [-0.5, 0.5, 1.5]
+    assert array["I_staggered"].attrs["c_grid_axis_shift"] == -0.5
+
+
+@pytest.mark.parametrize("backend", [None, "reference", "cpu"])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_programs_take_arrays_with_their_dimensions(backend, is_turned):
+    values = numbers(6, 5)
+    u = xr.DataArray(values, {"I": np.arange(6), "J": np.arange(-1, 4)}, ("I", "J"))
+    out = xr.DataArray(np.zeros((5, 4)), dims=("I", "J"))
+    if is_turned:
+        u, out = u.transpose(), out.transpose()
+    climb.with_backend(backend)(u, out)
+    np.testing.assert_array_equal(out.transpose("I", "J").values, values[1:, 1:] - values[:-1, :-1])
+
+
+@pytest.mark.parametrize("backend", [None, "cpu"])
+def test_arrays_with_other_dimensions_are_refused(backend):
+    u = xr.DataArray(numbers(6, 5), dims=("I", "y"))
+    with pytest.raises(ff.errors.FieldforgeError):
+        climb.with_backend(backend)(u, ff.zeros({I: 5, J: 4}))
+
+
+def test_what_is_no_array_or_has_no_such_axis_is_refused():
+    with pytest.raises(ff.errors.ArgumentError, match=r"Expected an 'xarray\.DataArray'"):
+        ff.from_xarray(np.zeros(3))
+    with pytest.raises(ff.errors.DomainError, match="no axis 'K'; it has 'x'"):
+        ff.from_xarray(xr.DataArray(np.zeros(3), dims="x"), K)

@@ -1,0 +1,163 @@
+"""The arguments of a call as JSON and arrays: fields, numbers, tuples and neighbour tables.
+
+A `Writer` keeps each array once: two arguments that are one field are one field again when they are
+read. Named collections become tuples, which programs accept in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+
+from ...runtime.fields.constructors import as_field
+from ...runtime.fields.field import make
+from ...runtime.fields.neighbour_table import Connectivity
+from ...runtime.language.dimension import Dimension
+from ...runtime.language.domain import Domain
+from ...runtime.language.structure import elements
+from ...runtime.process.errors import FieldforgeError
+from .statistics import drawn, statistics_of
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Json: TypeAlias = dict[str, Any]
+NUMBERS: Final = (bool, int, float)
+
+
+class CapsuleError(FieldforgeError, ValueError):
+    """A capsule cannot be written, read or replayed."""
+
+
+@attrs.frozen(eq=False)
+class Writer:
+    """Collects the arrays of arguments; with a `seed`, only the statistics of fields."""
+
+    seed: int | None = None
+    arrays: dict[str, Array] = attrs.field(factory=dict, init=False)
+    _seen: dict[Any, Json] = attrs.field(factory=dict, init=False)
+
+    def value(self, name: str, value: Any) -> Json:
+        """Describe one argument; `name` names its arrays."""
+        parts = elements(value)
+        if parts is not None:
+            return {"tuple": [self.value(f"{name}.{at}", part) for at, part in enumerate(parts)]}
+        if getattr(type(value), "__fieldforge_field__", False) and hasattr(value, "starts"):
+            return self._field(name, value)
+        if isinstance(value, np.generic):
+            return {"number": _spelled(value.item()), "dtype": value.dtype.name}
+        if type(value) in NUMBERS:
+            return {"number": _spelled(value)}
+        raise CapsuleError(
+            f"Argument '{name}' of type '{type(value).__name__}' cannot be kept in a capsule.",
+            hints=["A capsule holds fields, numbers, and tuples and collections of them."],
+        )
+
+    def table(self, name: str, table: Connectivity) -> Json:
+        """Describe a neighbour table; its indices are always kept."""
+        key = f"tables/{name}"
+        self.arrays[key] = table.asnumpy()
+        return {
+            "array": key,
+            "domain": [_dimension(dim, _first(own)) for dim, own in table.domain],
+            "codomain": _dimension(table.codomain),
+            "skip": table.skip_value,
+        }
+
+    def _field(self, name: str, field: Any) -> Json:
+        place = (field.pointer, field.shape, field.strides, field.dims, tuple(field.starts))
+        if place in self._seen:
+            return self._seen[place]
+        array = field.asnumpy()
+        key = f"before/{name}"
+        order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+        row: Json = {
+            "field": key,
+            "order": order,
+            "domain": [_dimension(*each) for each in zip(field.dims, field.starts, strict=True)],
+        }
+        if self.seed is None:
+            self.arrays[key] = np.array(array.transpose(order), order="C")
+        else:
+            row |= statistics_of(array.transpose(order), self.seed, len(self._seen))
+        self._seen[place] = row
+        return row
+
+
+@attrs.frozen(eq=False)
+class Reader:
+    """Makes arguments of what a `Writer` kept: fresh ones, so that a call may write them.
+
+    `allocator` says where fields live; None leaves them in the memory of the host.
+    """
+
+    arrays: Mapping[str, Array]
+    allocator: Any = None
+    _made: dict[str, Any] = attrs.field(factory=dict, init=False)
+
+    def value(self, row: Json) -> Any:
+        """Return an argument."""
+        if "tuple" in row:
+            return tuple(self.value(part) for part in row["tuple"])
+        if "number" in row:
+            number = _number(row["number"])
+            return np.dtype(row["dtype"]).type(number) if "dtype" in row else number
+        key = row["field"]
+        if key not in self._made:
+            self._made[key] = self._field(row)
+        return self._made[key]
+
+    def table(self, row: Json) -> Connectivity:
+        """Return a neighbour table."""
+        array = self.arrays[row["array"]]
+        codomain, _ = _read_dimension(row["codomain"])
+        return Connectivity(array, _domain(row["domain"], array.shape), codomain, row["skip"])
+
+    def _field(self, row: Json) -> Any:
+        kept = drawn(row) if "statistics" in row else self.arrays[row["field"]].copy()
+        array = kept.transpose(np.argsort(row["order"]))
+        domain = _domain(row["domain"], array.shape)
+        if self.allocator is not None:
+            return as_field(domain, array, allocator=self.allocator)
+        return make(array, domain)
+
+
+def fields_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of an argument with their names, `out.0` for the first of a tuple.
+
+    >>> list(fields_of("n", (1, 2)))
+    []
+    """
+    parts = elements(value)
+    for at, part in enumerate(parts or ()):
+        yield from fields_of(f"{name}.{at}", part)
+    if parts is None and hasattr(value, "starts"):
+        yield name, value
+
+
+def _spelled(number: bool | float) -> bool | int | str:
+    return number.hex() if isinstance(number, float) else number
+
+
+def _number(spelled: Any) -> Any:
+    return float.fromhex(spelled) if isinstance(spelled, str) else spelled
+
+
+def _dimension(dim: Dimension, start: int | None = None) -> list[Any]:
+    named = [dim.value, str(dim.kind)]
+    return named if start is None else [*named, int(start)]
+
+
+def _read_dimension(row: list[Any]) -> tuple[Dimension, int]:
+    name, kind, *start = row
+    return Dimension(name, kind), start[0] if start else 0
+
+
+def _domain(rows: list[list[Any]], shape: tuple[int, ...]) -> Domain:
+    axes = zip(map(_read_dimension, rows), shape, strict=True)
+    return Domain(*((dim, (start, start + size)) for (dim, start), size in axes))
+
+
+def _first(indices: Any) -> int:
+    return int(indices.start)

@@ -1,0 +1,1 @@
+"""Builds as HTML: the page of `fieldforge report`, and what notebooks show."""
