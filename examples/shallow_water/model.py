@@ -1,0 +1,224 @@
+"""Shallow water on one rank: programs set up once, a recorded Runge-Kutta step, halos exchanged.
+
+The classical method of fourth order takes four stages. Each needs the halo of `h` and `u` once,
+two levels of cells wide; what lies between is computed in the halo, too, so that the bits do not
+depend on the number of ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.runtime.decomposition.bisection import bisect
+from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
+
+from ..mesh_geometry import Numbers
+from .cases import GRAVITY, State
+from .grid import (
+    C2EDim,
+    Cell,
+    E2E2CDim,
+    Edge,
+    Grid,
+    V2CDim,
+    V2EDim,
+    Vertex,
+    connectivities,
+)  # fmt: skip
+from .programs import advance, diagnose
+
+HALO: Final = 2  # levels of cells that a tendency reads
+STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h0 + a dt k, w dt k
+Exchange = Callable[..., None]
+
+
+def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
+    """Cut a grid for some ranks by bisection of the cells' coordinates."""
+    return decompose(
+        connectivities(grid.tables),
+        Cell,
+        bisect(grid.cell_points, ranks),
+        attached=["E2C", "V2C"],
+        halo=HALO,
+        ranks=ranks,
+    )
+
+
+def coefficients(grid: Grid) -> dict[str, tuple[tuple[ff.Dimension, ...], Numbers]]:
+    """Return the constant arguments of the programs on the whole grid: dimensions and array."""
+    area = grid.cell_areas[:, None]
+    lengths, distances = grid.edge_lengths, grid.cell_distances
+    c2e, v2e, e2e = (grid.tables[name] for name in ("C2E", "V2E", "E2E2C"))
+    triangles = grid.vertex_areas[:, None]
+    is_edge = c2e >= 0
+    return {
+        "curl": ((Vertex, V2EDim), grid.around_vertex * distances[v2e] / triangles),
+        "share": ((Vertex, V2CDim), grid.kites / triangles),
+        "kinetic": ((Cell, C2EDim), is_edge * lengths[c2e] * distances[c2e] / (4 * area)),
+        "divergence": ((Cell, C2EDim), grid.out_of_cell * lengths[c2e] / area),
+        "tangential": ((Edge, E2E2CDim), grid.weights * lengths[e2e] / distances[:, None]),
+        "per_distance": ((Edge,), 1 / distances),
+    }
+
+
+@attrs.frozen(eq=False)
+class Fields:
+    """Fields on the local points of one rank."""
+
+    h: Any
+    u: Any
+
+
+class ShallowWater:
+    """The model on one rank.
+
+    Args:
+        grid: the whole sphere.
+        start: the initial state on it.
+        part: what this rank has of it.
+        dt: the time step in seconds.
+        backend: of the programs, or None to run embedded.
+        exchange: fills the halos of the fields that it is given; not needed on one rank.
+
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: State,
+        part: LocalMesh,
+        dt: float,
+        backend: Any,
+        exchange: Exchange | None = None,
+    ) -> None:
+        self.part, self.dt = part, dt
+        self._exchange = exchange
+        self._sizes = {dim: len(part.points[dim].global_ids) for dim in (Cell, Edge, Vertex)}
+        self.now = Fields(self._field(Cell, start.h), self._field(Edge, start.u))
+        self._stage, self._sum = self._zeros(), self._zeros()
+        self._between = {
+            "flux": ff.zeros({Edge: self._sizes[Edge]}),
+            "q_edge": ff.zeros({Edge: self._sizes[Edge]}),
+            "head": ff.zeros({Cell: self._sizes[Cell]}),
+        }
+        self._q = ff.zeros({Vertex: self._sizes[Vertex]})
+        fixed = {
+            name: ff.as_field(dims, part.localised(array, dims[0]))
+            for name, (dims, array) in coefficients(grid).items()
+        } | {
+            "coriolis": self._field(Vertex, start.coriolis),
+            "ground": self._field(Cell, start.ground),
+            "gravity": GRAVITY,
+        }
+        self._set_up(fixed, backend)
+        self._steps: list[Callable[[], None]] = []
+
+    def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
+        return ff.as_field([dim], self.part.localised(array, dim))
+
+    def _zeros(self) -> Fields:
+        return Fields(ff.zeros({Cell: self._sizes[Cell]}), ff.zeros({Edge: self._sizes[Edge]}))
+
+    def _set_up(self, fixed: Mapping[str, Any], backend: Any) -> None:
+        points = self.part.points
+        provider = self.part.connectivities()
+        self.diagnose = ff.setup(
+            diagnose,
+            backend=backend,
+            horizontal_sizes={
+                "flux_edges": ff.int32(points[Edge].up_to(HALO)),
+                "q_vertices": ff.int32(points[Vertex].up_to(HALO)),
+                "q_edges": ff.int32(points[Edge].up_to(HALO)),
+                "head_cells": ff.int32(points[Cell].up_to(1)),
+            },
+            constant_args={
+                name: fixed[name]
+                for name in ("coriolis", "ground", "curl", "share", "kinetic", "gravity")
+            }
+            | self._between
+            | {"q": self._q},
+            offset_provider=provider,
+        )
+        self.advance = ff.setup(
+            advance,
+            backend=backend,
+            horizontal_sizes={
+                "own_cells": ff.int32(points[Cell].owned),
+                "own_edges": ff.int32(points[Edge].owned),
+            },
+            constant_args={
+                name: fixed[name] for name in ("divergence", "tangential", "per_distance")
+            }
+            | self._between
+            | {"h0": self.now.h, "u0": self.now.u},
+            offset_provider=provider,
+        )
+
+    def step(self) -> None:
+        """Advance by one time step; the first call records the programs of each stage."""
+        if not self._steps:
+            self._record()
+            return
+        for replay in self._steps:
+            replay()
+
+    def _record(self) -> None:
+        """Make the first step; with halos each stage is a recording of its own."""
+        if self._exchange is None:
+            with ff.record() as whole:
+                for number in range(len(STAGES)):
+                    self._stage_of(number)
+            self._steps.append(whole)
+            return
+        for number in range(len(STAGES)):
+            with ff.record() as recorded:
+                self._stage_of(number)
+            after = self.now if number == len(STAGES) - 1 else self._stage
+            exchange = self._exchange
+
+            def fill(after: Fields = after, exchange: Exchange = exchange) -> None:
+                exchange(after.h, after.u)
+
+            fill()
+            self._steps += [recorded, fill]
+
+    def _stage_of(self, number: int) -> None:
+        """Take one stage: the first reads `now`, the last writes it."""
+        a, w = STAGES[number]
+        is_last = number == len(STAGES) - 1
+        source = self._stage if number else self.now
+        sums, into = self._sum if number else self.now, self.now if is_last else self._sum
+        self.diagnose(h=source.h, u=source.u)
+        self.advance(
+            h_sum=sums.h,
+            u_sum=sums.u,
+            a=a * self.dt,
+            w=w * self.dt,
+            h_next=self._stage.h,
+            u_next=self._stage.u,
+            h_sum_out=into.h,
+            u_sum_out=into.u,
+        )
+
+    def owned(self) -> tuple[Numbers, Numbers]:
+        """Return copies of `h` and `u` on the points that this rank owns."""
+        points = self.part.points
+        return (
+            np.array(self.now.h.asnumpy()[: points[Cell].owned]),
+            np.array(self.now.u.asnumpy()[: points[Edge].owned]),
+        )
+
+
+def in_global_order(
+    parts: tuple[LocalMesh, ...], dim: ff.Dimension, owned: list[Numbers]
+) -> Numbers:
+    """Return one array over all points of a dimension from what each rank owns."""
+    whole = np.empty(sum(map(len, owned)))
+    for part, values in zip(parts, owned, strict=True):
+        whole[part.points[dim].global_ids[: len(values)]] = values
+    return whole
