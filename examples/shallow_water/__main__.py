@@ -1,7 +1,7 @@
 """The command: run a case, print what came of it, write it as JSON, draw it.
 
-    python -m fieldforge.examples.shallow_water --case 5 --level 5 --days 1 --draw sphere.png
-    mpirun -n 4 python -m fieldforge.examples.shallow_water --case 2 --level 4 --days 5 --mpi
+python -m fieldforge.examples.shallow_water --case 5 --level 5 --days 1 --draw sphere.png
+mpirun -n 4 python -m fieldforge.examples.shallow_water --case 2 --level 4 --days 5 --mpi
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def main(
     if strict and backend == "cpu":
         chosen = chosen.with_options(numerics="strict")
     try:
-        result = _with_progress(console, Case(name=name, level=level, days=days), chosen, ranks, comm)
+        result = _with_progress(
+            console, Case(name=name, level=level, days=days), chosen, ranks, comm
+        )
     except FieldforgeError as error:
         console.print(f"[red]{type(error).__name__}[/red]: {error}", soft_wrap=True)
         if comm is not None:

@@ -34,7 +34,6 @@ from ..mesh_geometry import (
     dual_areas,
     dual_lengths,
     edge_lengths,
-    normals,
     outward,
     solid_angle,
     tangents,
@@ -170,9 +169,7 @@ def _kites(mesh: Mesh, c2e: Table, c2v: Indices) -> Numbers:
     return np.where(c2e < 0, 0.0, area)
 
 
-def _tangential(
-    c2e: Table, e2c: Table, sign: Numbers, share: Numbers
-) -> tuple[Indices, Numbers]:
+def _tangential(c2e: Table, e2c: Table, sign: Numbers, share: Numbers) -> tuple[Indices, Numbers]:
     """Return the edges of both cells of each edge and their weights.
 
     From edge e counter-clockwise around cell i to edge e', the weight is the product of their

@@ -2,12 +2,13 @@
 
 The classical method of fourth order takes four stages. Each needs the halo of `h` and `u` once,
 two levels of cells wide; what lies between is computed in the halo, too, so that the bits do not
-depend on the number of ranks.
+depend on the number of ranks. While the halo travels, each rank computes what does not need it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -15,10 +16,19 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.bisection import bisect
+from fieldforge.runtime.decomposition.exchange import HaloExchange
 from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY, State
+from .extents import (
+    NOWHERE,
+    OF_ADVANCE,
+    OF_DIAGNOSE,
+    Extents,
+    before_and_after,
+    sizes,
+)
 from .grid import (
     C2EDim,
     Cell,
@@ -34,7 +44,6 @@ from .programs import advance, diagnose
 
 HALO: Final = 2  # levels of cells that a tendency reads
 STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h0 + a dt k, w dt k
-Exchange = Callable[..., None]
 
 
 def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
@@ -83,7 +92,7 @@ class ShallowWater:
         part: what this rank has of it.
         dt: the time step in seconds.
         backend: of the programs, or None to run embedded.
-        exchange: fills the halos of the fields that it is given; not needed on one rank.
+        exchange: fills the halos of fields; not needed on one rank.
 
     """
 
@@ -94,19 +103,18 @@ class ShallowWater:
         part: LocalMesh,
         dt: float,
         backend: Any,
-        exchange: Exchange | None = None,
+        exchange: HaloExchange | None = None,
     ) -> None:
         self.part, self.dt = part, dt
         self._exchange = exchange
         self._sizes = {dim: len(part.points[dim].global_ids) for dim in (Cell, Edge, Vertex)}
         self.now = Fields(self._field(Cell, start.h), self._field(Edge, start.u))
-        self._stage, self._sum = self._zeros(), self._zeros()
+        self._stages, self._sum = (self._zeros(), self._zeros()), self._zeros()
         self._between = {
             "flux": ff.zeros({Edge: self._sizes[Edge]}),
             "q_edge": ff.zeros({Edge: self._sizes[Edge]}),
             "head": ff.zeros({Cell: self._sizes[Cell]}),
         }
-        self._q = ff.zeros({Vertex: self._sizes[Vertex]})
         fixed = {
             name: ff.as_field(dims, part.localised(array, dims[0]))
             for name, (dims, array) in coefficients(grid).items()
@@ -114,9 +122,12 @@ class ShallowWater:
             "coriolis": self._field(Vertex, start.coriolis),
             "ground": self._field(Cell, start.ground),
             "gravity": GRAVITY,
+            "q": ff.zeros({Vertex: self._sizes[Vertex]}),
         }
-        self._set_up(fixed, backend)
-        self._steps: list[Callable[[], None]] = []
+        before, after = before_and_after(part)
+        self.inner = self._set_up(fixed, backend, NOWHERE, before)
+        self.outer = self._set_up(fixed, backend, before, after)
+        self._steps: list[Callable[[], Any]] = []
 
     def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
         return ff.as_field([dim], self.part.localised(array, dim))
@@ -124,39 +135,30 @@ class ShallowWater:
     def _zeros(self) -> Fields:
         return Fields(ff.zeros({Cell: self._sizes[Cell]}), ff.zeros({Edge: self._sizes[Edge]}))
 
-    def _set_up(self, fixed: Mapping[str, Any], backend: Any) -> None:
-        points = self.part.points
+    def _set_up(
+        self, fixed: Mapping[str, Any], backend: Any, begin: Extents, end: Extents
+    ) -> tuple[Any, Any]:
+        """Set both programs up on a part of the points."""
         provider = self.part.connectivities()
-        self.diagnose = ff.setup(
-            diagnose,
-            backend=backend,
-            horizontal_sizes={
-                "flux_edges": ff.int32(points[Edge].up_to(HALO)),
-                "q_vertices": ff.int32(points[Vertex].up_to(HALO)),
-                "q_edges": ff.int32(points[Edge].up_to(HALO)),
-                "head_cells": ff.int32(points[Cell].up_to(1)),
-            },
-            constant_args={
-                name: fixed[name]
-                for name in ("coriolis", "ground", "curl", "share", "kinetic", "gravity")
-            }
-            | self._between
-            | {"q": self._q},
-            offset_provider=provider,
-        )
-        self.advance = ff.setup(
-            advance,
-            backend=backend,
-            horizontal_sizes={
-                "own_cells": ff.int32(points[Cell].owned),
-                "own_edges": ff.int32(points[Edge].owned),
-            },
-            constant_args={
-                name: fixed[name] for name in ("divergence", "tangential", "per_distance")
-            }
-            | self._between
-            | {"h0": self.now.h, "u0": self.now.u},
-            offset_provider=provider,
+        diagnosed = ("coriolis", "ground", "curl", "share", "kinetic", "gravity", "q")
+        advanced = ("divergence", "tangential", "per_distance")
+        return (
+            ff.setup(
+                diagnose,
+                backend=backend,
+                horizontal_sizes=sizes(OF_DIAGNOSE, begin, end),
+                constant_args={name: fixed[name] for name in diagnosed} | self._between,
+                offset_provider=provider,
+            ),
+            ff.setup(
+                advance,
+                backend=backend,
+                horizontal_sizes=sizes(OF_ADVANCE, begin, end),
+                constant_args={name: fixed[name] for name in advanced}
+                | self._between
+                | {"h0": self.now.h, "u0": self.now.u},
+                offset_provider=provider,
+            ),
         )
 
     def step(self) -> None:
@@ -168,39 +170,47 @@ class ShallowWater:
             replay()
 
     def _record(self) -> None:
-        """Make the first step; with halos each stage is a recording of its own."""
+        """Make the first step and keep how to repeat it."""
+        numbers = range(len(STAGES))
         if self._exchange is None:
             with ff.record() as whole:
-                for number in range(len(STAGES)):
-                    self._stage_of(number)
+                for number in numbers:
+                    self._take(self.inner, number)
             self._steps.append(whole)
             return
-        for number in range(len(STAGES)):
-            with ff.record() as recorded:
-                self._stage_of(number)
-            after = self.now if number == len(STAGES) - 1 else self._stage
-            exchange = self._exchange
+        for number in numbers:
+            source = self._source(number)
+            start = partial(self._exchange.start, source.h, source.u)
+            start()
+            with ff.record() as inner:
+                self._take(self.inner, number)
+            self._exchange.finish()
+            with ff.record() as outer:
+                self._take(self.outer, number)
+            self._steps += [start, inner, self._exchange.finish, outer]
 
-            def fill(after: Fields = after, exchange: Exchange = exchange) -> None:
-                exchange(after.h, after.u)
+    def _source(self, number: int) -> Fields:
+        """Return what a stage reads: the start of the step, then one of two sets in turn.
 
-            fill()
-            self._steps += [recorded, fill]
+        There are two because the inner part of a stage writes while the outer part still reads.
+        """
+        return self._stages[number % 2] if number else self.now
 
-    def _stage_of(self, number: int) -> None:
-        """Take one stage: the first reads `now`, the last writes it."""
+    def _take(self, programs: tuple[Any, Any], number: int) -> None:
+        """Take one stage on some of the points: the first reads `now`, the last writes it."""
+        diagnosing, advancing = programs
         a, w = STAGES[number]
-        is_last = number == len(STAGES) - 1
-        source = self._stage if number else self.now
-        sums, into = self._sum if number else self.now, self.now if is_last else self._sum
-        self.diagnose(h=source.h, u=source.u)
-        self.advance(
+        source, scratch = self._source(number), self._stages[(number + 1) % 2]
+        sums = self._sum if number else self.now
+        into = self.now if number == len(STAGES) - 1 else self._sum
+        diagnosing(h=source.h, u=source.u)
+        advancing(
             h_sum=sums.h,
             u_sum=sums.u,
             a=a * self.dt,
             w=w * self.dt,
-            h_next=self._stage.h,
-            u_next=self._stage.u,
+            h_next=scratch.h,
+            u_next=scratch.u,
             h_sum_out=into.h,
             u_sum_out=into.u,
         )

@@ -1,4 +1,4 @@
-"""Run a case: the grid, the ranks, the time loop, and what is conserved and how large the error is."""
+"""Run a case on any number of ranks and measure errors and conserved quantities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -23,7 +23,11 @@ from .voronoi import Quality, optimised, quality
 
 FASTEST: Final = 300.0  # m/s: gravity waves and wind of all cases
 COURANT: Final = 0.5  # the method of fourth order is stable up to about twice this
-Told: Any = Callable[[int, int], None]  # the steps that are done, and all of them
+Progress: TypeAlias = Callable[[int, int], None]  # takes the steps done and all steps
+
+
+def silent(_done: int, _steps: int) -> None:
+    """Show no progress."""
 
 
 @attrs.frozen(kw_only=True)
@@ -73,7 +77,7 @@ def simulate(
     *,
     ranks: int = 1,
     comm: Any = None,
-    told: Any = lambda done, steps: None,
+    told: Progress = silent,
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
 
@@ -133,11 +137,11 @@ def _models(
     ]
 
 
-def _run(models: Sequence[ShallowWater], steps: int, told: Any) -> None:
+def _run(models: Sequence[ShallowWater], steps: int, told: Progress) -> None:
     """Run all models of this process; the first one on this thread tells how far it is."""
     stop = threading.Event()
 
-    def run(model: ShallowWater, told: Any) -> None:
+    def run(model: ShallowWater, told: Progress) -> None:
         for done in range(steps):
             if stop.is_set():
                 return
@@ -148,10 +152,7 @@ def _run(models: Sequence[ShallowWater], steps: int, told: Any) -> None:
         run(models[0], told)
         return
     with ThreadPoolExecutor(len(models)) as pool:
-        runs = [
-            pool.submit(run, model, lambda *_: None if n else told(*_))
-            for n, model in enumerate(models)
-        ]
+        runs = [pool.submit(run, model, silent if n else told) for n, model in enumerate(models)]
         try:
             for each in runs:
                 each.result()

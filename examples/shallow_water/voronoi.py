@@ -22,7 +22,6 @@ import numpy as np
 from ..icosahedral import Mesh, Points, icosahedral
 from ..mesh_geometry import Numbers, dual_lengths, edge_lengths, solid_angle
 
-
 CONVERGED: Final = 1e-9  # a smaller move, in units of the spacing, changes nothing that is measured
 
 

@@ -29,9 +29,7 @@ def bisect(coordinates: NDArray[Any], ranks: int) -> Indices:
     return owners
 
 
-def _cut(
-    coordinates: NDArray[Any], ids: Indices, rank: int, ranks: int, owners: Indices
-) -> None:
+def _cut(coordinates: NDArray[Any], ids: Indices, rank: int, ranks: int, owners: Indices) -> None:
     if ranks == 1 or not len(ids):
         owners[ids] = rank
         return

@@ -6,8 +6,10 @@ Blocks keep the global indices: a field of rank r lives on `blocks[r].local`, an
 >>> import fieldforge as ff
 >>> I, J = ff.Dimension("I"), ff.Dimension("J")
 >>> cut = blocks({I: 8, J: 6}, {I: 2, J: 1}, halo=1, periodic=[J])
->>> str(cut[0].owned), str(cut[0].local)
-('Domain(I[horizontal]=(0:4), J[horizontal]=(0:6))', 'Domain(I[horizontal]=(0:5), J[horizontal]=(-1:7))')
+>>> str(cut[0].owned)
+'Domain(I[horizontal]=(0:4), J[horizontal]=(0:6))'
+>>> str(cut[0].local)
+'Domain(I[horizontal]=(0:5), J[horizontal]=(-1:7))'
 """
 
 from __future__ import annotations
@@ -72,9 +74,7 @@ def blocks(
     cuts = {dim: [sizes[dim] * n // ranks[dim] for n in range(ranks[dim] + 1)] for dim in dims}
     places = list(product(*(range(ranks[dim]) for dim in dims)))
     halos = [_halo(at, cuts, halo, periodic) for at in places]
-    return tuple(
-        _block(rank, at, cuts, halo, periodic, halos) for rank, at in enumerate(places)
-    )
+    return tuple(_block(rank, at, cuts, halo, periodic, halos) for rank, at in enumerate(places))
 
 
 Halo = dict[int, tuple[Places, Places]]  # by owner: the indices in the halo, and those of the owner
@@ -129,11 +129,16 @@ def _block(
     halos: Sequence[Halo],
 ) -> Block:
     owned, local = _bounds(at, cuts), _local(at, cuts, halo, periodic)
-    inner = [
-        (a if low == a else min(a + halo, b), b if high == b else max(b - halo, min(a + halo, b)))
-        for (a, b), (low, high) in zip(owned, local, strict=True)
-    ]
+    inner = [_inner(bounds, around, halo) for bounds, around in zip(owned, local, strict=True)]
     receive = {owner: here for owner, (here, _) in halos[rank].items()}
     send = {other: each[rank][1] for other, each in enumerate(halos) if rank in each}
-    boxes = (Domain(*zip(cuts, bounds, strict=True)) for bounds in (owned, inner, local))
-    return Block(rank, *boxes, (Pattern(tuple(cuts), send, receive),))
+    whole, middle, around = (
+        Domain(*zip(cuts, bounds, strict=True)) for bounds in (owned, inner, local)
+    )
+    return Block(rank, whole, middle, around, (Pattern(tuple(cuts), send, receive),))
+
+
+def _inner(owned: Bounds, local: Bounds, halo: int) -> Bounds:
+    """Return the owned points that are a halo away from each side that has one."""
+    start = owned[0] if local[0] == owned[0] else min(owned[0] + halo, owned[1])
+    return start, owned[1] if local[1] == owned[1] else max(owned[1] - halo, start)

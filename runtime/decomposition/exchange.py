@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..process.errors import ArgumentError
-from .pattern import Pattern, points_first, positions
+from .pattern import Pattern, check_size, points_first, positions
 
 Bytes: TypeAlias = NDArray[np.uint8]
 ALIGNMENT: Final = 64
@@ -124,6 +124,7 @@ class HaloExchange(ABC):
             raise ArgumentError(
                 f"Expected a field on one of the dimensions that are cut, got one on [{dims}]."
             )
+        check_size(field, fitting[0])
         return fitting[0]
 
     @abstractmethod
@@ -238,15 +239,12 @@ def _message(rank: int, wanted: Sequence[tuple[Any, Pattern, Mapping[int, Any]]]
             view = points_first(field, pattern)
             places = positions(field, pattern, by_rank[rank])
             shape = (len(places[0]), *view.shape[len(places) :])
-            parts.append((field, view, places, shape, size))
             length = int(np.prod(shape)) * view.dtype.itemsize
+            parts.append((field, view, places, shape, slice(size, size + length)))
             size += -(-length // ALIGNMENT) * ALIGNMENT
     buffer = np.zeros(size, np.uint8)
     pieces = [
-        Piece(
-            field, view, places,
-            buffer[at : at + int(np.prod(shape)) * view.dtype.itemsize].view(view.dtype).reshape(shape),
-        )
-        for field, view, places, shape, at in parts
-    ]  # fmt: skip
+        Piece(field, view, places, buffer[part].view(view.dtype).reshape(shape))
+        for field, view, places, shape, part in parts
+    ]
     return Message(rank, buffer, pieces)

@@ -106,6 +106,23 @@ class LocalMesh:
             for name, whole in self.original.items()
         }
 
+    def leading(self, name: str, count: int) -> int:
+        """Return how many points, from the first on, find all neighbours among the first `count`.
+
+        Neighbours that are missing in the whole mesh are not needed. A program that reads through
+        several tables chains the calls: what it may compute before the halo has arrived follows
+        from the owned points, and what it can compute at all from all local points.
+
+        Args:
+            name: of a table.
+            count: of local points that neighbours are looked for.
+        """
+        whole, local = self.original[name], self.tables[name]
+        ids = self.points[whole.domain.dims[0]].global_ids
+        lost = (whole.asnumpy()[ids] >= 0) & ((local < 0) | (local >= count))
+        rows = lost.any(axis=1)
+        return int(np.argmax(rows)) if rows.any() else len(rows)
+
     def localised(self, array: NDArray[Any], dim: Dimension) -> NDArray[Any]:
         """Return the local rows of an array over all points of a dimension."""
         return np.ascontiguousarray(array[self.points[dim].global_ids])
@@ -193,7 +210,8 @@ def _rings(start: NDArray[np.bool_], ways: Sequence[Table], count: int) -> Indic
 
 def _after(level: Indices, way: Table) -> Indices:
     """Return the lowest level of the neighbours plus 1."""
-    return np.minimum(np.append(level, FAR)[way].min(axis=1, initial=FAR) + 1, FAR)
+    lowest = np.append(level, FAR)[way].min(axis=1, initial=FAR)
+    return np.asarray(np.minimum(lowest + 1, FAR))
 
 
 def _part(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..fields.alignment import first
 from ..language.dimension import Dimension
+from ..process.errors import ArgumentError
 
 Indices: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[Indices, ...]  # one array for each dimension of the pattern
@@ -49,3 +50,17 @@ def positions(field: Any, pattern: Pattern, places: Places) -> Places:
     ranges = field.domain.ranges
     starts = (first(ranges[field.domain.dims.index(dim)]) for dim in pattern.dims)
     return tuple(along - start for along, start in zip(places, starts, strict=True))
+
+
+def check_size(field: Any, pattern: Pattern) -> None:
+    """Raise ArgumentError if a field lacks points that are sent or received."""
+    shape = points_first(field, pattern).shape
+    for places in (*pattern.send.values(), *pattern.receive.values()):
+        for dim, along, size in zip(
+            pattern.dims, positions(field, pattern, places), shape, strict=False
+        ):
+            if len(along) and not (along.min() >= 0 and along.max() < size):
+                raise ArgumentError(
+                    f"The field has {size} points along '{dim.value}', which is not all of the "
+                    "owned points and their halo."
+                )

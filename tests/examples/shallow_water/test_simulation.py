@@ -22,9 +22,7 @@ STRICT = ff.cpu.with_options(numerics="strict")
 @pytest.fixture(scope="module")
 def steady():
     """Case 2 after a day, at two levels."""
-    return {
-        level: simulate(Case(name="2", level=level, days=1.0), ff.cpu) for level in (3, 4)
-    }
+    return {level: simulate(Case(name="2", level=level, days=1.0), ff.cpu) for level in (3, 4)}
 
 
 def test_the_error_of_the_steady_case_falls_with_the_grid(steady):
