@@ -47,9 +47,11 @@ def _map(
     unit: str,
     is_signed: bool = False,
 ) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     top = float(np.abs(values).max()) if is_signed else float(values.max())
     bottom = -top if is_signed else float(values.min())
-    levels = np.linspace(bottom, top, 25)
+    levels = MaxNLocator(24, symmetric=is_signed).tick_values(bottom, top)
     filled = axes.tricontourf(*_unrolled(points, values), levels=levels, cmap=colours)
     figure.colorbar(filled, ax=axes, label=unit, shrink=0.9)
     axes.set_xlim(-180, 180)

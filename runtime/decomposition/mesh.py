@@ -120,7 +120,7 @@ class LocalMesh:
         whole, local = self.original[name], self.tables[name]
         ids = self.points[whole.domain.dims[0]].global_ids
         lost = (whole.asnumpy()[ids] >= 0) & ((local < 0) | (local >= count))
-        rows = lost.any(axis=1)
+        rows: NDArray[np.bool_] = np.any(lost, axis=1)
         return int(np.argmax(rows)) if rows.any() else len(rows)
 
     def localised(self, array: NDArray[Any], dim: Dimension) -> NDArray[Any]:

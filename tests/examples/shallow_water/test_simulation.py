@@ -12,6 +12,8 @@ from click.testing import CliRunner
 import fieldforge as ff
 from fieldforge.examples.shallow_water.__main__ import main
 from fieldforge.examples.shallow_water.cases import CASES
+from fieldforge.examples.shallow_water.extents import before_and_after
+from fieldforge.examples.shallow_water.grid import Cell, Edge
 from fieldforge.examples.shallow_water.model import HALO, parts_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
@@ -108,3 +110,23 @@ def test_the_command_writes_norms_and_a_picture(tmp_path):
     assert (said["cells"], said["ranks"], said["compiled_in_loop"]) == (162, 2, 0)
     assert 0 < said["norms"]["l2"] < 1e-2
     assert os.path.getsize(tmp_path / "out.png") > 10000
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 6])
+def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are_done(
+    steady, ranks
+):
+    for part in parts_of(steady[4].grid, ranks):
+        before, after = before_and_after(part)
+        cells, edges = part.points[Cell], part.points[Edge]
+
+        assert (after.h, after.u) == (cells.owned, edges.owned)
+        assert (part.tables["E2C"][: before.flux] < cells.owned).all()
+        assert (part.tables["C2E"][: before.head] < edges.owned).all()
+        for table, reads in (("V2C", cells.owned), ("V2E", edges.owned)):
+            assert (part.tables[table][: before.q] < reads).all()
+        assert (part.tables["E2V"][: before.q_edge] < before.q).all()
+        assert (part.tables["E2E2C"][: before.u] < min(before.q_edge, before.flux)).all()
+        assert (part.tables["C2E"][: before.h] < before.flux).all()
+        assert before.u > 0.3 * edges.owned  # so there is something to do meanwhile
+        assert before.u < edges.owned or ranks == 1
