@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test random wheel language-dace check fuzz model bench ulps format clean count \
+.PHONY: help demo sphere test random wheel language-dace check fuzz model bench ulps format clean count \
 	stress tsan bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
@@ -26,6 +26,12 @@ wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png
+
+sphere: LEVEL ?= 5
+sphere: DAYS ?= 1
+sphere: $(STAMP)  ## flow over a mountain on the sphere for a day: norms, sphere.json and sphere.png: make sphere [LEVEL=4]
+	$(BIN)/python -m fieldforge.examples.shallow_water --case 5 --level $(LEVEL) --days $(DAYS) \
+		--json sphere.json --draw sphere.png
 
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
 	$(BIN)/pytest -q -n 2 --dist worksteal

@@ -24,8 +24,8 @@ def _arc(a: Points, b: Points) -> Numbers:
     return np.asarray(2 * np.arcsin(0.5 * chord))
 
 
-def _solid_angle(a: Points, b: Points, c: Points) -> Numbers:
-    """Area of spherical triangles (Van Oosterom & Strackee, 1983), counter-clockwise ones."""
+def solid_angle(a: Points, b: Points, c: Points) -> Numbers:
+    """Return the area of spherical triangles (Van Oosterom & Strackee, 1983), counter-clockwise."""
     volume = (a * np.cross(b, c)).sum(-1)
     around = 1 + (a * b).sum(-1) + (b * c).sum(-1) + (c * a).sum(-1)
     return np.asarray(2 * np.arctan2(volume, around))
@@ -45,15 +45,15 @@ def dual_lengths(mesh: Mesh) -> Numbers:
 
 def cell_areas(mesh: Mesh) -> Numbers:
     """Return the area of each triangle."""
-    return _solid_angle(*np.moveaxis(mesh.vertex_points[mesh.tables["C2V"]], 1, 0))
+    return solid_angle(*np.moveaxis(mesh.vertex_points[mesh.tables["C2V"]], 1, 0))
 
 
 def dual_areas(mesh: Mesh) -> Numbers:
     """Return the area of the hexagon or pentagon around each vertex, through the cells' centres."""
     e2v, centres = mesh.tables["E2V"], mesh.cell_points[mesh.tables["E2C"]]
     halves = [  # the vertex and an edge of its dual cell: to the left of where an edge begins
-        _solid_angle(mesh.vertex_points[e2v[:, 0]], centres[:, 0], centres[:, 1]),
-        _solid_angle(mesh.vertex_points[e2v[:, 1]], centres[:, 1], centres[:, 0]),
+        solid_angle(mesh.vertex_points[e2v[:, 0]], centres[:, 0], centres[:, 1]),
+        solid_angle(mesh.vertex_points[e2v[:, 1]], centres[:, 1], centres[:, 0]),
     ]
     areas = np.zeros(mesh.vertices)
     for end in (0, 1):

@@ -1,0 +1,1 @@
+"""Rotating shallow water on the icosahedral C grid by the TRiSK scheme."""

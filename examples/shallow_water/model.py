@@ -1,0 +1,234 @@
+"""Shallow water on one rank: programs set up once, a recorded Runge-Kutta step, halos exchanged.
+
+The classical method of fourth order takes four stages. Each needs the halo of `h` and `u` once,
+two levels of cells wide; what lies between is computed in the halo, too, so that the bits do not
+depend on the number of ranks. While the halo travels, each rank computes what does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.runtime.decomposition.bisection import bisect
+from fieldforge.runtime.decomposition.exchange import HaloExchange
+from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
+
+from ..mesh_geometry import Numbers
+from .cases import GRAVITY, State
+from .extents import (
+    NOWHERE,
+    OF_ADVANCE,
+    OF_DIAGNOSE,
+    Extents,
+    before_and_after,
+    sizes,
+)
+from .grid import (
+    C2EDim,
+    Cell,
+    E2E2CDim,
+    Edge,
+    Grid,
+    V2CDim,
+    V2EDim,
+    Vertex,
+    connectivities,
+)  # fmt: skip
+from .programs import advance, diagnose
+
+HALO: Final = 2  # levels of cells that a tendency reads
+STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h0 + a dt k, w dt k
+
+
+def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
+    """Cut a grid for some ranks by bisection of the cells' coordinates."""
+    return decompose(
+        connectivities(grid.tables),
+        Cell,
+        bisect(grid.cell_points, ranks),
+        attached=["E2C", "V2C"],
+        halo=HALO,
+        ranks=ranks,
+    )
+
+
+def coefficients(grid: Grid) -> dict[str, tuple[tuple[ff.Dimension, ...], Numbers]]:
+    """Return the constant arguments of the programs on the whole grid: dimensions and array."""
+    area = grid.cell_areas[:, None]
+    lengths, distances = grid.edge_lengths, grid.cell_distances
+    c2e, v2e, e2e = (grid.tables[name] for name in ("C2E", "V2E", "E2E2C"))
+    triangles = grid.vertex_areas[:, None]
+    is_edge = c2e >= 0
+    return {
+        "curl": ((Vertex, V2EDim), grid.around_vertex * distances[v2e] / triangles),
+        "share": ((Vertex, V2CDim), grid.kites / triangles),
+        "kinetic": ((Cell, C2EDim), is_edge * lengths[c2e] * distances[c2e] / (4 * area)),
+        "divergence": ((Cell, C2EDim), grid.out_of_cell * lengths[c2e] / area),
+        "tangential": ((Edge, E2E2CDim), grid.weights * lengths[e2e] / distances[:, None]),
+        "per_distance": ((Edge,), 1 / distances),
+    }
+
+
+@attrs.frozen(eq=False)
+class Fields:
+    """Fields on the local points of one rank."""
+
+    h: Any
+    u: Any
+
+
+class ShallowWater:
+    """The model on one rank.
+
+    Args:
+        grid: the whole sphere.
+        start: the initial state on it.
+        part: what this rank has of it.
+        dt: the time step in seconds.
+        backend: of the programs, or None to run embedded.
+        exchange: fills the halos of fields; not needed on one rank.
+
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: State,
+        part: LocalMesh,
+        dt: float,
+        backend: Any,
+        exchange: HaloExchange | None = None,
+    ) -> None:
+        self.part, self.dt = part, dt
+        self._exchange = exchange
+        self._sizes = {dim: len(part.points[dim].global_ids) for dim in (Cell, Edge, Vertex)}
+        self.now = Fields(self._field(Cell, start.h), self._field(Edge, start.u))
+        self._stages, self._sum = (self._zeros(), self._zeros()), self._zeros()
+        self._between = {
+            "flux": ff.zeros({Edge: self._sizes[Edge]}),
+            "q_edge": ff.zeros({Edge: self._sizes[Edge]}),
+            "head": ff.zeros({Cell: self._sizes[Cell]}),
+        }
+        fixed = {
+            name: ff.as_field(dims, part.localised(array, dims[0]))
+            for name, (dims, array) in coefficients(grid).items()
+        } | {
+            "coriolis": self._field(Vertex, start.coriolis),
+            "ground": self._field(Cell, start.ground),
+            "gravity": GRAVITY,
+            "q": ff.zeros({Vertex: self._sizes[Vertex]}),
+        }
+        before, after = before_and_after(part)
+        self.inner = self._set_up(fixed, backend, NOWHERE, before)
+        self.outer = self._set_up(fixed, backend, before, after)
+        self._steps: list[Callable[[], Any]] = []
+
+    def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
+        return ff.as_field([dim], self.part.localised(array, dim))
+
+    def _zeros(self) -> Fields:
+        return Fields(ff.zeros({Cell: self._sizes[Cell]}), ff.zeros({Edge: self._sizes[Edge]}))
+
+    def _set_up(
+        self, fixed: Mapping[str, Any], backend: Any, begin: Extents, end: Extents
+    ) -> tuple[Any, Any]:
+        """Set both programs up on a part of the points."""
+        provider = self.part.connectivities()
+        diagnosed = ("coriolis", "ground", "curl", "share", "kinetic", "gravity", "q")
+        advanced = ("divergence", "tangential", "per_distance")
+        return (
+            ff.setup(
+                diagnose,
+                backend=backend,
+                horizontal_sizes=sizes(OF_DIAGNOSE, begin, end),
+                constant_args={name: fixed[name] for name in diagnosed} | self._between,
+                offset_provider=provider,
+            ),
+            ff.setup(
+                advance,
+                backend=backend,
+                horizontal_sizes=sizes(OF_ADVANCE, begin, end),
+                constant_args={name: fixed[name] for name in advanced}
+                | self._between
+                | {"h0": self.now.h, "u0": self.now.u},
+                offset_provider=provider,
+            ),
+        )
+
+    def step(self) -> None:
+        """Advance by one time step; the first call records the programs of each stage."""
+        if not self._steps:
+            self._record()
+            return
+        for replay in self._steps:
+            replay()
+
+    def _record(self) -> None:
+        """Make the first step and keep how to repeat it."""
+        numbers = range(len(STAGES))
+        if self._exchange is None:
+            with ff.record() as whole:
+                for number in numbers:
+                    self._take(self.inner, number)
+            self._steps.append(whole)
+            return
+        for number in numbers:
+            source = self._source(number)
+            start = partial(self._exchange.start, source.h, source.u)
+            start()
+            with ff.record() as inner:
+                self._take(self.inner, number)
+            self._exchange.finish()
+            with ff.record() as outer:
+                self._take(self.outer, number)
+            self._steps += [start, inner, self._exchange.finish, outer]
+
+    def _source(self, number: int) -> Fields:
+        """Return what a stage reads: the start of the step, then one of two sets in turn.
+
+        There are two because the inner part of a stage writes while the outer part still reads.
+        """
+        return self._stages[number % 2] if number else self.now
+
+    def _take(self, programs: tuple[Any, Any], number: int) -> None:
+        """Take one stage on some of the points: the first reads `now`, the last writes it."""
+        diagnosing, advancing = programs
+        a, w = STAGES[number]
+        source, scratch = self._source(number), self._stages[(number + 1) % 2]
+        sums = self._sum if number else self.now
+        into = self.now if number == len(STAGES) - 1 else self._sum
+        diagnosing(h=source.h, u=source.u)
+        advancing(
+            h_sum=sums.h,
+            u_sum=sums.u,
+            a=a * self.dt,
+            w=w * self.dt,
+            h_next=scratch.h,
+            u_next=scratch.u,
+            h_sum_out=into.h,
+            u_sum_out=into.u,
+        )
+
+    def owned(self) -> tuple[Numbers, Numbers]:
+        """Return copies of `h` and `u` on the points that this rank owns."""
+        points = self.part.points
+        return (
+            np.array(self.now.h.asnumpy()[: points[Cell].owned]),
+            np.array(self.now.u.asnumpy()[: points[Edge].owned]),
+        )
+
+
+def in_global_order(
+    parts: tuple[LocalMesh, ...], dim: ff.Dimension, owned: list[Numbers]
+) -> Numbers:
+    """Return one array over all points of a dimension from what each rank owns."""
+    whole = np.empty(sum(map(len, owned)))
+    for part, values in zip(parts, owned, strict=True):
+        whole[part.points[dim].global_ids[: len(values)]] = values
+    return whole

@@ -1,0 +1,160 @@
+"""Run a case on any number of ranks and measure errors and conserved quantities."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+import fieldforge as ff
+from fieldforge.runtime.decomposition.exchange import MpiExchange, local_exchanges
+
+from ..mesh_geometry import Numbers
+from .cases import DAY, RADIUS, State, initial_state
+from .grid import Cell, Edge, Grid, voronoi_grid
+from .model import ShallowWater, in_global_order, parts_of
+from .norms import Conserved, Norms, conserved, norms
+from .voronoi import Quality, optimised, quality
+
+FASTEST: Final = 300.0  # m/s: gravity waves and wind of all cases
+COURANT: Final = 0.5  # the method of fourth order is stable up to about twice this
+Progress: TypeAlias = Callable[[int, int], None]  # takes the steps done and all steps
+
+
+def silent(_done: int, _steps: int) -> None:
+    """Show no progress."""
+
+
+@attrs.frozen(kw_only=True)
+class Case:
+    """What is run: a test case, the level of the grid, the length of the run in days."""
+
+    name: str
+    level: int
+    days: float
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Result:
+    """The last state in global order, and measures of it.
+
+    `height_norms` and `wind_norms` are None where the exact solution is not known. `h` is the
+    thickness (cells,) in metres, `u` the normal velocity (edges,) in m/s.
+    """
+
+    case: Case
+    grid: Grid
+    start: State
+    quality: Quality
+    ranks: int
+    steps: int
+    dt: float
+    setup_seconds: float
+    loop_seconds: float
+    compiled_in_loop: int
+    h: Numbers
+    u: Numbers
+    conserved: Conserved
+    drift: Conserved
+    height_norms: Norms | None
+
+
+def time_step(grid: Grid, days: float) -> tuple[int, float]:
+    """Return the number of steps and their length in seconds, by the shortest distance of cells."""
+    longest = COURANT * float(grid.cell_distances.min()) / FASTEST
+    steps = max(1, math.ceil(days * DAY / longest))
+    return steps, days * DAY / steps
+
+
+def simulate(
+    case: Case,
+    backend: Any,
+    *,
+    ranks: int = 1,
+    comm: Any = None,
+    told: Progress = silent,
+) -> Result | None:
+    """Run a case and return the result; on the ranks of MPI but the first, None.
+
+    Args:
+        case: what to run.
+        backend: of the programs, or None to run embedded.
+        ranks: how many parts the sphere is cut into; each runs on a thread of this process.
+        comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
+        told: is called after each step of the first rank with the steps done and all steps.
+    """
+    mesh = optimised(case.level)
+    grid = voronoi_grid(mesh, RADIUS)
+    start = initial_state(case.name, grid)
+    steps, dt = time_step(grid, case.days)
+    ranks = comm.size if comm is not None else ranks
+    parts = parts_of(grid, ranks)
+    began = time.perf_counter()
+    with ff.plan() as plan:
+        models = _models(grid, start, parts, dt, backend, comm)
+    plan.build(progress=None, **({} if comm is None else {"comm": comm}))
+    ready = time.perf_counter()
+    with plan.loop() as report:
+        _run(models, steps, told)
+    done = time.perf_counter()
+    owned = [model.owned() for model in models]
+    if comm is not None:
+        gathered = comm.gather(owned[0])
+        if gathered is None:
+            return None
+        owned = gathered
+    h, u = (
+        in_global_order(parts, dim, [each[column] for each in owned])
+        for column, dim in enumerate((Cell, Edge))
+    )
+    now = conserved(grid, start, h, u)
+    return Result(
+        case=case, grid=grid, start=start, quality=quality(mesh), ranks=ranks, steps=steps, dt=dt,
+        setup_seconds=ready - began, loop_seconds=done - ready, compiled_in_loop=report.count,
+        h=h, u=u, conserved=now, drift=now.drift(conserved(grid, start, start.h, start.u)),
+        height_norms=norms(h, start.h, grid.cell_areas) if start.is_steady else None,
+    )  # fmt: skip
+
+
+def _models(
+    grid: Grid, start: State, parts: Sequence[Any], dt: float, backend: Any, comm: Any
+) -> list[ShallowWater]:
+    if comm is not None:
+        part = parts[comm.rank]
+        exchange: Any = MpiExchange(comm, part.patterns) if len(parts) > 1 else None
+        return [ShallowWater(grid, start, part, dt, backend, exchange)]
+    exchanges: Sequence[Any] = [None]
+    if len(parts) > 1:
+        exchanges = local_exchanges([part.patterns for part in parts])
+    return [
+        ShallowWater(grid, start, part, dt, backend, each)
+        for part, each in zip(parts, exchanges, strict=True)
+    ]
+
+
+def _run(models: Sequence[ShallowWater], steps: int, told: Progress) -> None:
+    """Run all models of this process; the first one on this thread tells how far it is."""
+    stop = threading.Event()
+
+    def run(model: ShallowWater, told: Progress) -> None:
+        for done in range(steps):
+            if stop.is_set():
+                return
+            model.step()
+            told(done + 1, steps)
+
+    if len(models) == 1:
+        run(models[0], told)
+        return
+    with ThreadPoolExecutor(len(models)) as pool:
+        runs = [pool.submit(run, model, silent if n else told) for n, model in enumerate(models)]
+        try:
+            for each in runs:
+                each.result()
+        finally:
+            stop.set()

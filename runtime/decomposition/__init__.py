@@ -1,0 +1,1 @@
+"""Grids cut into the parts of ranks, and the exchange of their halos."""

@@ -1,0 +1,132 @@
+"""The model: known errors, conserved quantities, and the same bits on any number of ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fieldforge as ff
+from fieldforge.examples.shallow_water.__main__ import main
+from fieldforge.examples.shallow_water.cases import CASES
+from fieldforge.examples.shallow_water.extents import before_and_after
+from fieldforge.examples.shallow_water.grid import Cell, Edge
+from fieldforge.examples.shallow_water.model import HALO, parts_of
+from fieldforge.examples.shallow_water.simulation import Case, simulate
+
+pytestmark = pytest.mark.needs_compiler
+STRICT = ff.cpu.with_options(numerics="strict")
+
+
+@pytest.fixture(scope="module")
+def steady():
+    """Case 2 after a day, at two levels."""
+    return {level: simulate(Case(name="2", level=level, days=1.0), ff.cpu) for level in (3, 4)}
+
+
+def test_the_error_of_the_steady_case_falls_with_the_grid(steady):
+    coarse, fine = (steady[level].height_norms for level in (3, 4))
+
+    order = np.log2(coarse.l2 / fine.l2)
+
+    assert fine.l2 < 2.0e-4
+    assert fine.linf < 7.0e-4
+    assert 1.7 < order < 2.1
+
+
+def test_mass_is_conserved_to_rounding_and_energy_to_that_of_the_time_step(steady):
+    for result in steady.values():
+        assert abs(result.drift.mass) < 1e-13
+        assert abs(result.drift.energy) < 1e-9
+        assert abs(result.drift.potential_enstrophy) < 1e-3
+
+
+def test_nothing_is_compiled_in_the_loop(steady):
+    assert [result.compiled_in_loop for result in steady.values()] == [0, 0]
+
+
+def test_the_energy_error_is_that_of_the_time_step():
+    """The scheme itself keeps energy: what is lost falls with a high power of the time step."""
+    drifts = []
+    for courant in (0.5, 0.25):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("fieldforge.examples.shallow_water.simulation.COURANT", courant)
+            drifts.append(simulate(Case(name="5", level=3, days=1.0), ff.cpu).drift.energy)
+
+    assert abs(drifts[1]) < abs(drifts[0]) / 16
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_every_case_runs_and_keeps_its_mass(case):
+    result = simulate(Case(name=case, level=3, days=0.5), ff.cpu)
+
+    assert abs(result.drift.mass) < 1e-13
+    assert abs(result.drift.energy) < 1e-6
+    assert np.isfinite(result.h).all()
+    assert np.abs(result.u).max() < 130.0
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_ranks_do_not_change_a_bit(ranks):
+    case = Case(name="5", level=3, days=0.25)
+
+    alone, together = simulate(case, STRICT), simulate(case, STRICT, ranks=ranks)
+
+    assert together.h.tobytes() == alone.h.tobytes()
+    assert together.u.tobytes() == alone.u.tobytes()
+    assert together.conserved == alone.conserved
+    assert not np.array_equal(alone.h, alone.start.h)
+
+
+def test_compiled_and_embedded_agree():
+    case = Case(name="6", level=2, days=0.1)
+
+    with pytest.warns(UserWarning, match="runs embedded|one by one"):
+        embedded = simulate(case, None)
+    compiled = simulate(case, ff.cpu)
+
+    np.testing.assert_allclose(compiled.h, embedded.h, rtol=1e-13)
+    np.testing.assert_allclose(compiled.u, embedded.u, rtol=1e-11, atol=1e-11)
+
+
+def test_the_halo_holds_all_that_a_stage_reads(steady):
+    for part in parts_of(steady[3].grid, 6):
+        assert all(part.complete[name] >= HALO for name in ("V2E", "V2C", "E2C", "E2V"))
+        assert part.complete["C2E"] >= 1  # of the Bernoulli function
+        assert part.complete["E2E2C"] >= 0  # of the tendency
+
+
+def test_the_command_writes_norms_and_a_picture(tmp_path):
+    words = ["--case", "2", "--level", "2", "--days", "0.1", "--ranks", "2", "--strict"]
+    files = ["--json", str(tmp_path / "out.json"), "--draw", str(tmp_path / "out.png")]
+
+    done = CliRunner().invoke(main, words + files)
+
+    assert done.exit_code == 0, done.output
+    said = json.loads((tmp_path / "out.json").read_text())
+    assert (said["cells"], said["ranks"], said["compiled_in_loop"]) == (162, 2, 0)
+    assert 0 < said["norms"]["l2"] < 1e-2
+    assert os.path.getsize(tmp_path / "out.png") > 10000
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 6])
+def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are_done(
+    steady, ranks
+):
+    for part in parts_of(steady[4].grid, ranks):
+        before, after = before_and_after(part)
+        cells, edges = part.points[Cell], part.points[Edge]
+
+        assert (after.h, after.u) == (cells.owned, edges.owned)
+        assert (part.tables["E2C"][: before.flux] < cells.owned).all()
+        assert (part.tables["C2E"][: before.head] < edges.owned).all()
+        for table, reads in (("V2C", cells.owned), ("V2E", edges.owned)):
+            assert (part.tables[table][: before.q] < reads).all()
+        assert (part.tables["E2V"][: before.q_edge] < before.q).all()
+        assert (part.tables["E2E2C"][: before.u] < min(before.q_edge, before.flux)).all()
+        assert (part.tables["C2E"][: before.h] < before.flux).all()
+        assert before.u > 0.3 * edges.owned  # so there is something to do meanwhile
+        assert before.u < edges.owned or ranks == 1

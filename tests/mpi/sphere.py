@@ -1,0 +1,60 @@
+"""One rank of an MPI job that runs shallow water and exchanges fields of many kinds.
+
+mpirun -n 4 python sphere.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import fieldforge as ff
+from fieldforge.examples.shallow_water.simulation import Case, simulate
+from fieldforge.runtime.decomposition.blocks import blocks
+from fieldforge.runtime.decomposition.exchange import MpiExchange
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+CASE = Case(name="5", level=3, days=0.25)
+
+
+def exchanged(comm):
+    """Exchange fields of three kinds on periodic blocks; return how many values are wrong."""
+    block = blocks({I: 8, J: 6}, {I: comm.size, J: 1}, halo=1, periodic=[I, J])[comm.rank]
+    exchange = MpiExchange(comm, block.patterns)
+    i, j = (np.arange(r.start, r.stop) % n for r, n in zip(block.local.ranges, (8, 6), strict=True))
+    expected = 10 * i[:, None] + j
+    fields = [
+        ff.full(block.local, -1.0),
+        ff.full(block.local, -1, dtype=np.int32),
+        ff.full(
+            {K: 3, **dict(zip((I, J), block.local.ranges, strict=True))}, -1.0, dtype=np.float32
+        ),
+    ]
+    rows = slice(1, -1)
+    for _ in range(3):  # the second and the third start the same requests again
+        for field in fields:
+            field.ndarray[...] = -1
+            field.ndarray[..., rows, rows] = expected[rows, rows]
+        exchange.start(*fields)
+        exchange.finish()
+    return sum(int((field.asnumpy() != expected).sum()) for field in fields)
+
+
+def main() -> None:
+    from mpi4py import MPI  # pytest imports this file too, and is no rank
+
+    comm = MPI.COMM_WORLD
+    wrong = comm.reduce(exchanged(comm))
+    result = simulate(CASE, ff.cpu.with_options(numerics="strict"), comm=comm)
+    if comm.rank == 0:
+        np.savez(
+            Path(sys.argv[1], f"{comm.size}.npz"),
+            h=result.h, u=result.u, wrong=wrong, compiled=result.compiled_in_loop,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Shallow water on 1, 2 and 4 ranks of MPI has the same bits, and halos of blocks arrive."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+JOB = Path(__file__).with_name("sphere.py")
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+pytestmark = [
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(
+        shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None,
+        reason="MPI is not installed",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sphere")
+    for ranks in (1, 2, 4):
+        done = subprocess.run(
+            ["mpirun", "-n", str(ranks), sys.executable, str(JOB), str(folder)],
+            env=os.environ | ENVIRONMENT,
+            timeout=250,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+    return {ranks: np.load(folder / f"{ranks}.npz") for ranks in (1, 2, 4)}
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_fields_have_the_bits_of_one_rank(results, ranks):
+    for name in ("h", "u"):
+        assert results[ranks][name].tobytes() == results[1][name].tobytes()
+
+
+def test_nothing_is_compiled_in_the_loop(results):
+    assert [int(each["compiled"]) for each in results.values()] == [0, 0, 0]
+
+
+def test_halos_of_periodic_blocks_arrive_for_every_kind_of_field(results):
+    assert [int(each["wrong"]) for each in results.values()] == [0, 0, 0]
