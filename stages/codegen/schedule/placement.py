@@ -59,6 +59,7 @@ class Rules:
     checked: bool = False
     columns_apart: bool = False
     gpu: GpuChoices = NO_CHOICES
+    tile_size: int = 0
 
 
 @attrs.frozen

@@ -58,6 +58,9 @@ def test_aligned_index(place):
     field = zeros({Cell: (-2, 30), K: (0, 4)}, device=place, aligned_index=[Cell(0), K(0)])
     for cell in range(32):
         assert (field.pointer + cell * field.strides[0]) % 128 == 0
+    on_a_grid = zeros({I: (-2, 30), J: 4}, device=place, aligned_index=[I(0), J(0)])
+    for j in range(4):
+        assert (on_a_grid.pointer + 2 * 8 + j * on_a_grid.strides[1]) % 128 == 0
     low = zeros({Cell: 5, K: (-3, 4)}, device=place)  # index 0 is aligned where nobody asks
     assert (low.pointer + 3 * 8) % 128 == 0
 

@@ -1,4 +1,4 @@
-"""The schedules of kernels: what each does, how it is read in the listing, and how to do without."""
+"""The schedules of kernels: what each does, how the listing shows it, and how to do without."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
     shape = ni, nj, nk = 5, 3, 19
     core = {program.I: (-1, ni - 1), program.J: nj, program.K: (2, nk + 2)}
     numbers = np.random.default_rng(1)
-    given = [numbers.uniform(low, high, shape) for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]]
+    given = [
+        numbers.uniform(low, high, shape) for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]
+    ]
     found = []
     for backend in (ff.cpu, HOST.with_options(**options)):
         fields = [ff.as_field(core, each, allocator=allocator) for each in given]
