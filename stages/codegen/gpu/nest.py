@@ -116,7 +116,7 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     """Write the loops of a thread that has several points: all at once, or one by one at the ends.
 
-    Unrolled code needs all points of a thread inside. Its accesses are wide where memory is aligned.
+    Unrolled code needs all points of a thread inside, and aligned memory.
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
@@ -124,8 +124,7 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     own = [axis for axis in axes if axis.points > 1 or axis.level == len(nest.loops) - 1]
     levels = {axis.level: axis for axis in own}
     flat = is_flat(nest)
-    if patch.groups:
-        yield f"  const bool aligned = {together(patch.aligned())};"
+    yield f"  const bool aligned = {together(patch.aligned())};"
     if flat:
         yield from flat_places(names, nest, "f")
     for level, _ in enumerate(nest.loops):
@@ -143,7 +142,7 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
             yield from body.at(level + 1)
     indent = "  " * (len(nest.loops) + 1)
     ends = [names.bound(nest.loops[axis.level].range.stop) for axis in own]
-    inside = []
+    inside = ["aligned"]
     for axis, stop in zip(own, ends, strict=True):
         if axis.level == len(nest.loops) - 1 and axis.points > 1:
             inside.append(f"f{axis.level} >= {names.bound(nest.loops[axis.level].range.start)}")
@@ -151,14 +150,7 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
             inside.append(f"f{axis.level} + {axis.points} <= {stop}")
     yield f"{indent}if ({' && '.join(inside)}) {{"
     yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-    if not patch.groups:
-        yield from patch.everything(f"{indent}  ")
-    else:
-        yield f"{indent}  if (aligned) {{"
-        yield from patch.everything(f"{indent}    ")
-        yield f"{indent}  }} else {{"
-        yield from PatchBody(names, patch.nest, wide=False).everything(f"{indent}    ")
-        yield f"{indent}  }}"
+    yield from patch.everything(f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
     yield f"{indent}}}"

@@ -30,11 +30,11 @@ class Group:
 class PatchBody(ThreadBody):
     """The instructions of all points of a thread, with wide accesses."""
 
-    def __init__(self, names: Names, nest: Nest, wide: bool = True) -> None:
+    def __init__(self, names: Names, nest: Nest) -> None:
         super().__init__(names, nest)
         self.level = len(nest.loops)
         self.groups: dict[Row, tuple[Group, int]] = {}  # of each access: its group, and its place
-        for group in self._groups() if wide else ():
+        for group in self._groups():
             for place, row in enumerate(group.members):
                 self.groups[row] = (group, place)
 
