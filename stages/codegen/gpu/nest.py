@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -120,41 +120,48 @@ def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
-    axes = axes_of(nest)
-    own = [axis for axis in axes if axis.points > 1 or axis.level == len(nest.loops) - 1]
-    levels = {axis.level: axis for axis in own}
-    flat = is_flat(nest)
+    own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield f"  const bool aligned = {together(patch.aligned())};"
-    if flat:
-        yield from flat_places(names, nest, "f")
-    for level, _ in enumerate(nest.loops):
-        indent = "  " * (level + 1)
-        axis = next((each for each in axes if each.level == level), None)
-        if axis is None:
-            yield indent + _loop(names, nest, level)
-        elif flat:
-            yield indent + _inside(names, nest, axis, "f")
-        else:
-            yield indent + _grid_loop(names, nest, axis, "f")
-        if level not in levels and axis is not None:
-            yield f"{indent}  const s64 i{level} = f{level};"
-        if level < min(levels):
-            yield from body.at(level + 1)
+    yield from _patch_loops(names, nest, body, own)
     indent = "  " * (len(nest.loops) + 1)
-    ends = [names.bound(nest.loops[axis.level].range.stop) for axis in own]
-    inside = ["aligned"]
-    for axis, stop in zip(own, ends, strict=True):
-        if axis.level == len(nest.loops) - 1 and axis.points > 1:
-            inside.append(f"f{axis.level} >= {names.bound(nest.loops[axis.level].range.start)}")
-        if axis.points > 1:
-            inside.append(f"f{axis.level} + {axis.points} <= {stop}")
-    yield f"{indent}if ({' && '.join(inside)}) {{"
+    yield f"{indent}if ({' && '.join(['aligned', *_all_inside(names, nest, own)])}) {{"
     yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
     yield from patch.everything(f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
     yield f"{indent}}}"
     yield "  " + "}" * len(nest.loops)
+
+
+def _patch_loops(names: Names, nest: Nest, body: ThreadBody, own: Sequence[Axis]) -> Iterator[str]:
+    """Open the loops of a thread up to its first point, `f<level>`; `own` are those it unrolls."""
+    axes = {axis.level: axis for axis in axes_of(nest)}
+    unrolls = {axis.level for axis in own}
+    flat = is_flat(nest)
+    if flat:
+        yield from flat_places(names, nest, "f")
+    for level in range(len(nest.loops)):
+        indent = "  " * (level + 1)
+        if level not in axes:
+            yield indent + _loop(names, nest, level)
+        elif flat:
+            yield indent + _inside(names, nest, axes[level], "f")
+        else:
+            yield indent + _grid_loop(names, nest, axes[level], "f")
+        if level in axes and level not in unrolls:
+            yield f"{indent}  const s64 i{level} = f{level};"
+        if level < min(unrolls):
+            yield from body.at(level + 1)
+
+
+def _all_inside(names: Names, nest: Nest, own: Sequence[Axis]) -> Iterator[str]:
+    """Yield the tests that all points of a thread lie inside."""
+    for axis in own:
+        range_ = nest.loops[axis.level].range
+        if axis.level == len(nest.loops) - 1 and axis.points > 1:
+            yield f"f{axis.level} >= {names.bound(range_.start)}"
+        if axis.points > 1:
+            yield f"f{axis.level} + {axis.points} <= {names.bound(range_.stop)}"
 
 
 def _one_by_one(

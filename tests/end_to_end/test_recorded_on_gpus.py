@@ -1,0 +1,101 @@
+"""Recorded steps on a GPU: one graph for each assignment of the slots, or call after call."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import fieldforge as ff
+from fieldforge.runtime import gpu
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+HOST = BACKENDS["gpu-host"].with_options(on_device=True)
+pytestmark = pytest.mark.needs_compiler
+
+
+@ff.field_operator
+def doubled(u: Line) -> Line:
+    return u + u
+
+
+@ff.program(backend=HOST)
+def double(u: Line, out: Line):
+    doubled(u, out=out)
+
+
+@ff.field_operator
+def one_more(u: Line) -> Line:
+    return u + 1.0
+
+
+@ff.program(backend=HOST)
+def add_one(u: Line, out: Line):
+    one_more(u, out=out)
+
+
+@pytest.fixture
+def fields():
+    with gpu.use_platform("null"):
+        yield [ff.ones({I: 5}, allocator=ff.gpu) for _ in range(3)]
+        assert gpu.null.problems() == []
+
+
+def recorded(fields):
+    now, between, new = fields
+    with ff.record(now=now, new=new) as step:
+        double(now, between)
+        add_one(between, new)
+    return step
+
+
+def test_a_step_is_one_graph_for_each_assignment(fields):
+    now, _, new = fields
+    step = recorded(fields)
+    with gpu.null.recorded() as calls:
+        for _ in range(3):
+            step(now=now, new=new)
+            step(now=new, new=now)
+    assert calls.count("graph_launch") == 6
+    assert calls.count("capture_begin") == 2
+
+
+def test_a_step_computes_what_its_calls_compute(fields):
+    now, _, new = fields
+    step = recorded(fields)
+    expected_now, expected_new = 1.0, 3.0
+    for _ in range(3):
+        step(now=now, new=new)
+        expected_new = 2 * expected_now + 1
+        step(now=new, new=now)
+        expected_now = 2 * expected_new + 1
+    assert (now.asnumpy() == expected_now).all()
+    assert (new.asnumpy() == expected_new).all()
+
+
+def test_what_cannot_be_captured_is_called_one_by_one_and_says_why(fields):
+    now, _, new = fields
+    step = recorded(fields)
+    gpu.null.fail_next("graph_instantiate", 900)
+    with pytest.warns(UserWarning, match="launches its kernels one by one: "):
+        step(now=now, new=new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # told once
+        step(now=new, new=now)
+        step(now=now, new=new)
+    assert (new.asnumpy() == 2 * 7 + 1).all()
+
+
+def test_a_step_inside_a_capture_becomes_part_of_it(fields):
+    now, between, new = fields
+    step = recorded(fields)
+    with gpu.Stream() as stream, stream.capture() as graph:
+        step(now=now, new=new)
+    ready = graph.instantiate()
+    with gpu.Stream() as stream:
+        ready.launch()
+        stream.sync()
+    assert (between.asnumpy() == 2).all()
+    assert (new.asnumpy() == 3).all()
