@@ -1,4 +1,4 @@
-"""The wheel holds nothing but `fieldforge`, each file once, and no C++.
+"""The wheel holds nothing but `fieldforge`, each file once, and no C++; the sdist no doubles.
 
 What a wheel holds does not depend on what its extension does, and the installation under test has
 compiled all of that. So the extension of this wheel is an empty module; `make wheel` compiles
@@ -7,9 +7,12 @@ the whole.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -75,3 +78,40 @@ def test_every_file_of_the_core_is_compiled_into_it():
 
     named = re.findall(r"\$\{native\}/([\w/]+\.cpp)", (ROOT / "CMakeLists.txt").read_text())
     assert files == set(named)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory) -> tarfile.TarFile:
+    folder = tmp_path_factory.mktemp("sdist")
+    code = f"from scikit_build_core.build import build_sdist; build_sdist({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
+    [path] = folder.glob("*.tar.gz")
+    return tarfile.open(path)
+
+
+def test_the_sdist_has_each_source_once_and_no_links(sdist):
+    members = sdist.getmembers()
+    packed = [member.name.partition("/")[2] for member in members]
+    assert len(packed) == len(set(packed))
+    assert [member.name for member in members if member.issym() or member.islnk()] == []
+    rooms = {"cache", "examples", "runtime", "stages", "workflows"}
+    assert rooms & {name.partition("/")[0] for name in packed} == set()
+    digests = {}
+    for member in members:
+        if member.isfile() and member.size and member.name.endswith((".py", ".cpp", ".h")):
+            content = sdist.extractfile(member).read()
+            if len(content) > 200:  # several folders have the same few lines at their head
+                digests.setdefault(hashlib.sha256(content).hexdigest(), []).append(member.name)
+    assert [names for names in digests.values() if len(names) > 1] == []
+    for needed in ("CMakeLists.txt", "src/fieldforge/runtime/native/program.cpp", "LICENSE"):
+        assert needed in packed
+
+
+def test_everything_is_an_extra_that_no_driver_or_launcher_is_needed_for():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    [everything] = extras["all"]
+    parts = set(everything.partition("[")[2].rstrip("]").split(","))
+    developing = {"all", "bench", "dev", "docs", "test"}
+    assert parts == set(extras) - developing - {"ghex", "gpu", "mpi"}

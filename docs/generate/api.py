@@ -37,7 +37,7 @@ GROUPS: Mapping[str, Group] = {
         "Meshes",
         "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
         ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "read_mesh"),
-        ("fieldforge.runtime.fields.mesh_files.MeshFile",),
+        ("fieldforge.runtime.meshes.files.MeshFile",),
     ),
     "programs": Group(
         "Operators and programs",
@@ -57,8 +57,8 @@ GROUPS: Mapping[str, Group] = {
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
-        ("precompile", "check", "collective", "locking", "plan", "policy", "setup", "use_options",
-         "wait_for_compilation", "tune", "export"),
+        ("precompile", "check", "collective", "export", "locking", "plan", "policy", "setup", "tune", "use_options",
+         "wait_for_compilation"),
     ),
     "backends": Group(
         "Backends, workflows and stages",

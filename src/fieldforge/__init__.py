@@ -68,11 +68,11 @@ from .workflows.graph.graph import Workflow
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
-    from .runtime.fields.mesh_files import read_mesh
     from .runtime.fields.reductions import max as max
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
+    from .runtime.meshes.files import read_mesh
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
@@ -169,7 +169,7 @@ _LATE: _Final = {
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
-    "read_mesh": ".runtime.fields.mesh_files",
+    "read_mesh": ".runtime.meshes.files",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
     "tune": ".workflows.tuning.tune",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -80,7 +81,7 @@ def _head(call: Captured, arguments: Json, tables: Json) -> Json:
     definition, backend = call.definition, call.backend
     return {
         "format": FORMAT,
-        "fieldforge": toolchain_version(),
+        "fieldforge": sys.modules[__name__.partition(".")[0]].__version__,
         "toolchain": toolchain_digest(),
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -98,13 +99,6 @@ def _head(call: Captured, arguments: Json, tables: Json) -> Json:
         "tables": tables,
         "error": "",
     }
-
-
-def toolchain_version() -> str:
-    """Return the version of the installed package."""
-    import importlib.metadata
-
-    return importlib.metadata.version(__name__.partition(".")[0])
 
 
 def _tables(provider: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
+import sys
 
 import click
 
 from ..backends import pipelines
-from ..batches.missing_builds import changes
-from ..batches.orders import orders_of
 from ..graph.options import options_of
 from ..graph.text import show_value
 from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
@@ -18,9 +16,7 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
 # each in a module of its own name
-OTHERS = (
-    "bisect", "config", "export", "migrate", "options", "replay", "report", "run", "tune",
-)  # fmt: skip
+OTHERS = ("bisect", "config", "export", "migrate", "options", "replay", "report", "run", "tune")
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
@@ -58,7 +54,7 @@ def _has_demo() -> bool:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(importlib.metadata.version(PACKAGE), prog_name=PACKAGE)
+@click.version_option(sys.modules[PACKAGE].__version__, prog_name=PACKAGE)
 def main() -> None:
     """Stencil programs in Python, compiled to the speed of memory.
 
@@ -116,6 +112,9 @@ def explain(program: str, backend: str | None) -> None:
 
     That build may come from another process or another machine.
     """
+    from ..batches.missing_builds import changes
+    from ..batches.orders import orders_of
+
     found = find_program(program, backend)
     told = [(order.name, changes(order)) for order in orders_of(found)]
     trace = found.trace()  # afterwards the store has what these look for

@@ -106,6 +106,15 @@ class FieldOperator(NativeEntry):
         bounds = domain_scalars(out, domain)
         return self._calls_on_part(alike_on(OUT, out, bounds)), {OUT: out, **bounds}
 
+    def _call_of(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Definition, CallShape, tuple[Any, ...], Mapping[str, Any]]:
+        own = dict(kwargs)
+        out, domain = own.pop(OUT), own.pop("domain", None)
+        typed = self._typed(args, own)
+        calls, more = typed._calls_for(out, domain)
+        return typed._current(), calls.variants.shape, args, {**own, **more}
+
     def compile(self, *args: Any, on_part: bool = False, **kwargs: Any) -> Self:  # type: ignore[override]  # passes all on
         """Build for direct calls in the background; with `on_part` for calls with `domain=` too.
 
@@ -128,15 +137,6 @@ class FieldOperator(NativeEntry):
         from .evaluation import evaluate
 
         return evaluate(self, domain, arguments, self._scratch)
-
-    def _call_of(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[Definition, CallShape, tuple[Any, ...], Mapping[str, Any]]:
-        own = dict(kwargs)
-        out, domain = own.pop(OUT), own.pop("domain", None)
-        typed = self._typed(args, own)
-        calls, more = typed._calls_for(out, domain)
-        return typed._current(), calls.variants.shape, args, {**own, **more}
 
     def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the operator whose types are those of the arguments: itself."""

@@ -8,8 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import InputDataError
 from fieldforge.examples.icosahedral import icosahedral
-from fieldforge.runtime.fields.mesh_files import ICON, UGRID, read_mesh
-from fieldforge.runtime.fields.mesh_tables import check, derive
+from fieldforge.runtime.meshes.files import ICON, UGRID, read_mesh
+from fieldforge.runtime.meshes.tables import check, derive
 
 
 @pytest.fixture(scope="module")

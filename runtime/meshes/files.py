@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from ..process.errors import InputDataError, MissingPackageError
-from .mesh_tables import Table, check, derive
+from .tables import Table, check, derive
 
 Array: TypeAlias = np.ndarray[Any, Any]
 # Variables of ICON's grid files by table: (neighbour, row) in Fortran's counting.

@@ -1,0 +1,1 @@
+"""Unstructured meshes: files, and tables of neighbours made and checked."""
