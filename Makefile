@@ -9,14 +9,17 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo sphere test language-dace check fuzz model bench ulps format clean count stress tsan \
-	bench-calls faults test-gpu bench-gpu docs pictures
+.PHONY: help demo sphere test wheel language-dace check fuzz model bench ulps format clean count stress tsan \
+	bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
 
 language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
 	$(BIN)/pytest -q -m every_dace tests/language
+
+wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
+	$(BIN)/pytest -q -m whole_core tests/test_package.py
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png
@@ -31,8 +34,21 @@ test: $(STAMP)  ## run the tests (those that need a GPU are left out where there
 	$(BIN)/pytest -q -n 2
 
 test-gpu: PLATFORM ?= cuda
-test-gpu: $(STAMP)  ## run the tests of the GPU runtime on the GPU of this machine: make test-gpu [PLATFORM=hip]
+test-gpu: JOBS ?= 2
+test-gpu: $(STAMP)  ## test runtime, language, programs and examples on this machine's GPU: make test-gpu [PLATFORM=hip] [JOBS=12]
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q tests/runtime/gpu tests/runtime/compat
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/pytest -q -n $(JOBS) -m needs_gpu tests/language tests/end_to_end tests/examples tests/stages
+	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/fieldforge demo --backend gpu --output demo.png
+
+test-gpu-host: JOBS ?= 2
+test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, not only one in six
+	$(BIN)/pytest -q -n $(JOBS) -m every_gpu_host tests/language tests/examples
+
+sanitize-gpu: TOOL ?= memcheck
+sanitize-gpu: CASES ?=
+sanitize-gpu: $(STAMP)  ## run the examples under compute-sanitizer: make sanitize-gpu [TOOL=racecheck] [CASES=diffusion]
+	compute-sanitizer --tool $(TOOL) --error-exitcode 3 $(if $(filter memcheck,$(TOOL)),--leak-check full) \
+		$(BIN)/python -m tests.examples.on_gpu $(CASES)
 
 check: $(STAMP)  ## formatting, lint, types, floors, counts, docs, tests: what must pass before a commit
 	$(BIN)/ruff format --check .
@@ -54,13 +70,15 @@ count: $(STAMP)  ## count the instructions of calls and compare with bench/call_
 
 stress: SECONDS ?= 60
 stress: THREADS ?= 8
-stress: $(STAMP)  ## call programs from many threads at once and check every result: make stress SECONDS=60
-	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS)
+stress: PART ?= all
+stress: $(STAMP)  ## use programs and a GPU (null, or FIELDFORGE_GPU=cuda) from many threads at once, check every result: make stress SECONDS=60 [PART=gpu]
+	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 tsan: SECONDS ?= 60
 tsan: THREADS ?= 4
+tsan: PART ?= all
 tsan: $(STAMP)  ## the same on a build of the native core with ThreadSanitizer (needs GCC)
-	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS)
+	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 fuzz: N ?= 10000
 fuzz: SEED ?= 0

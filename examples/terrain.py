@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import fieldforge as ff
 from fieldforge import float64, int32, sqrt, where
+from fieldforge.runtime import gpu
 
 I = ff.Dimension("I")  # west to east
 J = ff.Dimension("J")  # south to north
@@ -127,6 +128,11 @@ class Region:
             nj=self.nj,
         )
         self.now, self.new = self.new, self.now
+
+    def wait(self) -> None:
+        """Wait until a GPU has done the steps that it was given."""
+        if self.now.__dlpack_device__()[0] != ff.DeviceType.CPU:
+            gpu.current_device().sync()
 
     def slopes(self) -> NDArray[np.float64]:
         """Rise over run, shape (ni - 1, nj - 1)."""

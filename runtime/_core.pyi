@@ -237,11 +237,13 @@ class Limited:
 
 @final
 class Workspace:
-    """Memory of the caller for temporaries: a contiguous, writable buffer."""
+    """Memory of the caller for temporaries: a contiguous, writable buffer, or array of a GPU."""
 
     def __new__(cls, buffer: Any) -> Self: ...
     @property
     def size(self) -> int: ...
+    @property
+    def device(self) -> tuple[int, int]: ...
 
 def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""

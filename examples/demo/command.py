@@ -18,6 +18,7 @@ from rich.table import Table
 
 import fieldforge as ff
 from fieldforge.errors import CompilerNotFoundError, FieldforgeError
+from fieldforge.workflows.backends.ready_made import find_backend
 from fieldforge.workflows.engine.events import Finished, Hit
 
 from ..terrain import Region, smooth, smooth_step
@@ -25,7 +26,10 @@ from .elevation import Elevation, default_elevation, read_elevation
 from .figure import draw
 from .measure import compare_with_embedded, measure_speed
 
-BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
+BACKENDS = {
+    "cpu": ff.cpu, "gpu": ff.gpu, "gpu-host": find_backend("gpu-host"), "reference": ff.reference,
+    "none": None,
+}  # fmt: skip
 
 
 @attrs.frozen(eq=False)

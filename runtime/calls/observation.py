@@ -1,8 +1,8 @@
 """Instrument calls: run hooks around them and collect metrics.
 
 Entry points take the normal call path while `active()` is false. Otherwise they call through
-`program_call` and, inside it, `embedded_call` or `compiled_call`. The native call path cannot ask
-on each call, so it subscribes to changes of the answer.
+`program_call` and, inside it, `embedded_call` or `compiled_call`. The native call path
+cannot ask on each call, so it subscribes to changes of `active()`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def compiled_call(
         source.metadata.setdefault("variant", getattr(variant, "text", str(variant)))
     provider = offset_provider or {}
     around = hooks.compiled_program_call_context(programs, variant, args, kwargs, provider)
-    with around, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
+    ordered = _ordered(compiled, args, kwargs, provider)
+    with around, ordered, _timed(_inside if isinstance(compiled, _core.Entry) else _compute):
         yield
 
 
@@ -109,7 +110,7 @@ def source_key(root: tuple[str, str], variant: Any, pool: int = 0) -> str:
 
 
 def _may_compile(program: Any, enable_jit: bool | None) -> bool:
-    """Return whether a call may compile: the call decides, then the program, then the settings."""
+    """Return whether a call may compile: its own option wins, then the program's, the settings'."""
     own = getattr(getattr(program, "compilation_options", None), "enable_jit", None)
     allowed = settings.current().enable_jit
     return next((each for each in (enable_jit, own, allowed) if each is not None), True)
@@ -120,7 +121,22 @@ def _timed(make: Callable[[], BaseMetricsCollector]) -> Any:
     return make() if metrics.is_any_level_enabled() else nullcontext()
 
 
+def _ordered(
+    compiled: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], provider: Mapping[str, Any]
+) -> Any:
+    """Return what looks for a missing order on a GPU, else a null context."""
+    if not settings.current().gpu_debug or not getattr(compiled, "plan", None):
+        return nullcontext()
+    if not compiled.plan.launches:
+        return nullcontext()
+    from .gpu_order import watched
+
+    return watched(compiled.plan, args, kwargs, provider)
+
+
 def _is_watched() -> bool:
+    if settings.current().gpu_debug:
+        return True
     return metrics.is_any_level_enabled() or any(hooks.CALL_HOOKS)
 
 

@@ -111,9 +111,9 @@ class Access:
 
     Where any written box is empty nothing of it is read. Every box must lie
     inside its argument. `pointwise` are the pairs (written, read) of arguments
-    that may be one and the same memory (same address, strides and starts);
+    that may share memory (same address, strides and starts);
     any other overlap of a written and a read argument needs a snapshot. An access that
-    `continues` belongs to the statement of the one before: it is to read what was there
+    `continues` belongs to the statement of the access before it: it reads the values from
     before either of them wrote.
     """
 
@@ -125,7 +125,7 @@ class Access:
 
 @attrs.frozen
 class Status:
-    """What a code says that the entry point returns: a fact about one argument.
+    """The meaning of a code that the entry point returns: a fact about one argument.
 
     `not_finite`: the program wrote a number that is not finite to that field.
     `beyond`: it reads a field, maybe that one, out of its range where `where` may hide it, and
@@ -143,11 +143,12 @@ class Launch:
 
     `blocks` are places of `Plan.ints`: how many blocks the grid has along x, y and z; the kernel
     does not run if one is not positive. `threads` is the size of a block, `shared` its shared
-    memory in bytes. Each row of `arguments` is a kind and a place: a `pointer`, an `int` or a
-    `scalar` of the entry point, a `slot` of the arena, whose offset in bytes is that integer, or
-    the `status`, a number of 4 bytes that is at first the count of the tested stores and at last
-    the number of the first that failed. A kernel with a `version` runs only if the integer at
-    `Plan.clamped` is that number.
+    memory in bytes, or the most of it where the integer at `needed` says how much. Each row of
+    `arguments` is a kind and a place: a `pointer`, an `int` or a `scalar` of the entry point, a
+    `slot` of the arena, whose offset in bytes is that integer, or the `status`, a number of 4 bytes
+    that is at first the count of the tested stores and at last the number of the first that failed.
+    A kernel with a `version` runs only if the integer at
+    `Plan.clamped` is that number; `step` is its statement, from 1 on, see `Plan.stepped`.
     """
 
     kernel: str
@@ -156,12 +157,16 @@ class Launch:
     arguments: tuple[tuple[str, int], ...]
     shared: int = 0
     version: int = -1
+    needed: int = -1
+    step: int = 1
 
     def __str__(self) -> str:
         blocks = ", ".join(f"ints[{place}]" for place in self.blocks)
         takes = ", ".join(_ARGUMENTS[kind].format(place) for kind, place in self.arguments)
         threads = " x ".join(map(str, self.threads))
         text = f"{self.kernel}({takes}) on ({blocks}) blocks of {threads} threads"
+        if self.needed >= 0:
+            text += f" with ints[{self.needed}] bytes"
         return text if self.version < 0 else f"{text}, version {self.version}"
 
 
@@ -173,7 +178,7 @@ _ARGUMENTS: Final = {
 
 @attrs.frozen
 class Plan:
-    """Everything the native core needs to call one compiled variant of a program.
+    """All that the native core needs to call one compiled variant of a program.
 
     Without `launches`, a call runs the entry point of a library; with them, it queues the kernels
     of a module for `platform`, and no code for the host was generated. If there are `codes`, a call

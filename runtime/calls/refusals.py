@@ -1,4 +1,4 @@
-"""Say in words why the native core refused a call, to the person who made it."""
+"""Compose the error for a call that the native core refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .plan import Argument, Plan
 
 
 class Reason(enum.IntEnum):
-    """Why a call was refused; the numbers are those of `native/refusal.h`."""
+    """The reason of a refusal; the numbers are those of `native/refusal.h`."""
 
     TOO_MANY = 1
     UNKNOWN_NAME = 2
@@ -51,6 +51,8 @@ class Reason(enum.IntEnum):
     TABLE = 22
     WORKSPACE = 23
     WORKSPACE_SHARED = 24
+    WORKSPACE_DEVICE = 25
+    DEVICES = 26
 
 
 class ProgramFailedError(FieldforgeError, RuntimeError):
@@ -134,7 +136,7 @@ def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> 
 
 
 def parts_below(above: Sequence[int], paths: Sequence[Sequence[int]]) -> int:
-    """Return how many parts the tuple at path `above` has, from the paths of all leaves."""
+    """Return the number of parts of the tuple at path `above`, from the paths of all leaves."""
     own = [path for path in paths if tuple(path[: len(above)]) == tuple(above)]
     return 1 + max(path[len(above)] for path in own)
 
@@ -155,7 +157,7 @@ def _scalar_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentE
 
 
 def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
-    place = _device_name(*device_of(_value(plan, arguments, index)))
+    place = _device_name(*device_of(value_of(plan, arguments, index)))
     return DeviceError(
         f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
         f"'{plan.program}' was compiled for {_kind_name(plan.device)} (backend '{plan.backend}').",
@@ -182,7 +184,7 @@ def _read_only(plan: Plan, _: Sequence[Any], index: int) -> ReadOnlyError:
 
 def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
     argument = plan.arguments[index]
-    strides = _value(plan, arguments, index).strides
+    strides = value_of(plan, arguments, index).strides
     return ArgumentError(
         f"Argument '{argument.name}' has elements of type '{argument.dtype}' that are not "
         f"aligned: its strides are {strides} bytes.",
@@ -193,7 +195,7 @@ def _layout(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
 def _domain(plan: Plan, arguments: Sequence[Any], *detail: int) -> DomainError:
     index, axis, start, stop, written = detail
     argument = plan.arguments[index]
-    field = _value(plan, arguments, index)
+    field = value_of(plan, arguments, index)
     done = "writes" if written else "reads"
     covered = (field.starts[axis], field.stops[axis])
     kind, dim = "Table" if argument.kind == "table" else "Field", argument.dims[axis]
@@ -228,9 +230,10 @@ def _inputs_overlap(plan: Plan, _: Sequence[Any], written: int, read: int) -> Ov
 
 
 def _memory(plan: Plan, _: Sequence[Any], workspace: int, copies: int) -> ProgramFailedError:
+    owner = "the system" if plan.device == DeviceType.CPU else "the GPU"
     return ProgramFailedError(
         f"Program '{plan.program}' needs {workspace} bytes of workspace and {copies} bytes for "
-        "copies of arguments that overlap, and the system has no such memory."
+        f"copies of arguments that overlap, and {owner} has no such memory."
     )
 
 
@@ -239,6 +242,25 @@ def _workspace(plan: Plan, _: Sequence[Any], needed: int, given: int) -> Argumen
         f"Program '{plan.program}' needs {needed} bytes of workspace for these arguments, but the "
         f"buffer given has {given} from its first address on that is a multiple of 64.",
         hint="Ask 'workspace_size' of the program, and add 64 for a buffer that is misaligned.",
+    )
+
+
+def _workspace_device(plan: Plan, _: Sequence[Any], kind: int, number: int) -> DeviceError:
+    place = "on the host" if kind == DeviceType.CPU else f"on device {_device_name(kind, number)}"
+    on = "on the host" if plan.device == DeviceType.CPU else "on the device of its fields"
+    return DeviceError(
+        f"The workspace lies {place}, but '{plan.program}' needs one {on}.",
+        hint="Make it where the fields are; a field's 'ndarray', or 'gpu.Array.empty', will do.",
+    )
+
+
+def _devices(plan: Plan, arguments: Sequence[Any], one: int, other: int) -> DeviceError:
+    names = [plan.arguments[index].name for index in (one, other)]
+    places = [_device_name(*device_of(value_of(plan, arguments, index))) for index in (one, other)]
+    return DeviceError(
+        f"Argument '{names[0]}' of '{plan.program}' lies on device {places[0]}, but "
+        f"'{names[1]}' on device {places[1]}.",
+        hint="All fields and tables of a call lie on one device.",
     )
 
 
@@ -271,14 +293,14 @@ def _no_table(plan: Plan, arguments: Sequence[Any], index: int) -> MissingOffset
 
 
 def _table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
-    argument, value = plan.arguments[index], _value(plan, arguments, index)
+    argument, value = plan.arguments[index], value_of(plan, arguments, index)
     return wrong_table(argument.name, argument.dims, argument.codomain, value)
 
 
 def wrong_table(
     name: str, dims: Sequence[Dimension], codomain: Dimension | None, value: Any
 ) -> ArgumentError:
-    """Return the error for a table of other dimensions, or for what is no table."""
+    """Return the error for a table of other dimensions, or for a value that is no table."""
     wanted = f"({_listed(dims)})"
     got = f"'{_shown(value)}'"
     if getattr(value, "__fieldforge_table__", False):
@@ -311,12 +333,15 @@ _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
     Reason.STATUS: _status,
     Reason.WORKSPACE: _workspace,
     Reason.WORKSPACE_SHARED: _workspace_shared,
+    Reason.WORKSPACE_DEVICE: _workspace_device,
+    Reason.DEVICES: _devices,
     Reason.NO_TABLE: _no_table,
     Reason.TABLE: _table,
 }
 
 
-def _value(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
+def value_of(plan: Plan, arguments: Sequence[Any], index: int) -> Any:
+    """Return the field or table of an argument; the provider stands behind the arguments."""
     argument = plan.arguments[index]
     if argument.kind == "table":
         return arguments[len(plan.parameters)][argument.name]

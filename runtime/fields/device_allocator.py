@@ -17,8 +17,8 @@ from ..process.errors import DeviceError
 from .alignment import first
 from .device import Device, DeviceType
 
-ALIGNMENT: Final = 128  # bytes: what a warp reads at once
-_PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
+ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
+PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
 _OUTWARDS: Final = (DimensionKind.HORIZONTAL, DimensionKind.LOCAL, DimensionKind.VERTICAL)
 
 
@@ -54,7 +54,7 @@ class DeviceAllocator:
     def device(self, device_id: int) -> gpu.Device:
         """Return a device of the GPU runtime, or say why there is none."""
         try:
-            return gpu.Device(device_id, platform=_PLATFORMS[self.__gt_device_type__])
+            return gpu.Device(device_id, platform=PLATFORMS[self.__gt_device_type__])
         except GpuError as error:
             name = Device(self.__gt_device_type__, device_id)
             raise DeviceError(f"Fields cannot be allocated on '{name}': {error.message}") from error
@@ -112,4 +112,4 @@ def fill(target: Any, value: Any) -> None:
 
 def wait_for(device_type: int, device_id: int) -> None:
     """Wait until a device has done all that it was given, on every stream."""
-    gpu.Device(device_id, platform=_PLATFORMS[DeviceType(device_type)]).sync()
+    gpu.Device(device_id, platform=PLATFORMS[DeviceType(device_type)]).sync()

@@ -30,10 +30,19 @@ The letters of `prepare` are types: P a pointer that the kernel writes, R one th
 An image for the null platform is a shared library, see `Module`.
 """
 
-from . import null
+from ..process import settings
+from . import native, null
 from .array import Array
 from .compiler import compile_kernels
-from .errors import GpuError, GpuMemoryError, GpuUnavailableError, KernelCompileError, report_lost
+from .errors import (
+    GpuError,
+    GpuMemoryError,
+    GpuOrderWarning,
+    GpuUnavailableError,
+    KernelCompileError,
+    report_lost,
+)
+from .libraries import current_stream_of
 from .module import Module
 from .native import (
     BoundCall,
@@ -64,7 +73,8 @@ from .platform import (
 )
 from .stream import current_stream, set_current_stream, use_stream
 
-set_hooks(choose, GpuError.of, report_lost, Array.from_any)
+set_hooks(choose, GpuError.of, report_lost, Array.from_any, current_stream_of)
+native.null.set_device_count(settings.current().gpu_devices)
 
 __all__ = [
     "Array",
@@ -75,6 +85,7 @@ __all__ = [
     "Event",
     "GpuError",
     "GpuMemoryError",
+    "GpuOrderWarning",
     "GpuUnavailableError",
     "Graph",
     "GraphExec",

@@ -1,4 +1,4 @@
-"""Errors of the GPU runtime: the vendor's code and name, the call, and what it was about."""
+"""Errors of the GPU runtime: the vendor's code and name, the call, and its object."""
 
 from __future__ import annotations
 
@@ -62,6 +62,10 @@ class GpuMemoryError(GpuError, MemoryError):
 
 class GpuUnavailableError(GpuError):
     """There is no GPU, no driver, or a driver that is too old."""
+
+
+class GpuOrderWarning(RuntimeWarning):
+    """A program used a field that another stream was given, and nothing orders the two."""
 
 
 class KernelCompileError(GpuError):

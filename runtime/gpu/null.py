@@ -1,17 +1,21 @@
-"""What the null platform has seen: calls, problems, memory and handles that are still held.
+"""The records of the null platform: calls, problems, memory and handles that are still held.
 
 The null driver runs everything at once, in the memory of the host. It refuses double frees, uses
 after a free and copies beyond the end, and notes where two streams use the same memory without an
-order between them. A test asks it here.
+order between them. Tests read its records here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from .native import null
+from ..process import settings
+from .native import null, take_ranges
+
+Guard: TypeAlias = Literal["after", "before"]
+_SIDES: Final = {None: 0, "after": 1, "before": 2}
 
 
 class Allocation(NamedTuple):
@@ -54,7 +58,7 @@ def forget_problems() -> None:
 
 
 def allocations() -> list[Allocation]:
-    """Return the memory that is allocated; what a test leaves here has leaked."""
+    """Return the memory that is allocated; at the end of a test, all of it is a leak."""
     return [Allocation(*each) for each in null.allocations()]
 
 
@@ -74,6 +78,34 @@ def limited_memory(size: int, device: int = 0) -> Iterator[None]:
         yield
     finally:
         null.set_memory(device, 1 << 30)
+
+
+def ranges() -> list[str]:
+    """Return the ranges of programs since the last time, as 'push NAME' and 'pop'."""
+    return take_ranges()
+
+
+@contextmanager
+def guarded(side: Guard = "after") -> Iterator[None]:
+    """Put pages that no kernel may touch around all memory that a block allocates.
+
+    A kernel that touches one is a `GpuError` that names it, the thread, and how far beyond the
+    memory it is. The page on that `side` begins right there, or after less than 16 bytes; of the
+    space on the other side a write is found when the memory is freed. Memory that was freed is
+    guarded as a whole. The setting `FIELDFORGE_GPU_GUARD` does this for a process.
+    """
+    null.set_guard(_SIDES[side])
+    try:
+        yield
+    finally:
+        _follow_settings()
+
+
+def _follow_settings() -> None:
+    null.set_guard(_SIDES[settings.current().gpu_guard])
+
+
+settings.on_change(_follow_settings)
 
 
 def fail_next(entry: str, code: int) -> None:

@@ -32,7 +32,7 @@ class Arena {
     // memory. The contents are whatever the last call left there.
     Block take(size_t size) noexcept;
     void give_back(Block block) noexcept;
-    bool queues() const { return device_.queues; }
+    const Device& device() const { return device_; }
 
    private:
     const Device& device_;

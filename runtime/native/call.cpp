@@ -44,6 +44,16 @@ int64_t ask(FieldView& view, Op op, int64_t start, int64_t stop, const Slots& sl
     return op == Op::lowest ? found.lowest : found.beyond;
 }
 
+// The same number on a device; null without a Python error if there is none.
+PyObject* number_on(int32_t device, int32_t device_id, PyObject* number, DType dtype) {
+    const Held module(PyImport_ImportModule("fieldforge.runtime.fields.device_numbers"));
+    PyObject* made = module ? PyObject_CallMethod(module.get(), "number_on", "Osii", number,
+                                                  dtype_name(dtype), device, device_id)
+                            : nullptr;
+    if (made == nullptr) PyErr_Clear();  // the call is refused: the number is no field
+    return made;
+}
+
 // A number of the right type as an array without axes; null without a Python error for others.
 PyObject* as_array(PyObject* number, DType dtype) {
     uint64_t slot = 0;
@@ -195,6 +205,20 @@ bool Frame::fits() {
     return is_laid_out();
 }
 
+// Whether a number lies on the host while the program runs on a device.
+bool Frame::is_elsewhere(PyObject* view, DType dtype) const {
+    const FieldView& number = *reinterpret_cast<FieldView*>(view);
+    return plan_.device != device_cpu && number.device_type == device_cpu && number.dtype == dtype;
+}
+
+// The number of the device that the fields given so far lie on.
+int32_t Frame::device_of_fields() const {
+    for (int32_t i : plan_.fields) {
+        if (is_field_view(leaves_[i]) && field(i).device_type == plan_.device) return field(i).device_id;
+    }
+    return 0;
+}
+
 // Replace arrays by views for this call; `check` refuses everything else.
 bool Frame::take_arrays() {
     bool found = false;
@@ -203,8 +227,15 @@ bool Frame::take_arrays() {
         if (wanted.is_table || is_field_view(leaves_[i])) continue;
         PyObject* array = leaves_[i];
         PyObject* view = views_.add(array, wanted.dims_tuple, plan_.fields.size());
-        if (view == nullptr && wanted.dims.empty() && !wanted.written) {
+        const bool is_number = wanted.dims.empty() && !wanted.written;
+        if (view == nullptr && is_number) {
             array = as_array(leaves_[i], wanted.dtype);
+            if (array == nullptr) continue;
+            numbers_.push_back(array);
+            view = views_.add(array, wanted.dims_tuple, plan_.fields.size());
+        }
+        if (view != nullptr && is_number && is_elsewhere(view, wanted.dtype)) {
+            array = number_on(plan_.device, device_of_fields(), array, wanted.dtype);
             if (array == nullptr) continue;
             numbers_.push_back(array);
             view = views_.add(array, wanted.dims_tuple, plan_.fields.size());
@@ -295,6 +326,9 @@ bool Frame::outputs_are_apart() const {
 
 Refusal Frame::check() {
     if (!is_taken_) return diagnose_arguments();
+    if (plan_.device != device_cpu) {
+        if (Refusal refusal = find_place()) return refusal;
+    }
     compute();
     if (!all_inside()) {
         if (Refusal refusal = diagnose_domains()) return refusal;
@@ -303,12 +337,25 @@ Refusal Frame::check() {
     return resolve_overlaps();
 }
 
+// All fields and tables lie on one device.
+Refusal Frame::find_place() {
+    for (int32_t i : plan_.fields) {
+        const FieldView& view = field(i);
+        const int32_t first = plan_.fields.front();
+        if (view.device_id != field(first).device_id) return {Reason::devices, {first, i}};
+        place_.device_id = view.device_id;
+        place_.libraries |= view.library;
+    }
+    return {};
+}
+
 Words Frame::words() const {
     int64_t* step = steps_ > 0 ? ints_ + plan_.stepped : nullptr;
     return {pointers_, ints_, scalars_, copies_.data(), copies_.size(), step, steps_};
 }
 
 Refusal Frame::run(const Entry& entry) {
+    if (!settle(*entry.device, place_)) return {Reason::status, {work_failed}};
     const int64_t workspace = value(plan_.workspace);
     const size_t fields = workspace > 0 && wishes.workspace != nullptr ? plan_.fields.size() : 0;
     for (size_t i = 0; i < fields; ++i) {
@@ -327,7 +374,7 @@ Refusal Frame::run(const Entry& entry) {
 
 std::shared_ptr<const Prepared> Frame::keep(Entry* entry) const {
     auto made = std::make_shared<Prepared>(entry, words(), plan_.fields.size(), plan_.ints.size(),
-                                           plan_.scalars.size(), copied_, value(plan_.workspace));
+                                           plan_.scalars.size(), copied_, value(plan_.workspace), place_);
     for (size_t i = 0; i < plan_.fields.size(); ++i) {
         made->spans.push_back({plan_.fields[i], lows_[i], highs_[i]});
     }

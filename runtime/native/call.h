@@ -64,6 +64,7 @@ class Frame {
         return *reinterpret_cast<FieldView*>(leaves_[argument]);
     }
     Refusal find_tables(PyObject* provider);
+    Refusal find_place();
     int64_t value(Operand operand) const {
         return static_cast<int64_t>(static_cast<uint64_t>(registers_[operand.reg]) +
                                     static_cast<uint64_t>(operand.offset));
@@ -74,6 +75,8 @@ class Frame {
     bool is_of_dimension(int32_t argument, int32_t axis) const;
     bool is_laid_out() const;
     bool take_arrays();
+    int32_t device_of_fields() const;
+    bool is_elsewhere(PyObject* view, DType dtype) const;
     bool take_field(int32_t argument);
     bool take_arguments();
     void compute();
@@ -112,6 +115,7 @@ class Frame {
     int64_t* registers_;
     bool owns_leaves_ = false;
     bool is_taken_ = false;  // every argument is of its type
+    Place place_;            // of a call on a GPU
     ArrayViews views_;
     std::vector<ArrayArgument> arrays_;
     std::vector<PyObject*> numbers_;  // the arrays of numbers in the place of fields

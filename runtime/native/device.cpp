@@ -49,6 +49,7 @@ void share(void* pool, int64_t count, int64_t most, int64_t points, LoopBody bod
 }  // namespace
 
 Machine host_machine = {};
+constinit thread_local Place place;
 
 namespace {
 

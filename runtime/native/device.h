@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "context.h"
 
@@ -14,6 +15,15 @@ struct Block {
 };
 
 constexpr int32_t device_cpu = 1;  // the numbers of DLPack
+
+// Where the call that this thread makes runs: which of several devices, and the libraries whose
+// arrays its arguments are. With `stream`, work goes there in place of the current stream.
+struct Place {
+    int32_t device_id = 0;
+    uint8_t libraries = 0;
+    void* stream = nullptr;
+};
+extern constinit thread_local Place place;
 
 struct Device {
     int32_t type;
@@ -27,6 +37,17 @@ struct Device {
     // Work is queued and memory comes and goes in the order of the current stream, so that no
     // block is kept for the next call, which may use another one.
     bool queues = false;
+    // Completes `place` for a call, with the interpreter's lock held; false with a Python error
+    // set. Null: there is nothing to choose.
+    bool (*settle)() = nullptr;
+    // Before and after a call with memory of the caller: lets it wait for the last use on another
+    // stream, and becomes the last use; false if the device refuses.
+    bool (*lend)(std::shared_ptr<void>& last, bool begins) noexcept = nullptr;
+    // Lets `body` queue work on a stream of its own, and makes one thing of it that `launch` queues
+    // on the stream of a call; null, perhaps with a Python error set, if `body` or the device
+    // refuses, or if the stream of this thread's calls captures already.
+    std::shared_ptr<void> (*capture)(bool (*body)(void* data, void* stream), void* data) = nullptr;
+    bool (*launch)(void* captured) = nullptr;  // false with a Python error set
 };
 
 // What was measured of this machine; calls read it while nobody writes it.

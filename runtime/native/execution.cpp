@@ -15,12 +15,24 @@ bool meets_workspace(uintptr_t low, uintptr_t high) {
     return low < start + wishes.workspace->size && start < high && low < high;
 }
 
+namespace {
+
+bool lies_on(const Workspace& workspace, const Device& device) {
+    if (workspace.device_type != device.type) return false;
+    return !device.queues || workspace.device_id == place.device_id;
+}
+
+}  // namespace
+
 void Lease::take(int64_t workspace, size_t copied) {
     is_used_ = true;
     const size_t wanted = workspace > 0 ? static_cast<size_t>(workspace) : 0;
-    // A workspace is memory of the host.
-    Workspace* theirs = wanted == 0 || arena_.queues() ? nullptr : wishes.workspace;
+    Workspace* theirs = wanted == 0 ? nullptr : wishes.workspace;
     if (theirs != nullptr) {
+        if (!lies_on(*theirs, arena_.device())) {
+            refusal_ = {Reason::workspace_device, {theirs->device_type, theirs->device_id}};
+            return;
+        }
         if (theirs->size < wanted) {
             refusal_ = {Reason::workspace, {workspace, static_cast<int64_t>(theirs->size)}};
             return;
@@ -29,6 +41,11 @@ void Lease::take(int64_t workspace, size_t copied) {
             Py_INCREF(theirs);
             theirs_ = theirs;
             data_ = theirs->data;
+            const Device& device = arena_.device();
+            if (device.lend != nullptr && !device.lend(theirs->last, true)) {
+                refusal_ = {Reason::memory, {workspace, static_cast<int64_t>(copied)}};
+                return;
+            }
         }
     }
     if (wanted > 0 && data_ == nullptr) {
@@ -43,6 +60,8 @@ void Lease::take(int64_t workspace, size_t copied) {
 
 void Lease::give_back() {
     if (theirs_ != nullptr) {
+        const Device& device = arena_.device();
+        if (device.lend != nullptr) device.lend(theirs_->last, false);
         theirs_->is_taken.store(false, std::memory_order_release);
         Py_DECREF(theirs_);
     }
@@ -116,7 +135,8 @@ int32_t execute_with_care(const Entry& entry, const Words& words, const Lease& m
     const bool is_ready = entry.context.version != 0;
     const Context& context = is_ready ? entry.context : *entry.device->current(room);
     const Team team(entry.openmp, entry.crew.threads);
-    if (!is_timed.load(std::memory_order_relaxed)) {
+    // Work of a device takes its own time: it is queued here.
+    if (entry.work != nullptr || !is_timed.load(std::memory_order_relaxed)) {
         return invoke_all(entry, words, memory, context);
     }
     const auto began = std::chrono::steady_clock::now();

@@ -64,6 +64,13 @@ class Lease {
     Refusal refusal_;
 };
 
+// Makes `place` that of a call; false with a Python error set.
+inline bool settle(const Device& device, const Place& of_call) {
+    if (device.settle == nullptr) return true;
+    place = of_call;
+    return device.settle();
+}
+
 // Calls an entry and returns its status; the interpreter's lock need not be held.
 int32_t execute(const Entry& entry, const Words& words, const Lease& memory);
 

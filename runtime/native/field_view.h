@@ -42,6 +42,7 @@ struct FieldView {
     int32_t device_id;
     int16_t device_type;
     uint8_t shift;
+    uint8_t library;  // whose array it is: a bit of `gpu::Library`, or 0
     Form form;
     Axis few[inline_axes];
     uintptr_t data;

@@ -6,7 +6,7 @@
 namespace fieldforge {
 
 Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
-                   size_t copied, int64_t workspace)
+                   size_t copied, int64_t workspace, const Place& place)
     : entry_(entry),
       pointers_(words.pointers, words.pointers + pointers),
       ints_(words.ints, words.ints + ints),
@@ -17,7 +17,8 @@ Prepared::Prepared(Entry* entry, const Words& words, size_t pointers, size_t int
       steps_(words.steps),
       whole_{pointers_.data(), ints_.data(), scalars_.data(), nullptr, 0},
       copied_(copied),
-      workspace_(workspace) {
+      workspace_(workspace),
+      place_(place) {
     Py_INCREF(entry);
 }
 
@@ -48,10 +49,12 @@ Refusal Prepared::check_workspace() const {
     return {};
 }
 
-Refusal Prepared::run() const {
+Refusal Prepared::run(void* stream) const {
     if (workspace_ > 0) {
         if (Refusal refusal = check_workspace()) return refusal;
     }
+    if (!settle(*entry_->device, place_)) return {Reason::status, {work_failed}};
+    if (stream != nullptr) fieldforge::place.stream = stream;
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     PyThreadState* thread = PyEval_SaveThread();

@@ -16,7 +16,7 @@ namespace fieldforge {
 class Prepared {
    public:
     Prepared(Entry* entry, const Words& words, size_t pointers, size_t ints, size_t scalars,
-             size_t copied, int64_t workspace);
+             size_t copied, int64_t workspace, const Place& place);
     ~Prepared();
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
@@ -35,8 +35,9 @@ class Prepared {
     };
     std::vector<Bytes> spans;
     Refusal check_workspace() const;
-    // Leaves the interpreter and calls.
-    Refusal run() const;
+    // Leaves the interpreter and calls; with `stream`, work goes there.
+    Refusal run(void* stream = nullptr) const;
+    const Place& place() const { return place_; }
     // Calls; the interpreter's lock need not be held.
     int32_t run_in(const Lease& memory) const;
     int traverse(visitproc visit, void* arg) const;
@@ -52,6 +53,7 @@ class Prepared {
     Words whole_;  // where there are no copies and no steps
     size_t copied_;
     int64_t workspace_;
+    Place place_;
     std::vector<PyObject*> held_;
 };
 

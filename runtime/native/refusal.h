@@ -29,6 +29,8 @@ enum class Reason : int {
     table = 22,            // argument for which the offset provider has something else
     workspace = 23,        // bytes that are needed, bytes that the caller has brought
     workspace_shared = 24,  // argument that lies in the memory of the workspace
+    workspace_device = 25,  // kind and number of the device that the workspace lies on
+    devices = 26,           // two arguments on different devices
 };
 
 struct Refusal {

@@ -51,6 +51,12 @@ class Round {
     std::vector<std::shared_ptr<const Prepared>> calls_;
     int64_t workspace_ = 0;
     size_t copied_ = 0;
+    // One graph of all calls; `is_tried_` says that it was made or cannot be made.
+    bool can_be_graph() const;
+    bool capture() const;
+    mutable std::shared_ptr<void> graph_;
+    mutable bool is_tried_ = false;
+    bool on_host_ = true;  // calls on a GPU have memory of their own, in the order of its stream
 };
 
 }  // namespace fieldforge

@@ -11,7 +11,7 @@ from ..ir.strides import Stride
 
 
 def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
-    """Return what each integer of the entry point is, in order, each once.
+    """Return the bound or stride behind each integer of the entry point, each once.
 
     The source contains constants as numbers; bounds that differ by a constant share one integer.
     """
@@ -64,3 +64,8 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         yield range_.start
         yield range_.stop
     yield from kernel.slots
+    for scans in kernel.together:
+        yield from (scans.needed, scans.first_level, scans.pitch)
+        for tile in scans.tiles:
+            ranges = [*([tile.filled] if tile.filled else []), *(r for _, r in tile.written)]
+            yield from (end for range_ in ranges for end in (range_.start, range_.stop))

@@ -1,4 +1,4 @@
-"""What the generated code expects of a call, as an `Interface`."""
+"""Make the `Interface` of a kernel: the arguments, boxes and codes of a call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ..artifacts import Interface
 from ..ir import dataflow
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
-from ..ir.loops import Kernel, Nest
+from ..ir.loops import Kernel, Load, Nest
 from ..ir.settled import shared
 from .integers import integers
+from .loop_passes.handing_on import is_own_column
 from .schedule.drafts import Group
 from .schedule.hazards import is_pointwise
 from .soft_reads import Clamping, Hard, with_hard
@@ -142,11 +143,31 @@ def _reads(
     reads = []
     for memory in ("table", "field"):
         for buffer in kernel.buffers:
+            meeting = joined(steps, kernel, buffer.name)
             own = [_hull(list(boxes)) for (name, _), boxes in found.items() if name == buffer.name]
             if buffer.memory == memory and own:
-                alike = is_pointwise(buffer.name, steps, targets, earlier)
+                alike = is_pointwise(buffer.name, meeting, targets, earlier)
                 reads += [Read(statement, buffer.name, box, alike) for box in own]
     return reads
+
+
+def joined(steps: Sequence[Sequence[Nest]], kernel: Kernel, name: str) -> list[tuple[Nest, ...]]:
+    """Return the steps; scans of one kernel are one step if they read a field in other columns.
+
+    Where all of them stay in their columns, each scan of a column is over before the next begins.
+    """
+    found = [tuple(step) for step in steps]
+    for scans in kernel.together:
+        nests = kernel.nests[scans.first : scans.stop]
+        crosses = any(
+            isinstance(row, Load) and row.buffer == name and not is_own_column(nest, row)
+            for nest in nests
+            for row in nest.body
+        )
+        if crosses and (nests[0],) in found:
+            place = found.index((nests[0],))
+            found[place : place + len(nests)] = [nests]
+    return found
 
 
 def _hull(boxes: Sequence[Ranges]) -> Ranges:

@@ -1,7 +1,6 @@
-"""Which loop passes run, in which order: names of ours and functions of the user's.
+"""The option that lists the loop passes in order: names of built-in passes, or functions.
 
-An option of the code generators holds such a list, so this module imports none of the passes: a
-warm start reads the options and runs no pass.
+This module imports none of the passes, because a warm start reads the option and runs no pass.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ PassName: TypeAlias = str | Callable[..., Any]
 # Each name is that of a function in `loop_passes/`; `passes.py` has them all.
 CPU_PASSES: Final = ("tile", "stream", "prefetch", "unswitch", "plan_arena")
 PLAN_ONLY: Final = ("plan_arena",)
-GPU_PASSES: Final = ("spread", "plan_arena")
-KNOWN: Final = (*CPU_PASSES, "spread")
+GPU_PASSES: Final = ("spread", "widen", "load_ahead", "hand_on", "plan_arena")
+KNOWN: Final = (*CPU_PASSES, "spread", "widen", "load_ahead", "hand_on")
 
 
 def name_of(step: PassName) -> str:

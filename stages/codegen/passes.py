@@ -11,11 +11,14 @@ from ..ir.loops import Kernel
 from ..ir.loops_text import show
 from ..ir.verify_loops import verify
 from .loop_passes.arena import plan_arena
+from .loop_passes.handing_on import hand_on
+from .loop_passes.loading_ahead import load_ahead
 from .loop_passes.prefetching import prefetch
 from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
 from .loop_passes.unswitching import unswitch
+from .loop_passes.widening import widen
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
 from .schedule.placement import Rules
@@ -25,7 +28,9 @@ LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
-BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, spread)}
+BY_NAME: Final[Mapping[str, LoopPass]] = {
+    step.__name__: step for step in (*PASSES, spread, widen, load_ahead, hand_on)
+}
 
 
 def ignore(name: str, kernel: Kernel) -> None:

@@ -1,32 +1,23 @@
 """Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
 
-No GPU is needed, and the interpreter's lock is not held meanwhile.
+It needs no GPU and releases the interpreter's lock.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import attrs
 
-from ...runtime.calls.images import pack_images
+from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
+from ..gpu_target import GpuTarget
 from .toolchain import Outcome, Toolchain
-
-_USAGE: Final = re.compile(
-    r"entry function '(\w+)' for '(\w+)'.*?"
-    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads.*?"
-    r"Used (\d+) registers",
-    re.DOTALL,
-)
-
-
-_ANY: Final = {"nvidia": "sm_90", "amd": "gfx90a"}
+from .usage import usage, usage_of_amd
 
 
 @attrs.frozen
@@ -47,8 +38,7 @@ class KernelToolchain:
             raise CompilerNotFoundError(
                 error.message, hints=["Install it with: pip install 'fieldforge[gpu]'."]
             ) from error
-        name = "NVRTC" if library.prefix == "nvrtc" else library.prefix
-        return f"{name} {'.'.join(map(str, library.version))}"
+        return library.label
 
     def compile(self, source: str, flags: Sequence[str]) -> Outcome:
         """Compile for each architecture; the library is all modules in one."""
@@ -61,30 +51,18 @@ class KernelToolchain:
             try:
                 images[arch], log = compile_with_log(source, arch, flags, "program")
             except KernelCompileError as error:
+                if error.name == "INVALID_OPTION":
+                    raise CompilationError(error.message, hints=error.hints) from error
                 raise CompilationError(
                     f"{identity} does not compile the kernels for '{arch}'.",
-                    command=(identity.split()[0].lower(), *flags), log=error.log or error.message,
+                    command=_command(identity, flags), log=error.log or error.message,
                 ) from error  # fmt: skip
             logs.append(log)
         return Outcome(pack_images(images), "\n".join(logs))
 
 
-def usage(log: str) -> dict[str, dict[str, int]]:
-    """Return the registers, spilled bytes and stack bytes of kernels as 'k0 sm_90'.
-
-    >>> usage('''Compiling entry function 'k0' for 'sm_90'
-    ...     8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads
-    ... ptxas info : Used 32 registers''')
-    {'k0 sm_90': {'registers': 32, 'spilled': 4, 'stack': 8}}
-    """
-    return {
-        f"{kernel} {arch}": {
-            "registers": int(registers),
-            "spilled": int(stores) + int(loads),
-            "stack": int(stack),
-        }
-        for kernel, arch, stack, stores, loads, registers in _USAGE.findall(log)
-    }
+def _command(identity: str, flags: Sequence[str]) -> tuple[str, ...]:
+    return (identity.partition(" ")[0].lower(), *flags)
 
 
 @attrs.frozen
@@ -92,16 +70,16 @@ class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
     Attributes:
-        vendor: whose compiler is asked for its version: 'nvidia' or 'amd'.
+        target: the GPU that decides whose compiler it is; the same as that of codegen.
         flags: added after those that codegen asked for.
 
     """
 
-    name: ClassVar[str] = "compile"
+    name: ClassVar[str] = "compile_kernels"
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    vendor: str = "nvidia"
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
@@ -111,17 +89,21 @@ class CompileKernels(Stage):
         options = [flag for flag in generated.flags if not flag.startswith("arch=")]
         flags = (*options, *self.flags)
         done = toolchain.compile(generated.source, flags)
+        if archs[0].startswith("sm_"):
+            taken = usage(done.log, generated.source)
+        else:
+            taken = usage_of_amd(unpack_images(done.library), generated.source)
         manifest = {
             "compiler": toolchain.identity,
             "architectures": list(archs),
             "flags": list(flags),
             "language": generated.language,
             "bytes": len(done.library),
-            "kernels": usage(done.log),
+            "kernels": taken,
         }
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}
 
     def environment(self) -> Mapping[str, str]:
         """Return name and version of the compiler."""
-        return {"compiler": KernelToolchain((_ANY[self.vendor],)).identity}
+        return {"compiler": KernelToolchain(self.target.archs).identity}

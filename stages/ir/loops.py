@@ -26,7 +26,7 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.language.dimension import Dimension
-from .bounds import Bound, Const, Range, Ranges
+from .bounds import Bound, Const, Range, Ranges, floor_divide, maximum, minimum
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
@@ -200,10 +200,12 @@ class Nest:
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
     value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
     writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
-    iterations of the loop around the innermost one before it reads them. Unswitching: the writer
+    iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
+    are loaded to registers `ahead` levels before their use. Unswitching: the writer
     emits a second version of the innermost loops for the case that each condition in `usual` has
     the given value. `block` is how many threads a block of a GPU has along each `thread` loop,
-    inner to outer.
+    inner to outer; one number for several loops counts their points in one row. `each` is how many
+    points a thread has along each of these loops, 1 where it ends early.
     """
 
     statement: int
@@ -219,6 +221,7 @@ class Nest:
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     block: tuple[int, ...] = ()
+    each: tuple[int, ...] = ()
 
     @property
     def box(self) -> Ranges:
@@ -256,10 +259,58 @@ class Tiling:
 
 
 @attrs.frozen
+class ColumnTile:
+    """Levels of some columns in shared memory of a GPU, a row for each column.
+
+    Before the scans it is filled from buffer `source`, `offsets` away from each column, with the
+    levels `filled`; empty if nothing is read. `holds` are what the scans store in it: arrays, and
+    fields, whose levels `written` go to memory after the scans.
+    """
+
+    dtype: str
+    source: str = ""
+    offsets: tuple[int, ...] = ()
+    filled: Range | None = None
+    holds: tuple[str, ...] = ()
+    written: tuple[tuple[str, Range], ...] = ()
+
+
+@attrs.frozen
+class Together:
+    """Scans `first:stop` over the same columns, which one kernel of a GPU runs one after another.
+
+    A thread has a column, a block `threads` of them. The `arrays` that only these nests touch are
+    in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
+    calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
+
+    Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
+    `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
+    """
+
+    first: int
+    stop: int
+    arrays: tuple[str, ...]
+    threads: int
+    needed: Bound
+    most: int
+    reason: str
+    tiles: tuple[ColumnTile, ...] = ()
+    columns: int = 0
+    first_level: Bound = NOTHING
+    pitch: Bound = NOTHING
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls whose arrays fit, 0 in others."""
+        return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
+    `together` are scans that are one kernel, in order and disjoint too.
     """
 
     name: str
@@ -271,6 +322,7 @@ class Kernel:
     notes: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = ()
     threads: int = 1
+    together: tuple[Together, ...] = ()
 
     def buffer(self, name: str) -> Buffer:
         """Return the buffer of that name."""

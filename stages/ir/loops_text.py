@@ -25,6 +25,7 @@ from .loops import (
     State,
     Store,
     Tiling,
+    Together,
 )
 from .settled import is_settled, shared
 
@@ -39,7 +40,10 @@ def show(kernel: Kernel) -> str:
     lines += [f"  slot {i}: {printer.bound(size)} bytes" for i, size in enumerate(kernel.slots)]
     lines += [f"  # {note}" for note in kernel.notes]
     heads = {tiling.first: tiling for tiling in kernel.tilings}
+    scans = {each.first: each for each in kernel.together}
     for index, nest in enumerate(kernel.nests):
+        if index in scans:
+            lines.append(printer.together(scans[index]))
         if index in heads:
             lines.append(printer.tiling(heads[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
@@ -98,6 +102,17 @@ class _Printer:
         rolled = f", rows of {tiling.rolled.value} in turn" if tiling.rolled else ""
         return f"tiles of {members}, parallel {cuts}{rolled}  # {tiling.reason}"
 
+    def together(self, scans: Together) -> str:
+        """Return the text of scans that are one kernel."""
+        members = f"nests {scans.first} .. {scans.stop - 1}"
+        room = f"{', '.join(scans.arrays)} in shared memory of {self.bound(scans.needed)} bytes"
+        if scans.tiles:
+            tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
+            size = self.bound(scans.needed)
+            room = f"{scans.columns} columns of {tiles} in shared memory of {size} bytes"
+        most = f"at most {scans.most}, else one by one"
+        return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
+
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
@@ -105,9 +120,11 @@ class _Printer:
             yield f"  past the caches: {', '.join(nest.streams)}"
         if nest.asked:
             rows = ", ".join(f"%{row}" for row in nest.asked)
-            yield f"  asked for {nest.ahead} of {nest.loops[-2].range.dim.value} ahead: {rows}"
+            along = nest.loops[-1 if nest.states else -2].range.dim.value
+            yield f"  asked for {nest.ahead} of {along} ahead: {rows}"
         if nest.block:
-            yield f"  blocks of {' x '.join(map(str, nest.block))} threads"
+            each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"
@@ -176,6 +193,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     for buffer in kernel.buffers:
         for range_ in buffer.box:
             yield from (range_.start, range_.stop)
+    yield from (each.needed for each in kernel.together)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

@@ -2,13 +2,15 @@
 
 DaCe takes seconds to build what C++ takes tenths of a second for, and kernels for GPUs run slowly
 on a host. So of the tests by these backends a few run beside the others: one in twelve by
-`dace_cpu`, one in six by `gpu-host`. `pytest -m every_dace tests/language` and
-`pytest -m every_gpu_host tests/language` run all of them.
+`dace_cpu`, one in six by `gpu-host`, one in twelve by `gpu-device`, which has its fields on the
+simulated device. `pytest -m every_dace tests/language` runs all of the former, and
+`pytest -m every_gpu_host tests/language` all of the latter.
 """
 
 from __future__ import annotations
 
 import functools
+from contextlib import contextmanager, nullcontext
 from zlib import crc32
 
 import pytest
@@ -20,7 +22,7 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from . import support
 
-ONE_IN = {"every_dace": 12, "every_gpu_host": 6}
+ONE_IN = {"every_dace": 12, "every_gpu_host": 6, "every_gpu_device": 12}
 
 EXECUTIONS = [
     pytest.param(None, id="embedded"),
@@ -34,6 +36,15 @@ EXECUTIONS = [
     pytest.param(
         "gpu-host", id="gpu-host", marks=[pytest.mark.needs_compiler, pytest.mark.every_gpu_host]
     ),
+    pytest.param(
+        "gpu-device",
+        id="gpu-device",
+        marks=[
+            pytest.mark.needs_compiler,
+            pytest.mark.every_gpu_host,
+            pytest.mark.every_gpu_device,
+        ],
+    ),
     pytest.param("gpu", id="gpu", marks=pytest.mark.needs_gpu),
 ]
 
@@ -46,6 +57,7 @@ def has_gpu():
 
 BUILDERS = ("reference", "cpu", "dace_cpu", "gpu-host")
 STRICT = {name: BACKENDS[name].with_options(numerics="strict") for name in BUILDERS}
+STRICT["gpu-device"] = STRICT["gpu-host"].with_options(on_device=True)
 
 
 @functools.cache
@@ -57,27 +69,34 @@ def strict(name):
 @pytest.fixture(params=EXECUTIONS)
 def backend(request, monkeypatch):
     """Run the test embedded, by the reference interpreter and compiled."""
-    return request.param and chosen(request.param, monkeypatch)
+    with chosen(request.param, monkeypatch) as found:
+        yield found
 
 
 @pytest.fixture(params=EXECUTIONS[1:])
 def compiled(request, monkeypatch):
     """Run the test by the backends that build something."""
-    return chosen(request.param, monkeypatch)
+    with chosen(request.param, monkeypatch) as found:
+        yield found
 
 
+@contextmanager
 def chosen(name, monkeypatch):
-    """Return a backend; for `gpu`, fields and tables that tests make lie on the device."""
-    if name == "gpu":
+    """Give a backend; fields and tables that tests make lie on its device."""
+    if name not in ("gpu", "gpu-device"):
+        yield name and strict(name)
+        return
+    simulated = gpu.use_platform("null") if name == "gpu-device" else nullcontext()
+    with simulated:
         monkeypatch.setattr(allocator, "CPU_ALLOCATOR", BACKENDS["gpu"].allocator)
-        for name_of_table, table in on_gpu().items():
+        for name_of_table, table in on_gpu(name).items():
             monkeypatch.setitem(support.MESH, name_of_table, table)
-    return strict(name)
+        yield strict(name)
 
 
 @functools.cache
-def on_gpu():
-    """Return the tables of the mesh on the device."""
+def on_gpu(_):
+    """Return the tables of the mesh on the device of an execution."""
     return {
         name: as_connectivity(
             table.domain, codomain=table.codomain, data=table.asnumpy(),

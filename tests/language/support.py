@@ -15,6 +15,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
+from fieldforge.runtime import gpu
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -78,6 +79,28 @@ VertexK = ff.Field[ff.Dims[Vertex, K], ff.float64]
 def field(dims: Any, data: Any, dtype: Any = None) -> ff.Field:
     """Make a field of `data`; `dims` may be one dimension, several or a domain."""
     return ff.as_field((dims,) if isinstance(dims, ff.Dimension) else dims, data, dtype)
+
+
+def memory(values: Any) -> Any:
+    """Return an array of numbers where fields of the running test lie: of the host or a device."""
+    return ff.as_field([I], np.asarray(values, np.float64)).ndarray
+
+
+def on_memory(array: Any, start: int = 0) -> ff.Field:
+    """Make a field along I of an array, without a copy."""
+    return ff.Field(array, (I,), (start,))
+
+
+def numbers(array: Any) -> np.ndarray:
+    """Return a copy of `memory` on the host."""
+    return np.array(on_memory(array).asnumpy())
+
+
+def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> ff.Field:
+    """Make a field along I of the memory of an array, with strides in bytes."""
+    if isinstance(array, np.ndarray):
+        return on_memory(np.lib.stride_tricks.as_strided(array, shape, strides))
+    return on_memory(gpu.Array.from_any(array)._view(0, shape, strides))
 
 
 def random(*shape: int, seed: int = 1) -> np.ndarray:

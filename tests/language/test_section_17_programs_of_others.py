@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.lib.stride_tricks import as_strided
 
 import fieldforge as ff
 from fieldforge.errors import DomainError, FieldforgeError, OverlapError
@@ -35,7 +34,11 @@ from .support import (
     as_connectivity,
     e2v,
     field,
+    memory,
+    numbers,
+    on_memory,
     run,
+    strided,
     v2e,
 )
 
@@ -268,10 +271,6 @@ def one_after_the_other(x: Line, y: Line, one: Line, other: Line):
     copied(y, out=other)
 
 
-def on_memory(array, start=0):
-    return ff.Field(array, (I,), (start,))
-
-
 def test_one_field_twice_among_the_outputs_has_the_last_value(backend):
     x = field(I, [1.0, 2.0, 3.0])
     for call in (
@@ -293,46 +292,49 @@ def test_an_input_may_be_the_output_that_occurs_twice(backend):
 
 @pytest.mark.parametrize("shift", [1, 2])
 def test_other_overlaps_of_outputs_of_a_statement_are_refused(backend, shift):
-    memory = np.zeros(6)
-    x, one, other = field(I, [1.0, 2.0, 3.0]), on_memory(memory[:3]), on_memory(memory[shift:][:3])
+    all_of_it = memory(np.zeros(6))
+    x, one, other = (
+        field(I, [1.0, 2.0, 3.0]), on_memory(all_of_it[:3]), on_memory(all_of_it[shift:][:3]),
+    )  # fmt: skip
     with pytest.raises(OverlapError):
         two.with_backend(backend)(x, out=(one, other))
     with pytest.raises(OverlapError):
         two_into.with_backend(backend)(x, one, other)
     with pytest.raises(OverlapError):
         parts_into.with_backend(backend)(x, one)
-    assert not memory.any()
+    assert not numbers(all_of_it).any()
 
 
 def test_parts_of_one_memory_that_do_not_meet_are_two_outputs(backend):
-    memory = np.zeros(3)
     x = field(I, [1.0, 2.0, 3.0])
     domains = ({I: (0, 1)}, {I: (1, 3)})
-    out = on_memory(memory)
+    out = ff.zeros({I: 3})
     two.with_backend(backend)(x, out=(out, out), domain=domains)
-    np.testing.assert_array_equal(memory, [1.0, 12.0, 13.0])
+    np.testing.assert_array_equal(out.asnumpy(), [1.0, 12.0, 13.0])
 
 
 def test_an_output_whose_own_elements_overlap_is_refused(backend):
     for strides in ((0,), (4,)):
-        memory = np.zeros(4)
-        out = on_memory(as_strided(memory, (3,), strides))
+        all_of_it = memory(np.zeros(4))
+        out = strided(all_of_it, (3,), strides)
         with pytest.raises((OverlapError, TypeError)):
             copied.with_backend(backend)(field(I, [1.0, 2.0, 3.0]), out=out)
-        assert not memory.any()
+        assert not numbers(all_of_it).any()
 
 
 def test_between_statements_the_order_decides(backend):
-    memory = np.zeros(4)
+    all_of_it = memory(np.zeros(4))
+    one, other = on_memory(all_of_it[1:]), on_memory(all_of_it[:3])
     x, y = field(I, [1.0, 2.0, 3.0]), field(I, [7.0, 8.0, 9.0])
-    one_after_the_other.with_backend(backend)(x, y, on_memory(memory[1:]), on_memory(memory[:3]))
-    np.testing.assert_array_equal(memory, [7.0, 8.0, 9.0, 3.0])
+    one_after_the_other.with_backend(backend)(x, y, one, other)
+    np.testing.assert_array_equal(numbers(all_of_it), [7.0, 8.0, 9.0, 3.0])
 
 
 def test_a_later_statement_reads_what_an_earlier_one_left(backend):
-    memory = np.arange(4.0)
+    all_of_it = memory(np.arange(4.0))
+    one, other = on_memory(all_of_it[1:]), on_memory(all_of_it[:3])
     x, out = field(I, [5.0, 6.0, 7.0]), ff.zeros({I: 3})
-    one_after_the_other.with_backend(backend)(x, on_memory(memory[1:]), on_memory(memory[:3]), out)
+    one_after_the_other.with_backend(backend)(x, one, other, out)
     np.testing.assert_array_equal(out.asnumpy(), [6.0, 7.0, 3.0])
 
 

@@ -13,17 +13,18 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.language.structure import elements
-from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
+from fieldforge.runtime.language.types import ScalarType
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
+from fieldforge.workflows.backends.ready_made import find_backend
 from fieldforge.workflows.builds.building import parsed
 
+from ..placing import bring_back, is_on_host, placed, placed_tables
 from .inputs import Arguments, bounds, draw, written
 
 # Read by the workers of `python -m tests.model.stencils --backend dace_cpu`.
-COMPILED: Final = getattr(ff, os.environ.get("MODEL_BACKEND", "cpu")).with_options(
-    numerics="strict"
-)
+_CHOSEN: Any = find_backend(os.environ.get("MODEL_BACKEND", "cpu"))
+COMPILED: Final = _CHOSEN.with_options(numerics="strict")
 INTERPRETED: Final = ff.reference.with_options(numerics="strict")
 NEAR: Final = {"float64": 1e-12, "float32": 1e-4}  # of the largest, after inexact functions
 LEAST: Final = 1e-3  # what the largest is taken for, where all numbers nearly cancel
@@ -53,15 +54,11 @@ class Difference:
 def refusal(entry: Any) -> str:
     """Say why the language does not let a stencil be built alone; empty where it does."""
     root = parsed(entry.__definition__).root
-    if isinstance(root, syntax.Program):
-        types = {each.name: each.type for each in root.parameters}
-        if any(isinstance(types[name], ScalarType) for name in written(root)):
-            return "writes a scalar"
+    if not isinstance(root, syntax.Program):
         return ""
-    dims = [
-        dim for _, leaf in leaves(root.result) if isinstance(leaf, FieldType) for dim in leaf.dims
-    ]
-    return "returns neighbours" if any(d.kind is ff.DimensionKind.LOCAL for d in dims) else ""
+    types = {each.name: each.type for each in root.parameters}
+    is_scalar = any(isinstance(types[name], ScalarType) for name in written(root))
+    return "writes a scalar" if is_scalar else ""
 
 
 def differences(entry: Any, tables: Any, mesh: Mapping[str, int], seed: int) -> list[Difference]:
@@ -71,7 +68,9 @@ def differences(entry: Any, tables: Any, mesh: Mapping[str, int], seed: int) -> 
         "interpreted": _by(INTERPRETED, tables),
         "compiled": _by(COMPILED, tables),
     }
-    if entry.__definition__.kind == "program" and seed < 2:  # every set of sizes is a build
+    if (
+        entry.__definition__.kind == "program" and seed < 2 and is_on_host(COMPILED)
+    ):  # every set of sizes is a build
         ways["set up by the model"] = _set_up(tables, mesh, seed)
     inexact = is_inexact(entry)
     found = []
@@ -101,7 +100,19 @@ def _by(backend: Any, tables: Any) -> Way:
         extra = {} if given.out is None else {"out": given.out}
         entry.with_backend(backend)(**given.values, **extra, offset_provider=tables)
 
-    return run
+    def run_elsewhere(entry: Any, given: Arguments) -> None:
+        moved = Arguments(
+            {name: placed(value, backend) for name, value in given.values.items()},
+            placed(given.out, backend),
+        )
+        extra = {} if moved.out is None else {"out": moved.out}
+        own = placed_tables(tables, backend)
+        entry.with_backend(backend)(**moved.values, **extra, offset_provider=own)
+        for name, value in given.values.items():
+            bring_back(value, moved.values[name])
+        bring_back(given.out, moved.out)
+
+    return run if is_on_host(backend) else run_elsewhere
 
 
 def _set_up(tables: Any, mesh: Mapping[str, int], seed: int) -> Way:

@@ -24,6 +24,7 @@ from fieldforge.workflows.commands.gt4py_imports import install
 from .finding import Found, Stencil, find, is_installed
 
 PATIENCE: Final = 900.0  # seconds that one stencil may take
+BACKENDS: Final = ("cpu", "dace_cpu", "gpu", "gpu-host")
 MISSING: Final = """ICON4Py is not installed. `make model` installs it; by hand, for Python >= 3.12:
   pip install --no-deps  what MODEL in the Makefile lists
   pip install            what MODEL_NEEDS lists
@@ -51,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if row["state"] not in ("same", "near", "refused"):
             _print(f"--- {row['name']}: {row['state']}\n{row['text']}\n")
     _print(_table(found, rows))
-    different = [] if options.match or found.errors else _components()
+    # Whole components make their fields themselves, on the host.
+    is_whole = not options.match and not found.errors and options.backend != "gpu"
+    different = _components() if is_whole else []
     wrong = sum(row["state"] in ("failed", "differs") for row in rows)
     missing = len(found.stencils) - len(found.decorated)
     seconds = time.perf_counter() - begun
@@ -80,7 +83,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=2, help="how many sets of arguments to draw")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--precision", choices=("double", "mixed", "single"), default="double")
-    parser.add_argument("--backend", choices=("cpu", "dace_cpu"), default="cpu")
+    parser.add_argument("--backend", choices=BACKENDS, default="cpu")
     parser.add_argument("--path", action="append", default=[], help="where else to find the model")
     return parser.parse_args(arguments)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ...runtime._core import FieldView
 from ...runtime.fields.layout import memory_order
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import FieldType, Type, leaves
@@ -127,14 +130,15 @@ def _contiguous(value: Any) -> str | None:
     """Return the dimension along which a field is contiguous, None if there is none.
 
     An axis with at most one element fits any layout; the layout of our constructors is then taken.
-    The native core must accept the layout returned here for the call, or it asks in vain.
+    The native core must accept the layout returned here for the call, or it asks for ever.
     """
-    dims, array = getattr(value, "dims", ()), getattr(value, "ndarray", None)
-    if not dims or array is None:
+    if not isinstance(value, FieldView) or not value.dims:
         return None
-    steps = [stride == array.itemsize for stride in array.strides]
-    axes = [axis for axis, extent in enumerate(array.shape) if extent > 1 and steps[axis]]
+    dims, shape = value.dims, value.shape
+    item = np.dtype(value.dtype_name).itemsize
+    steps = [stride == item for stride in value.strides]  # an array of torch has no such attribute
+    axes = [axis for axis, extent in enumerate(shape) if extent > 1 and steps[axis]]
     usual = memory_order(dims)[0]
-    if array.shape[usual] <= 1 or (array.size == 0 and steps[usual]):
+    if shape[usual] <= 1 or (0 in shape and steps[usual]):
         axes = axes or [usual]
     return str(dims[axes[0]].value) if axes else None

@@ -13,6 +13,7 @@
 #include "../work.h"
 #include "objects.h"
 #include "program_device.h"
+#include "watching.h"
 
 namespace fieldforge {
 namespace gpu {
@@ -72,6 +73,9 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
     made.kernel = get<std::string>(given, "kernel");
     made.shared = get<unsigned>(given, "shared");
     made.version = get<int32_t>(given, "version");
+    made.needed = get<int32_t>(given, "needed");
+    if (made.needed >= 0) checked(made.needed, counts.ints, "integer");
+    made.step = get<int32_t>(given, "step");
     for (int axis = 0; axis < 3; ++axis) {
         const nb::object blocks = given.attr("blocks"), threads = given.attr("threads");
         made.blocks[axis] = checked(nb::cast<int64_t>(blocks[axis]), counts.ints, "integer");
@@ -98,6 +102,7 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
 
 LaunchPlan read(nb::handle plan) {
     LaunchPlan made;
+    made.program = get<std::string>(plan, "program");
     made.platform = get<std::string>(plan, "platform");
     made.on_host = get<int>(plan, "device") == device_host;
     Counts counts{0, nb::len(nb::object(plan.attr("ints"))), scalar_sizes(plan)};
@@ -107,7 +112,10 @@ LaunchPlan read(nb::handle plan) {
         made.most_arguments = std::max(made.most_arguments, made.launches.back().arguments.size());
     }
     made.clamped = get<int32_t>(plan, "clamped");
-    if (made.clamped >= 0) checked(made.clamped, counts.ints, "integer");
+    made.stepped = get<int32_t>(plan, "stepped");
+    for (const int32_t place : {made.clamped, made.stepped}) {
+        if (place >= 0) checked(place, counts.ints, "integer");
+    }
     for (nb::handle status : nb::object(plan.attr("statuses"))) {
         if (get<std::string>(status, "kind") == "beyond") made.beyond = get<int32_t>(status, "code");
     }
@@ -200,6 +208,12 @@ class Kernels final : public Work {
             Handle function = nullptr;
             GPU_CALL_ON(device, "kernel '" + each.kernel + "'", module_function, &function,
                         made->module, each.kernel.c_str());
+            constexpr unsigned always_allowed = 48 << 10;
+            constexpr int attribute_dynamic_shared = 8;
+            if (each.shared > always_allowed) {
+                GPU_CALL_ON(device, "kernel '" + each.kernel + "'", kernel_set, function,
+                            attribute_dynamic_shared, static_cast<int>(each.shared));
+            }
             made->functions.push_back(function);
         }
         found = made.release();
@@ -210,16 +224,21 @@ class Kernels final : public Work {
     int32_t launch(const Words& words, std::byte* arena, const Context& context) {
         const int64_t version = plan_.clamped < 0 ? 0 : words.ints[plan_.clamped];
         if (version != 0 && plan_.beyond != 0) return plan_.beyond;
+        const int64_t step = plan_.stepped < 0 ? 0 : words.ints[plan_.stepped];
         Platform& platform = platform_named(plan_.platform);
         Device& device = plan_.on_host ? at_hand(platform) : device_at(platform, context.device_id);
         const Guard guard(device);
         const Loaded& loaded = on(device);
-        const StreamRef stream = current_stream(device);
+        // Without a stream there, this says again why there is none.
+        const Handle stream = plan_.on_host || context.stream == nullptr
+                                  ? current_stream(device)->ptr : context.stream;
+        const Range range(plan_.program.c_str());
+        Stopwatch stopwatch(device, stream);
         Address status = 0;
         if (!plan_.codes.empty()) {
-            GPU_CALL(device, alloc_async, &status, sizeof(int32_t), stream->ptr);
+            GPU_CALL(device, alloc_async, &status, sizeof(int32_t), stream);
             GPU_CALL(device, fill32_async, status, static_cast<unsigned>(plan_.codes.size()), 1,
-                     stream->ptr);
+                     stream);
         }
         std::array<Address, 64> few;
         std::array<void*, 64> few_params;
@@ -235,17 +254,19 @@ class Kernels final : public Work {
         for (size_t i = 0; i < plan_.launches.size(); ++i) {
             const int32_t wanted = plan_.launches[i].version;
             if (wanted >= 0 && wanted != version) continue;
+            if (step != 0 && plan_.launches[i].step != step) continue;
             queue(device, plan_.launches[i], loaded.functions[i], words, arena, status,
-                  stream->ptr, values, params);
+                  stream, values, params);
         }
-        if (status != 0) return wait_for(device, status, stream->ptr);
-        if (plan_.on_host) GPU_CALL(device, stream_sync, stream->ptr);
+        stopwatch.stop();
+        if (status != 0) return wait_for(device, status, stream);
+        if (plan_.on_host) GPU_CALL(device, stream_sync, stream);
         return 0;
     }
 
-    static void queue(Device& device, const PlannedLaunch& each, Handle function, const Words& words,
-                      std::byte* arena, Address status, Handle stream, Address* values,
-                      void** params) {
+    void queue(Device& device, const PlannedLaunch& each, Handle function, const Words& words,
+               std::byte* arena, Address status, Handle stream, Address* values,
+               void** params) const {
         using Kind = PlannedArgument::Kind;
         unsigned blocks[3];
         for (int axis = 0; axis < 3; ++axis) {
@@ -274,12 +295,21 @@ class Kernels final : public Work {
                            ? reinterpret_cast<void**>(const_cast<ArgumentList*>(&list))
                            : nullptr;
         const auto& t = each.threads;
+        const unsigned shared = each.needed < 0 ? each.shared
+                                                : static_cast<unsigned>(words.ints[each.needed]);
         const Result result =
             device.driver->launch(function, blocks[0], blocks[1], blocks[2], t[0], t[1], t[2],
-                                  each.shared, stream, params, extra);
+                                  shared, stream, params, extra);
         if (result != success) [[unlikely]] {
-            fail(device, result, gpu::Entry::launch, "kernel '" + each.kernel + "'");
+            fail(device, result, gpu::Entry::launch, label(each));
         }
+        if (waits_for_kernels.load(std::memory_order_relaxed) && !is_capturing(device, stream)) {
+            GPU_CALL_ON(device, label(each), stream_sync, stream);
+        }
+    }
+
+    std::string label(const PlannedLaunch& each) const {
+        return "kernel '" + each.kernel + "' of program '" + plan_.program + "'";
     }
 
     // A checked call waits for its kernels.

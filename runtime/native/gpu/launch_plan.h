@@ -16,19 +16,22 @@ struct PlannedLaunch {
     std::string kernel;
     int32_t blocks[3];  // places among the integers
     unsigned threads[3];
-    unsigned shared;
+    unsigned shared;  // bytes, or the most of them
+    int32_t needed;   // place of the integer that says how many; -1: all
     int32_t version;  // of what the integer `clamped` says; -1: any
+    int32_t step;     // statement that it belongs to, from 1 on
     std::vector<PlannedArgument> arguments;
     std::vector<uint16_t> sizes;  // bytes of each argument
     std::string kinds;            // for the null driver
 };
 
 struct LaunchPlan {
-    std::string platform;
+    std::string program, platform;
     std::vector<PlannedLaunch> launches;
     std::vector<int32_t> codes;  // of the tested stores; none: nothing is tested
     size_t most_arguments = 0;
     int32_t clamped = -1;  // place of an integer that is 1 if reads lead out of a field
+    int32_t stepped = -1;  // place of the integer that is the only statement to run, 0 for all
     int32_t beyond = 0;    // what a checked call then returns
     bool on_host = false;  // the fields lie on the host, so that a call waits for its kernels
 };

@@ -13,7 +13,7 @@ State& state() {
 }
 
 State::State() {
-    for (int i = 0; i < devices; ++i) {
+    for (int i = 0; i < most_devices; ++i) {
         device[i].pool.device = i;
         device[i].legacy.index = i;
         device[i].legacy.device = i;
@@ -36,11 +36,14 @@ constexpr const char* names[] = {
 
 Result init(unsigned) { return success; }
 Result driver_version(int* version) { return *version = 0, success; }
-Result device_count(int* count) { return *count = devices, success; }
+Result count_devices(int* count) {
+    state().counted = true;
+    return *count = state().devices, success;
+}
 
 Result device_get(int* device, int ordinal) {
     *device = ordinal;
-    return ordinal >= 0 && ordinal < devices ? success : 101;
+    return ordinal >= 0 && ordinal < state().devices ? success : 101;
 }
 
 Result device_name(char* name, int size, int device) {
@@ -133,6 +136,7 @@ Result error_name(Result code, const char** text) {
         case not_found: *text = "NULL_NOT_FOUND"; break;
         case not_ready: *text = "NULL_NOT_READY"; break;
         case illegal_address: *text = "NULL_ILLEGAL_ADDRESS"; break;
+        case launch_failed: *text = "NULL_LAUNCH_FAILED"; break;
         case not_supported: *text = "NULL_NOT_SUPPORTED"; break;
         case capture_unsupported: *text = "NULL_CAPTURE_UNSUPPORTED"; break;
         case capture_invalidated: *text = "NULL_CAPTURE_INVALIDATED"; break;
@@ -209,9 +213,24 @@ std::vector<Allocation> allocations() {
     return found;
 }
 
+int device_count() { return state().devices; }
+
+bool set_device_count(int count) {
+    State& s = state();
+    const std::lock_guard<std::recursive_mutex> lock(s.mutex);
+    if (s.counted && count != s.devices) return false;
+    s.devices = count;
+    return true;
+}
+
 void set_memory(int device, size_t bytes) {
     const std::lock_guard<std::recursive_mutex> lock(state().mutex);
     state().device[device].memory = bytes;
+}
+
+void set_guard(int side) {
+    const std::lock_guard<std::recursive_mutex> lock(state().mutex);
+    state().guard = static_cast<Guard>(side);
 }
 
 bool fail_next(const std::string& entry, Result code) {
@@ -243,7 +262,7 @@ std::string load_null(Driver& driver) {
     driver.path = "null";
     driver.init = null::init;
     driver.driver_version = null::driver_version;
-    driver.device_count = null::device_count;
+    driver.device_count = null::count_devices;
     driver.device_get = null::device_get;
     driver.device_name = null::device_name;
     driver.device_arch = null::device_arch;

@@ -10,7 +10,7 @@
 
 namespace fieldforge::gpu::null {
 
-constexpr int devices = 2;
+constexpr int most_devices = 16;
 constexpr size_t default_memory = size_t{1} << 30;
 
 struct CallRecord {
@@ -29,7 +29,10 @@ std::vector<CallRecord> recorded();
 std::vector<std::string> problems();   // double frees, uses after free, unordered accesses
 void forget_problems();
 std::vector<Allocation> allocations();  // live ones
+int device_count();
+bool set_device_count(int count);  // false once the platform is in use
 void set_memory(int device, size_t bytes);
+void set_guard(int side);  // 0 no guard pages, 1 right after memory, 2 right before it
 bool fail_next(const std::string& entry, Result code);  // by the name of a member of `Driver`
 size_t handles();  // streams, events, modules, graphs and executable graphs that are alive
 

@@ -35,8 +35,12 @@ Result allocate(Address* address, size_t size, Kind kind, int device, Pool* pool
         const size_t more = size > cached ? size - cached : 0;
         if (held(s, device) + more > s.device[device].memory) return out_of_memory;
     }
-    void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    Block block{size, kind, device, pool, true, false, {}};
+    void* memory = s.guard == Guard::none
+                       ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                       : reinterpret_cast<void*>(map_guarded(size, s.guard, block));
     if (memory == nullptr) return out_of_memory;
+    s.guarded += block.mapping != 0;
     std::memset(memory, fresh, size);
     if (pool != nullptr) {
         pool->used += size;
@@ -45,7 +49,7 @@ Result allocate(Address* address, size_t size, Kind kind, int device, Pool* pool
         s.device[device].used += size;
     }
     *address = reinterpret_cast<Address>(memory);
-    s.blocks.insert_or_assign(*address, Block{size, kind, device, pool, true, false, {}});
+    s.blocks.insert_or_assign(*address, std::move(block));
     return success;
 }
 
@@ -62,7 +66,7 @@ Result alloc_from(Address* address, size_t size, Pool* pool, Handle handle) {
     if (result != success) return result;
     if (stream->capture != nullptr) {
         state().blocks[*address].of_graph = true;
-        stream->capture->graph->memory.push_back(*address);
+        stream->capture->graph->memory->blocks.push_back(*address);
         return submit(stream, std::make_shared<Node>(10, std::vector<Access>{},
                                                      [](const Node&) { return success; }));
     }
@@ -284,14 +288,20 @@ void release_memory(Address start, Block& block) {
         s.device[block.device].used -= block.size;
     }
     block.live = false;
-    std::memset(reinterpret_cast<void*>(start), stale, block.size);
+    if (block.mapping != 0) close_guarded(start, block);
+    else std::memset(reinterpret_cast<void*>(start), stale, block.size);
     s.quarantine.push_back(start);
     s.quarantined += block.size;
     while (s.quarantined > most_quarantined && !s.quarantine.empty()) {
         const auto oldest = s.blocks.find(s.quarantine.front());
         s.quarantine.pop_front();
         s.quarantined -= oldest->second.size;
-        std::free(reinterpret_cast<void*>(oldest->first));
+        if (oldest->second.mapping == 0) {
+            std::free(reinterpret_cast<void*>(oldest->first));
+        } else {
+            unmap_guarded(oldest->second);
+            --s.guarded;
+        }
         s.blocks.erase(oldest);
     }
 }

@@ -17,6 +17,10 @@ Result module_load(Handle* module, const void* image) {
         const char* why = dlerror();
         return problem(why == nullptr ? "The library cannot be loaded." : why, invalid_image);
     }
+    // Libraries whose kernels check themselves have a variable for what they tell.
+    if (void* told = dlsym(library, "fieldforge_report"); told != nullptr) {
+        *static_cast<void (**)(const char*)>(told) = report;
+    }
     auto* made = new Module{library, {}};
     s.modules.insert(made);
     return *module = made, success;
@@ -39,7 +43,9 @@ Result module_function(Handle* function, Handle handle, const char* name) {
         return problem(std::string("The module has no kernel '") + name + "'.", not_found);
     }
     auto& kernel = module->kernels[name];
-    kernel = {reinterpret_cast<Kernel::Function>(found), name};
+    void* place = dlsym(module->library, "fieldforge_place");
+    kernel = {reinterpret_cast<Kernel::Function>(found), name,
+              reinterpret_cast<void (*)(unsigned*)>(place)};
     return *function = &kernel, success;
 }
 
@@ -63,15 +69,8 @@ Result occupancy(int* blocks, Handle, int threads, size_t) {
     return *blocks = threads > 0 ? 2048 / threads : 0, success;
 }
 
-Result run(const Node& node) {
-    const KernelNode& kernel = node.kernel;
-    static_cast<Kernel*>(kernel.function)
-        ->function(kernel.grid, kernel.block, kernel.shared, const_cast<void**>(node.params.data()));
-    return success;
-}
-
 std::shared_ptr<Node> make_node(const ArgumentList& list, void** params) {
-    auto node = std::make_shared<Node>(0, std::vector<Access>{}, run);
+    auto node = std::make_shared<Node>(0, std::vector<Access>{}, run_kernel);
     node->kinds.assign(list.kinds, list.count);
     for (unsigned i = 0; i < list.count; ++i) {
         const auto* value = static_cast<const unsigned char*>(params[i]);

@@ -28,12 +28,21 @@ void add_null(nb::module_& parent) {
         return made;
     });
     module.def("set_memory", [](int device, size_t bytes) {
-        if (device < 0 || device >= null::devices) throw nb::value_error("There is no such null device.");
+        if (device < 0 || device >= null::device_count()) throw nb::value_error("There is no such null device.");
         null::set_memory(device, bytes);
     }, nb::arg("device"), nb::arg("bytes"));
+    module.def("set_guard", null::set_guard, nb::arg("side"));
     module.def("fail_next", [](const std::string& entry, int code) {
         if (!null::fail_next(entry, code)) throw nb::value_error("The driver has no such entry.");
     }, nb::arg("entry"), nb::arg("code"));
+    module.def("set_device_count", [](int count) {
+        if (count < 1 || count > null::most_devices) {
+            throw nb::value_error("The null platform has 1 to 16 devices.");
+        }
+        if (!null::set_device_count(count)) {
+            throw nb::value_error("The null platform is in use; its devices are counted already.");
+        }
+    }, nb::arg("count"));
     module.def("handles", null::handles);
 }
 

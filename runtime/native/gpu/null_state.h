@@ -51,6 +51,7 @@ struct Pool {
 };
 
 enum class Kind { device, pool, pinned, managed };
+enum class Guard { none, after, before };  // on which side a page is right beside the memory
 
 struct Block {
     size_t size;
@@ -60,6 +61,8 @@ struct Block {
     bool live = true;
     bool of_graph = false;
     Uses uses;
+    Address mapping = 0;  // of guarded memory: all of its pages
+    size_t mapped = 0;
 };
 
 struct Access {
@@ -83,14 +86,21 @@ struct Node {
         : type(type), accesses(std::move(accesses)), run(std::move(run)) {}
 };
 
+// The blocks allocated while a graph was captured; they live as long as it and what it was made into.
+struct GraphMemory {
+    std::vector<Address> blocks;
+    ~GraphMemory();
+};
+
 struct Graph {
     std::vector<std::shared_ptr<Node>> nodes;
-    std::vector<Address> memory;  // blocks allocated while it was captured
+    std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
 };
 
 struct Exec {
     std::vector<std::shared_ptr<Node>> nodes;      // its own, because they can be changed
     std::vector<std::shared_ptr<Node>> originals;  // of the graph, which name them
+    std::shared_ptr<GraphMemory> memory;
 };
 
 struct Stream;
@@ -127,6 +137,7 @@ struct Kernel {
     using Function = void (*)(const unsigned*, const unsigned*, unsigned, void**);
     Function function;
     std::string name;
+    void (*place)(unsigned*) = nullptr;  // tells which thread of which block runs
 };
 struct Module {
     void* library;
@@ -142,11 +153,15 @@ struct Device {
 struct State {
     State();
     std::recursive_mutex mutex;
-    Device device[devices];
+    int devices = 2;
+    bool counted = false;  // somebody knows how many there are
+    Device device[most_devices];
     Clock host;
     std::map<Address, Block> blocks;
     std::deque<Address> quarantine;  // freed, and kept so that a use of them is noticed
     size_t quarantined = 0;
+    Guard guard = Guard::none;  // of what is allocated from now on
+    size_t guarded = 0;         // how many blocks have guards
     std::unordered_set<Stream*> streams;
     std::unordered_set<Event*> events;
     std::unordered_set<Module*> modules;
@@ -154,7 +169,7 @@ struct State {
     std::unordered_set<Exec*> execs;
     std::unordered_set<Pool*> pools;
     std::set<Capture*> captures;
-    int next_stream = devices;
+    int next_stream = most_devices;
     bool recording = false;
     std::vector<CallRecord> calls;
     std::vector<std::string> problems;
@@ -186,6 +201,14 @@ Result forbid_in_capture();
 Block* find_block(Address address, Address* start = nullptr);
 void release_memory(Address start, Block& block);
 void order_streams(Stream* stream);  // with the legacy stream of the device and with the host
+
+constexpr Result launch_failed = 719;
+void report(const char* text);          // what a kernel tells of itself
+Result run_kernel(const Node& node);    // with an eye on guards
+const Block* guarded_block(Address address, Address* start = nullptr);
+Address map_guarded(size_t size, Guard guard, Block& block);
+void close_guarded(Address start, const Block& block);
+void unmap_guarded(const Block& block);
 
 void point_to_values(Node& node);  // of a kernel, after it was made or copied
 void fill_memory(Driver& driver);

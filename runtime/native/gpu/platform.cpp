@@ -10,6 +10,7 @@ std::atomic<int> capturing{0};
 PyObject* hook_choose = nullptr;
 PyObject* hook_error = nullptr;
 PyObject* hook_lost = nullptr;
+PyObject* hook_library = nullptr;
 
 namespace {
 

@@ -49,6 +49,21 @@ struct StreamHandle {
 };
 using StreamRef = std::shared_ptr<StreamHandle>;
 
+// Held for a few instructions, by threads with and without the interpreter's lock.
+class SpinLock {
+   public:
+    void lock() noexcept {
+        while (taken_.exchange(true, std::memory_order_acquire)) {
+            while (taken_.load(std::memory_order_relaxed)) {
+            }
+        }
+    }
+    void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> taken_{false};
+};
+
 // Never destroyed, so that every object may point to its device.
 struct Device {
     Platform* platform;
@@ -58,6 +73,7 @@ struct Device {
     int index;  // among the devices of all platforms
     Handle context = nullptr;
     std::mutex mutex;
+    SpinLock kept;  // of `events` and `streams`
     std::vector<Handle> events[4];  // to be used again: by `timing` and `blocking`
     std::vector<Handle> streams;    // likewise: those of the default priority that do not block
     StreamRef stream;               // current wherever nobody chose another
@@ -129,10 +145,19 @@ Handle take_event(Device& device, bool timing, bool blocking);
 void give_event(Device& device, Handle event, bool timing, bool blocking) noexcept;
 // Lets what comes on `later` wait for what was submitted to `earlier`.
 void order(const StreamRef& earlier, const StreamRef& later);
-bool is_capturing(const StreamHandle& stream);  // asks the driver only while somebody captures
+// Ask the driver only while somebody captures.
+bool is_capturing(const StreamHandle& stream);
+bool is_capturing(Device& device, Handle stream);
+
+// Whether this thread works on a stream that it chose, not on the default of the device.
+bool has_chosen_stream(Device& device);
+// The stream that is current for one of these libraries (bits of `Library`), if any has another than
+// the legacy stream; null otherwise. Asks Python.
+Handle stream_of_library(unsigned libraries, const Device& device);
 
 extern PyObject* hook_choose;  // () -> name of the platform
 extern PyObject* hook_error;   // (code, name, call, object, text) -> exception
 extern PyObject* hook_lost;    // (text) -> None
+extern PyObject* hook_library; // (name) -> callable(ordinal) -> address of a current stream
 
 }  // namespace fieldforge::gpu

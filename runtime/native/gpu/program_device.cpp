@@ -1,7 +1,8 @@
 // GPUs as devices of programs: temporaries and copies in the order of the current stream.
 #include "program_device.h"
 
-#include "objects.h"
+#include "gpu.h"
+#include "guarded.h"
 
 namespace fieldforge {
 
@@ -26,14 +27,23 @@ void keep_memory(Device& device) {
 }
 
 template <int type>
+Device& own_device() {
+    return device_at(platform_named(name_of(type)), place.device_id);
+}
+
+// The stream of the call that this thread makes.
+Handle stream_of_call(Device& device) {
+    return place.stream != nullptr ? place.stream : current_stream(device)->ptr;
+}
+
+template <int type>
 Block allocate(size_t size) noexcept {
     try {
-        Device& device = at_hand(platform_named(name_of(type)));
+        Device& device = own_device<type>();
         const Guard guard(device);
         keep_memory(device);
         Address address = 0;
-        const Result result =
-            device.driver->alloc_async(&address, size, current_stream(device)->ptr);
+        const Result result = device.driver->alloc_async(&address, size, stream_of_call(device));
         if (result != success) return {};
         return {reinterpret_cast<std::byte*>(address), size};
     } catch (...) {  // the call is refused: there is no memory
@@ -45,11 +55,11 @@ template <int type>
 void release(Block block) noexcept {
     if (block.data == nullptr || is_finalizing()) return;
     try {
-        Device& device = at_hand(platform_named(name_of(type)));
+        Device& device = own_device<type>();
         const Guard guard(device, nullptr);
         lose(device,
              device.driver->free_async(reinterpret_cast<Address>(block.data),
-                                       current_stream(device)->ptr),
+                                       stream_of_call(device)),
              Entry::free_async);
     } catch (...) {
         return;
@@ -72,21 +82,135 @@ void copy(void* to, const void* from, size_t size, const Context& context) noexc
 
 template <int type>
 const Context* current(Context& room) noexcept {
-    room = {context_version, sizeof(Context), type, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+    room = {context_version, sizeof(Context), type, place.device_id,
+            nullptr, nullptr, nullptr, nullptr, nullptr};
     try {
-        Device& device = at_hand(platform_named(name_of(type)));
+        Device& device = own_device<type>();
         const Guard guard(device);
-        room.device_id = device.ordinal;
-        room.stream = current_stream(device)->ptr;
+        room.stream = stream_of_call(device);
     } catch (...) {  // the launch fails again, and says why
         room.stream = nullptr;
     }
     return &room;
 }
 
+// Where nobody chose a stream of ours, work goes to that of the library whose arrays are given;
+// its legacy stream is in order with our default.
 template <int type>
-constexpr fieldforge::Device made = {type,       allocate<type>, release<type>, copy<type>,
-                                     nullptr, current<type>,  true};
+bool settle() {
+    if (place.libraries == 0) return true;
+    return guarded([] {
+        Device& device = own_device<type>();
+        if (!has_chosen_stream(device)) place.stream = stream_of_library(place.libraries, device);
+        return true;
+    });
+}
+
+// The end of the last call that used memory of the caller.
+struct LastUse {
+    Device* device;
+    Handle stream, event;
+    LastUse(Device* device, Handle stream)
+        : device(device), stream(stream), event(take_event(*device, false, false)) {}
+    ~LastUse() { give_event(*device, event, false, false); }
+};
+
+// A capture has an order of its own, and cannot wait for what happened before it.
+template <int type>
+bool lend(std::shared_ptr<void>& last, bool begins) noexcept {
+    try {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        const Handle stream = stream_of_call(device);
+        if (is_capturing(device, stream)) return true;
+        auto use = std::static_pointer_cast<LastUse>(last);
+        if (begins) {
+            if (use == nullptr || use->stream == stream) return true;
+            return device.driver->stream_wait(stream, use->event, 0) == success;
+        }
+        if (use == nullptr) last = use = std::make_shared<LastUse>(&device, stream);
+        use->stream = stream;
+        return device.driver->event_record(use->event, stream) == success;
+    } catch (...) {  // the call is refused
+        return false;
+    }
+}
+
+// Calls of a step as one: launched again and again.
+struct StepGraph {
+    Device* device;
+    Handle exec = nullptr;
+    ~StepGraph() {
+        if (exec == nullptr || is_finalizing()) return;
+        const Guard guard(*device, nullptr);
+        lose(*device, device->driver->exec_destroy(exec), Entry::exec_destroy);
+    }
+};
+
+// A stream while it captures; other threads have nothing to do with it.
+struct Capturing {
+    Device& device;
+    Handle stream = nullptr, graph = nullptr;
+    explicit Capturing(Device& device) : device(device) {
+        constexpr unsigned non_blocking = 1;
+        GPU_CALL(device, stream_create, &stream, non_blocking, 0);
+        const Result result = device.driver->capture_begin(stream, capture_thread_local);
+        if (result != success) {
+            device.driver->stream_destroy(stream);
+            fail(device, result, Entry::capture_begin);
+        }
+        capturing.fetch_add(1);
+    }
+    Result end() {
+        const Result result = device.driver->capture_end(stream, &graph);
+        capturing.fetch_sub(1);
+        is_over = true;
+        return result;
+    }
+    ~Capturing() {
+        if (!is_over) end();
+        if (graph != nullptr) device.driver->graph_destroy(graph);
+        lose(device, device.driver->stream_destroy(stream), Entry::stream_destroy);
+    }
+    bool is_over = false;
+};
+
+template <int type>
+std::shared_ptr<void> capture_step(bool (*body)(void* data, void* stream), void* data) {
+    std::shared_ptr<StepGraph> made;
+    guarded([&] {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        if (is_capturing(device, stream_of_call(device))) return true;
+        Capturing capturing(device);
+        const bool is_done = body(data, capturing.stream);
+        const Result result = capturing.end();
+        if (!is_done) return false;
+        if (result != success) fail(device, result, Entry::capture_end);
+        auto step = std::make_shared<StepGraph>(StepGraph{&device});
+        constexpr unsigned long long free_on_launch = 1;
+        GPU_CALL(device, graph_instantiate, &step->exec, capturing.graph, free_on_launch);
+        made = std::move(step);
+        return true;
+    });
+    return made;
+}
+
+template <int type>
+bool launch_step(void* captured) {
+    return guarded([&] {
+        Device& device = own_device<type>();
+        const Guard guard(device);
+        GPU_CALL(device, graph_launch, static_cast<StepGraph*>(captured)->exec,
+                 stream_of_call(device));
+        return true;
+    });
+}
+
+template <int type>
+constexpr fieldforge::Device made = {type,    allocate<type>, release<type>, copy<type>,
+                                     nullptr, current<type>,  true,          settle<type>,
+                                     lend<type>, capture_step<type>, launch_step<type>};
 
 }  // namespace
 

@@ -22,6 +22,9 @@ StreamRef& current_slot(int index) {
 
 constexpr size_t most_kept = 256;
 
+constexpr const char* library_names[] = {"cupy", "torch"};  // in the order of the bits
+PyObject* library_streams[] = {nullptr, nullptr};           // what tells their current streams
+
 }  // namespace
 
 StreamHandle::~StreamHandle() {
@@ -36,7 +39,7 @@ StreamHandle::~StreamHandle() {
     int status = 0;
     if (capturing.load(std::memory_order_relaxed) != 0) device->driver->capture_status(ptr, &status);
     if (status == 0 && priority == 0 && (flags & stream_nonblocking) != 0) {
-        const std::lock_guard<std::mutex> lock(device->mutex);
+        const std::lock_guard<SpinLock> lock(device->kept);
         if (device->streams.size() < most_kept) {
             device->streams.push_back(ptr);
             return;
@@ -50,7 +53,7 @@ StreamRef make_stream(Device& device, int priority, bool nonblocking) {
     const unsigned flags = nonblocking ? stream_nonblocking : 0;
     Handle stream = nullptr;
     if (priority == 0 && nonblocking) {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         if (!device.streams.empty()) {
             stream = device.streams.back();
             device.streams.pop_back();
@@ -93,7 +96,7 @@ void pop_stream() {
 
 Handle take_event(Device& device, bool timing, bool blocking) {
     {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         auto& kept = device.events[timing * 2 + blocking];
         if (!kept.empty()) {
             const Handle event = kept.back();
@@ -111,7 +114,7 @@ Handle take_event(Device& device, bool timing, bool blocking) {
 void give_event(Device& device, Handle event, bool timing, bool blocking) noexcept {
     if (is_finalizing()) return;
     {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         auto& kept = device.events[timing * 2 + blocking];
         if (kept.size() < most_kept) {
             kept.push_back(event);
@@ -139,11 +142,39 @@ void order(const StreamRef& earlier, const StreamRef& later) {
     GPU_CALL(*later->device, stream_wait, later->ptr, event, 0);
 }
 
-bool is_capturing(const StreamHandle& stream) {
+bool is_capturing(const StreamHandle& stream) { return is_capturing(*stream.device, stream.ptr); }
+
+bool is_capturing(Device& device, Handle stream) {
     if (capturing.load(std::memory_order_relaxed) == 0) return false;
     int status = 0;
-    const Guard guard(*stream.device, nullptr);
-    return stream.device->driver->capture_status(stream.ptr, &status) == success && status != 0;
+    const Guard guard(device, nullptr);
+    return device.driver->capture_status(stream, &status) == success && status != 0;
+}
+
+bool has_chosen_stream(Device& device) {
+    const StreamRef& mine = current_slot(device.index);
+    return mine != nullptr && mine != device.stream;
+}
+
+Handle stream_of_library(unsigned libraries, const Device& device) {
+    constexpr uintptr_t legacy = 1;  // a name of its own for the stream whose handle is null
+    for (int place = 0; place < 2; ++place) {
+        if ((libraries & 1u << place) == 0) continue;
+        PyObject*& ask = library_streams[place];
+        if (ask == nullptr) ask = PyObject_CallFunction(hook_library, "s", library_names[place]);
+        PyObject* number = ask == nullptr ? nullptr : PyLong_FromLong(device.ordinal);
+        PyObject* found = number == nullptr ? nullptr : PyObject_CallOneArg(ask, number);
+        Py_XDECREF(number);
+        const uintptr_t address = found == nullptr ? 0 : PyLong_AsUnsignedLongLong(found);
+        Py_XDECREF(found);
+        if (PyErr_Occurred()) {
+            Failure pending;
+            pending.code = -2;  // a Python error is set
+            throw pending;
+        }
+        if (address > legacy) return reinterpret_cast<Handle>(address);
+    }
+    return nullptr;
 }
 
 }  // namespace fieldforge::gpu

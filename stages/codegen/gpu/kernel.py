@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
 
-from ...ir.loops import Kernel, Store
+from ...ir.loops import Kernel, Store, Together
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
@@ -16,7 +17,8 @@ from ..cpp.names import Names, WriterOptions, stored_type
 from ..cpp.operations import TYPES
 from ..integers import integers
 from ..soft_reads import Clamping
-from .nest import write_kernel
+from .grid import single
+from .nest import write_kernel, write_together
 from .preludes import Platform, entry_of, prelude, whole_grid
 from .spellings import on_device
 
@@ -27,10 +29,17 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 
 @attrs.frozen
 class Written:
-    """One kernel: its name in the module, and its arguments as (kind, place) in their order."""
+    """One kernel: its name in the module, and its arguments as (kind, place) in their order.
+
+    It is nest `first` of the program, or with `scans` several of them. `version` is -1, or whether
+    its loads clamp indices.
+    """
 
     name: str
     arguments: tuple[tuple[str, int], ...]
+    first: int
+    scans: Together | None = None
+    version: int = -1
 
 
 def write_gpu(
@@ -53,35 +62,59 @@ def write_gpu(
         versions.append((clamped, "c"))
     texts: list[str] = []
     found: list[Written] = []
-    for each, letter in versions:
+    for version, (each, letter) in enumerate(versions):
         for text, written in _version(each, letter, platform):
             texts.append(text)
-            found.append(written)
+            number = version if len(versions) > 1 else -1
+            found.append(attrs.evolve(written, version=number))
     functions = [text for _, text in sorted(names.functions.items())]
     tests = [on_device(line) for line in test_functions(names) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([prelude(platform), *tests, *functions, "", *texts, ""])
+    source = "\n".join([prelude(platform, "".join(texts)), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
 def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
-    """Write each nest as a kernel."""
+    """Write each nest as a kernel, and scans that are one kernel before the first of them."""
+    together = {scans.first: scans for scans in names.kernel.together}
     for number, nest in enumerate(names.kernel.nests):
-        name = f"{letter}{number}"
-        lines = list(write_kernel(names, nest))
-        arguments = _arguments(lines)
-        if any((nest.statement, each.buffer) in names.tests for each in _stores(nest.body)):
-            arguments += (("status", 0),)
-        takes = [_parameter(names, kind, place) for kind, place in arguments]
-        threads = 1
-        for size in nest.block:
-            threads *= size
-        head = ", ".join(f"{type_} {name}" for type_, name in takes)
-        texts = [f"KERNEL __launch_bounds__({threads}) {name}({head}) {{  // nest {number}"]
-        texts += [*lines, "}"]
-        if platform == "host":
-            texts.append(whole_grid(name, tuple(type_ for type_, _ in takes)))
-        yield "\n".join(texts), Written(entry_of(name, platform), arguments)
+        if number in together and not (names.clamped and together[number].tiles):
+            scans = together[number]
+            lines = list(write_together(names, scans))
+            said = f"nests {scans.first} to {scans.stop - 1}"
+            text = _Text(f"{letter}s{number}", scans.threads, said, lines)
+            yield _written(names, text, number, platform, scans)
+        own = single(nest) if names.clamped else nest
+        if any(scans.first <= number < scans.stop for scans in together.values()):
+            own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
+        lines = list(write_kernel(names, own))
+        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines)
+        yield _written(names, text, number, platform)
+
+
+@attrs.frozen
+class _Text:
+    name: str
+    threads: int
+    said: str
+    lines: Sequence[str]
+
+
+def _written(
+    names: Names, text: _Text, number: int, platform: Platform, scans: Together | None = None
+) -> tuple[str, Written]:
+    arguments = _arguments(text.lines)
+    nest = names.kernel.nests[number]
+    if any((nest.statement, each.buffer) in names.tests for each in _stores(nest.body)):
+        arguments += (("status", 0),)
+    takes = [_parameter(names, kind, place) for kind, place in arguments]
+    head = ", ".join(f"{type_} {name}" for type_, name in takes)
+    bounds = f"__launch_bounds__({text.threads})"
+    texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
+    if platform == "host":
+        texts.append(whole_grid(text.name, tuple(type_ for type_, _ in takes)))
+    entry = entry_of(text.name, platform)
+    return "\n".join(texts), Written(entry, arguments, number, scans)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:

@@ -8,11 +8,11 @@ import attrs
 
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
-from ...ir.bounds import Bound, Const, add, floor_divide, maximum, minimum, multiply, subtract
-from ...ir.loops import Kernel, Nest
+from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
+from ...ir.loops import Kernel, Nest, Together
 from ...ir.strides import Stride
+from .grid import blocks_of, columns_in_a_row, single
 from .kernel import Written
-from .nest import axis_of
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
@@ -26,32 +26,60 @@ class Order:
     blocks: tuple[Bound, Bound, Bound]
     threads: tuple[int, int, int]
     slots: Mapping[int, Bound]
-    version: int = -1
+    shared: Bound = attrs.field(factory=lambda: Const(0))
+    most_shared: int = 0
+    step: int = 1
 
     @property
     def bounds(self) -> Iterator[Bound]:
         """Everything that the call computes for it."""
         yield from self.blocks
         yield from self.slots.values()
+        yield self.shared
 
 
-def orders_of(kernel: Kernel, kernels: Sequence[Written]) -> tuple[Order, ...]:
-    """Return one launch for each nest, in order, or two if there is a clamped version."""
+def orders_of(
+    kernel: Kernel, kernels: Sequence[Written], steps: Sequence[int]
+) -> tuple[Order, ...]:
+    """Return one launch for each kernel, in order.
+
+    `steps` are the numbers of the statements that the groups of stores belong to.
+    """
     offsets: dict[int, Bound] = {}
     end: Bound = Const(0)
     for place, size in enumerate(kernel.slots):
         offsets[place] = end
         end = add(end, size)
-    count = len(kernel.nests)
+    alone = {n: scans for scans in kernel.together for n in range(scans.first, scans.stop)}
     return tuple(
-        Order(
-            written,
-            _blocks(kernel.nests[number % count]),
-            _triple(kernel.nests[number % count].block, 1),
-            {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-            version=number // count if len(kernels) > count else -1,
+        attrs.evolve(
+            _order(kernel, written, offsets, alone.get(written.first)),
+            step=steps[kernel.nests[written.first].statement],
         )
-        for number, written in enumerate(kernels)
+        for written in kernels
+    )
+
+
+def _order(
+    kernel: Kernel, written: Written, offsets: Mapping[int, Bound], scans: Together | None
+) -> Order:
+    """Return the launch of a kernel; of scans that are one, either that or those run."""
+    nest = kernel.nests[written.first]
+    if written.version > 0:
+        nest = single(nest)
+    when: Bound = Const(1)
+    if scans is not None and not (written.version > 0 and scans.tiles):
+        when = scans.fits if written.scans else subtract(Const(1), scans.fits)
+    if written.scans:
+        nest = columns_in_a_row(nest, written.scans)
+    first, second, third = _blocks(nest)
+    return Order(
+        written,
+        (multiply(first, when), second, third),
+        _triple((written.scans.threads,) if written.scans else nest.block, 1),
+        {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
+        written.scans.needed if written.scans else Const(0),
+        written.scans.most if written.scans else 0,
     )
 
 
@@ -66,7 +94,10 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
                 kernel=order.written.name,
                 blocks=_triple([places[blocks] for blocks in order.blocks], 0),
                 threads=order.threads,
-                version=order.version,
+                version=order.written.version,
+                shared=order.most_shared,
+                needed=places[order.shared] if order.most_shared else -1,
+                step=order.step,
                 arguments=tuple(
                     (kind, places[order.slots[place]] if kind == "slot" else place)
                     for kind, place in order.written.arguments
@@ -80,13 +111,8 @@ def with_launches(interface: Interface, orders: Sequence[Order], platform: str) 
 def _blocks(nest: Nest) -> tuple[Bound, Bound, Bound]:
     """Return how many blocks there are along x, y and z; none along x if the guard is empty."""
     blocks: list[Bound] = [Const(1)] * 3
-    for level, loop in enumerate(nest.loops):
-        if loop.kind == "thread":
-            axis = axis_of(nest, level)
-            size = nest.block[axis]
-            extent = subtract(loop.range.stop, loop.range.start)
-            count = floor_divide(add(extent, size - 1), Const(size))
-            blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
+    for axis, count in enumerate(blocks_of(nest)):
+        blocks[axis] = minimum(count, Const(MOST_BLOCKS)) if axis else count
     guards = [range_ for range_ in nest.guard if range_ not in nest.box]
     if guards:
         extents = [subtract(range_.stop, range_.start) for range_ in guards]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.loops import Loop, Nest, Store
+import attrs
+
+from ...ir.loops import Nest, Store, Together
 from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
+from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
-
-AXES = "xyz"
+from .columns import write_columns
+from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
+from .sweep import Shared, SweepBody
+from .unrolling import unrolled
+from .wide import PatchBody, together
 
 
 def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
@@ -20,17 +26,39 @@ def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
     several indices if it must.
     """
     yield from _arrays(names, nest)
-    body = ThreadBody(names, nest)
+    body = SweepBody(names, nest, {}) if nest.states else ThreadBody(names, nest)
     tests = _tests(names, nest)
     yield from (f"  u{bits} e{number} = 0;" for number, bits in tests)
     yield from body.at(0)
+    if nest.each:
+        yield from _patches(names, nest, body)
+    else:
+        yield from _points(names, nest, body)
+    yield from (f"  if (e{number} >> {bits - 1}) note(first, {number});" for number, bits in tests)
+
+
+def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
+    """Write the loops of a thread that has one point along each of its loops, or one column."""
+    axes = {axis.level: axis for axis in axes_of(nest)}
     depth = len(nest.loops)
-    for level, loop in enumerate(nest.loops):
+    flat = is_flat(nest)
+    if flat:
+        yield from flat_places(names, nest, "i")
+    for level in range(len(nest.loops)):
         indent = "  " * (level + 1)
         if level == depth - 1:
             yield from body.pointers(indent)
             yield from body.states(indent)
-        yield indent + _head(names, nest, level, loop)
+        if level == depth - 1 and isinstance(body, SweepBody):
+            yield from body.sweep(indent)
+            depth -= 1
+            continue
+        if level in axes:
+            yield indent + (
+                _inside(names, nest, axes[level]) if flat else _grid_loop(names, nest, axes[level])
+            )
+        else:
+            yield indent + _loop(names, nest, level)
         if level < depth - 1 or len(nest.parts) <= 1:
             yield from body.at(level + 1)
             continue
@@ -41,44 +69,167 @@ def write_kernel(names: Names, nest: Nest) -> Iterator[str]:
             yield f"{indent}  }}"
     if depth:
         yield "  " + "}" * depth
-    yield from (f"  if (e{number} >> {bits - 1}) note(first, {number});" for number, bits in tests)
 
 
-def _head(names: Names, nest: Nest, level: int, loop: Loop) -> str:
+def write_together(names: Names, scans: Together) -> Iterator[str]:
+    """Write several scans over the same columns as one kernel: a thread has a column."""
+    nests = [columns_in_a_row(nest, scans) for nest in names.kernel.nests[scans.first : scans.stop]]
+    if scans.tiles:
+        for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+            if name not in scans.arrays:
+                yield from _array(names, name)
+        yield from write_columns(names, scans)
+        return
+    axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
+    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+        if name not in kept:
+            yield from _array(names, name)
+    shared: dict[str, Shared] = {}
+    room = "0"
+    for place, name in enumerate(scans.arrays):
+        buffer = names.by_name[name]
+        levels = next(range_ for range_ in buffer.box if range_.dim is axis)
+        first, stop = names.bound(levels.start), names.bound(levels.stop)
+        count = f"({stop} - {first}) * {scans.threads}"
+        type_ = stored_type(buffer)
+        yield f"  const ff::shared_array<{type_}> h{place}(u32({room}), {count});"
+        shared[name] = Shared(f"h{place}", first, scans.threads)
+        room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
+    yield from flat_places(names, nests[0], "i")
+    axes = axes_of(nests[0])
+    inside = [
+        f"i{axis.level} < {names.bound(nests[0].loops[axis.level].range.stop)}" for axis in axes
+    ]
+    yield f"  if ({' && '.join(inside)}) {{"
+    for nest in nests:
+        body = SweepBody(names, nest, shared)
+        yield "    {"
+        for level in range(len(nest.loops)):
+            yield from (f"    {line}" for line in body.at(level))
+        yield from body.pointers("      ")
+        yield from body.states("      ")
+        yield from body.sweep("      ")
+        yield "    }"
+    yield "  }"
+
+
+def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
+    """Write the loops of a thread that has several points: all at once, or one by one at the ends.
+
+    Unrolled code needs all points of a thread inside, and aligned memory.
+    """
+    dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
+    patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
+    axes = axes_of(nest)
+    own = [axis for axis in axes if axis.points > 1 or axis.level == len(nest.loops) - 1]
+    levels = {axis.level: axis for axis in own}
+    flat = is_flat(nest)
+    yield f"  const bool aligned = {together(patch.aligned())};"
+    if flat:
+        yield from flat_places(names, nest, "f")
+    for level, _ in enumerate(nest.loops):
+        indent = "  " * (level + 1)
+        axis = next((each for each in axes if each.level == level), None)
+        if axis is None:
+            yield indent + _loop(names, nest, level)
+        elif flat:
+            yield indent + _inside(names, nest, axis, "f")
+        else:
+            yield indent + _grid_loop(names, nest, axis, "f")
+        if level not in levels and axis is not None:
+            yield f"{indent}  const s64 i{level} = f{level};"
+        if level < min(levels):
+            yield from body.at(level + 1)
+    indent = "  " * (len(nest.loops) + 1)
+    ends = [names.bound(nest.loops[axis.level].range.stop) for axis in own]
+    inside = ["aligned"]
+    for axis, stop in zip(own, ends, strict=True):
+        if axis.level == len(nest.loops) - 1 and axis.points > 1:
+            inside.append(f"f{axis.level} >= {names.bound(nest.loops[axis.level].range.start)}")
+        if axis.points > 1:
+            inside.append(f"f{axis.level} + {axis.points} <= {stop}")
+    yield f"{indent}if ({' && '.join(inside)}) {{"
+    yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
+    yield from patch.everything(f"{indent}  ")
+    yield f"{indent}}} else {{"
+    yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
+    yield f"{indent}}}"
+    yield "  " + "}" * len(nest.loops)
+
+
+def _one_by_one(
+    names: Names, nest: Nest, body: ThreadBody, axes: list[Axis], indent: str
+) -> Iterator[str]:
+    """Write loops over the points of a thread that lie inside."""
+    last = len(nest.loops) - 1
+    opened = 0
+    for level in range(axes[0].level, len(nest.loops)):
+        axis = next((each for each in axes if each.level == level), None)
+        if level == last:
+            yield from (f"  {line}" for line in body.pointers(indent))
+        if axis is not None:
+            range_ = nest.loops[level].range
+            start, stop = names.bound(range_.start), names.bound(range_.stop)
+            first = f"f{level}"
+            if level == last and axis.points > 1:
+                first = f"f{level} < {start} ? {start} : f{level}"
+            yield "#pragma unroll 1"
+            yield (
+                f"{indent}  for (s64 i{level} = {first}; "
+                f"i{level} < f{level} + {axis.points} && i{level} < {stop}; ++i{level}) {{"
+            )
+            opened += 1
+        yield from (f"  {line}" for line in body.at(level + 1))
+    yield f"{indent}  " + "}" * opened
+
+
+def _loop(names: Names, nest: Nest, level: int) -> str:
+    """Open a loop inside of each thread."""
+    loop, index = nest.loops[level], f"i{level}"
     start, stop = names.bound(loop.range.start), names.bound(loop.range.stop)
-    index = f"i{level}"
-    if loop.kind != "thread":
-        if loop.backward:
-            return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
-        return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
-    place = axis_of(nest, level)
-    axis, size = AXES[place], nest.block[place]
-    first = f"{start} + s64(blockIdx.{axis}) * {size} + threadIdx.{axis}"
+    if loop.backward:
+        return f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
+    return f"for (s64 {index} = {start}; {index} < {stop}; ++{index}) {{"
+
+
+def _grid_loop(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
+    """Open the loop over what the threads of the grid share along one axis."""
+    place = axes_of(nest).index(axis)
+    stop = names.bound(nest.loops[axis.level].range.stop)
+    index, name, size = f"{letter}{axis.level}", AXES[place], axis.threads
+    scale = f" * {axis.points}" if axis.points > 1 else ""
+    number = f"s64(blockIdx.{name}) * {size} + threadIdx.{name}"
+    number = f"({number}){scale}" if scale else number
+    first = f"{first_text(names, nest, axis)} + {number}"
     if place == 0:
         return f"const s64 {index} = {first}; if ({index} < {stop}) {{"
-    step = f"{index} += s64(gridDim.{axis}) * {size}"
+    step = f"{index} += s64(gridDim.{name}) * {size * axis.points}"
     return f"for (s64 {index} = {first}; {index} < {stop}; {step}) {{"
 
 
-def axis_of(nest: Nest, level: int) -> int:
-    """Return which axis of the grid a `thread` loop is; the innermost is x."""
-    last = max(i for i, loop in enumerate(nest.loops) if loop.kind == "thread")
-    return last - level
+def _inside(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
+    """Open the block of threads that have a point along a loop."""
+    index, stop = f"{letter}{axis.level}", names.bound(nest.loops[axis.level].range.stop)
+    return f"if ({index} < {stop}) {{"
 
 
 def _arrays(names: Names, nest: Nest) -> Iterator[str]:
     """Define the arrays of the arena that a nest touches, moved to index 0."""
     for name in buffers_of(nest):
-        buffer = names.by_name[name]
-        if buffer.memory != "arena":
-            continue
-        yield from strides(names, buffer)
-        starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
-        origin = "".join(
-            f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
-        )
-        type_, own = stored_type(buffer), names.buffers[name]
-        yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
+        yield from _array(names, name)
+
+
+def _array(names: Names, name: str) -> Iterator[str]:
+    buffer = names.by_name[name]
+    if buffer.memory != "arena":
+        return
+    yield from strides(names, buffer)
+    starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
+    origin = "".join(
+        f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
+    )
+    type_, own = stored_type(buffer), names.buffers[name]
+    yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
 
 
 def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:

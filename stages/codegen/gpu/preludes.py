@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from ....runtime.gpu.host_grid import EACH_THREAD
+from . import block_functions
 
 Platform: TypeAlias = Literal["cuda", "hip", "host"]
 
@@ -53,27 +54,32 @@ DEVICE void note(s32* first, s32 store) { if (store < *first) *first = store; }
 """
 
 
-def prelude(platform: Platform) -> str:
-    """Return the text before the kernels."""
-    return TYPES + (_HOST + EACH_THREAD if platform == "host" else _VENDORS)
+def prelude(platform: Platform, kernels: str = "") -> str:
+    """Return the text before the kernels, with `block_functions` if they use one of them."""
+    together = block_functions.uses_block(kernels)
+    if platform == "host":
+        return TYPES + _HOST + (block_functions.HOST if together else EACH_THREAD)
+    return TYPES + _VENDORS + (block_functions.VENDORS if together else "")
 
 
 def whole_grid(kernel: str, types: tuple[str, ...]) -> str:
     """Return the function with which the null platform runs a kernel, for all threads of a grid.
 
     >>> print(whole_grid("k0", ("f64*", "s64")))
-    extern "C" void grid_of_k0(const unsigned* grid, const unsigned* block, unsigned, void** args) {
+    extern "C" void grid_of_k0(const unsigned* grid, const unsigned* block, unsigned shared,
+                               void** args) {
       f64* const a0 = *(f64**)args[0];
       s64 const a1 = *(s64*)args[1];
-      each_thread(grid, block, [=] { k0(a0, a1); });
+      ff_host::each_thread(grid, block, shared, [=] { k0(a0, a1); });
     }
     """
     names = [f"a{i}" for i in range(len(types))]
     lines = [
         f'extern "C" void {entry_of(kernel, "host")}(const unsigned* grid, const unsigned* block, '
-        "unsigned, void** args) {",
+        "unsigned shared,",
+        "                           void** args) {",
         *(f"  {type_} const a{i} = *({type_}*)args[{i}];" for i, type_ in enumerate(types)),
-        f"  each_thread(grid, block, [=] {{ {kernel}({', '.join(names)}); }});",
+        f"  ff_host::each_thread(grid, block, shared, [=] {{ {kernel}({', '.join(names)}); }});",
         "}",
     ]
     return "\n".join(lines)

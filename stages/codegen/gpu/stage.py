@@ -9,7 +9,7 @@ import attrs
 
 from ....runtime.fields.device import DeviceType
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...gpu_target import GpuTarget
 from ...numerics import check_mathematics, check_numerics
 from ..pass_list import GPU_PASSES, PassName, check_passes
@@ -39,6 +39,15 @@ class CodegenGpu(Stage):
         numerics: 'strict', 'contract' or 'fast', as for a CPU.
         mathematics: 'own' writes transcendental functions out where `numerics` is 'contract', so
             that their values are those of a CPU; 'library' takes those of the vendor.
+        points: points of a thread along the innermost loop and the one around it, against the
+            model.
+        block: threads of a block along x, y and z, against the model; one number counts the
+            points of all loops in one row.
+        column_block: the same for the columns of scans.
+        ahead: levels that a scan loads before it uses them, against the model; -1 for none.
+        shared: whether scans over the same columns hand numbers on in shared memory.
+        tiles: columns of a block of scans where levels have unit stride, which reach shared memory
+            as rows; 0 for none.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -48,7 +57,7 @@ class CodegenGpu(Stage):
 
     """
 
-    name: ClassVar[str] = "codegen"
+    name: ClassVar[str] = "codegen_gpu"
     needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {
         "generated": Generated,
@@ -56,10 +65,20 @@ class CodegenGpu(Stage):
     }
 
     target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    points: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    ahead: int = 0
+    shared: bool = True
+    tiles: int = 16
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -71,7 +90,7 @@ class CodegenGpu(Stage):
         """Return the kernels, and what a call computes and launches."""
         from ...ir.loops_text import show
         from ..cpp.checks import codes, statuses
-        from ..interface import describe
+        from ..interface import describe, step_numbers
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .kernel import write_gpu
@@ -80,7 +99,7 @@ class CodegenGpu(Stage):
         kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
         clamping = clamping_of(lowered.program, groups, kernel)
         source, kernels = write_gpu(kernel, self._writer_options(), self.platform, clamping)
-        orders = orders_of(kernel, kernels)
+        orders = orders_of(kernel, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             kernel,
@@ -91,6 +110,7 @@ class CodegenGpu(Stage):
             statuses(kernel, clamping) if self.checked else (),
             tuple(bound for order in orders for bound in order.bounds),
             clamping,
+            in_steps=True,
         )
         generated = Generated(
             language={"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform],
@@ -124,10 +144,24 @@ class CodegenGpu(Stage):
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
+        from ..gpu_choices import GpuChoices
         from ..schedule.placement import Rules
 
         return Rules(
-            self.target, self.arrays, self.inline, checked=self.checked, columns_apart=True
+            self.target,
+            self.arrays,
+            self.inline,
+            checked=self.checked,
+            columns_apart=True,
+            gpu=GpuChoices(
+                points=self.points,
+                block=self.block,
+                column_block=self.column_block,
+                ahead=self.ahead,
+                shared=self.shared,
+                tiles=self.tiles,
+                most_shared=self.target.block_memory,
+            ),
         )
 
     def _flags(self) -> tuple[str, ...]:

@@ -16,16 +16,16 @@ _OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 _OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 
 
-def spread(kernel: Kernel, _: Rules) -> Kernel:
+def spread(kernel: Kernel, rules: Rules) -> Kernel:
     """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
 
     The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
     if it has unit stride. Loops around the third run inside each thread.
     """
-    return attrs.evolve(kernel, nests=tuple(_spread(nest) for nest in kernel.nests))
+    return attrs.evolve(kernel, nests=tuple(_spread(nest, rules) for nest in kernel.nests))
 
 
-def _spread(nest: Nest) -> Nest:
+def _spread(nest: Nest, rules: Rules) -> Nest:
     free = len(nest.loops) - bool(nest.states)
     first = max(0, free - MOST_AXES)
     loops = tuple(
@@ -33,7 +33,9 @@ def _spread(nest: Nest) -> Nest:
         for level, loop in enumerate(nest.loops)
     )
     blocks = _OF_COLUMNS if nest.states else _OF_POINTS
-    return attrs.evolve(nest, loops=loops, block=blocks[free - first])
+    asked = rules.gpu.column_block if nest.states else ()
+    block = asked[: free - first] or blocks[free - first]
+    return attrs.evolve(nest, loops=loops, block=block)
 
 
 def _with_kind(loop: Loop, kind: Literal["thread", "sequential"]) -> Loop:

@@ -13,6 +13,7 @@ from ...ir import dataflow
 from ...ir.bounds import Ranges
 from ...machine import Machine
 from ..errors import CodegenError
+from ..gpu_choices import GpuChoices
 from .costs import ITEMSIZES, point_costs
 from .needs import (
     Boxes,
@@ -43,9 +44,11 @@ MOST_TABLES = 3
 
 @attrs.frozen
 class Rules:
-    """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
+    """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
+    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
+    `gpu` is what options say about the threads of a GPU.
     """
 
     target: Machine
@@ -55,6 +58,8 @@ class Rules:
     jam: bool = False
     checked: bool = False
     columns_apart: bool = False
+    gpu: GpuChoices = attrs.field(factory=GpuChoices)
+    tile_size: int = 0
 
 
 @attrs.frozen
@@ -117,7 +122,7 @@ def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> 
 
 
 class _Placing:
-    """What each node is needed for, as far as the walk has come."""
+    """The uses of each node that the walk has found so far."""
 
     def __init__(self, points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> None:
         self.points = points
@@ -125,7 +130,7 @@ class _Placing:
         self.box = box
         self.rules = rules
         self.needed = points.reachable(roots)
-        self.costs = point_costs(points.nodes, self.needed)
+        self.costs = point_costs(points.nodes, self.needed, rules.target.gather)
         self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them

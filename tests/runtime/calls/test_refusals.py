@@ -370,6 +370,8 @@ DETAILS = {
     Reason.INPUTS_OVERLAP: (0, 0),
     Reason.MEMORY: (1, 2),
     Reason.WORKSPACE: (2, 1),
+    Reason.WORKSPACE_DEVICE: (1, 0),
+    Reason.DEVICES: (0, 0),
 }
 
 

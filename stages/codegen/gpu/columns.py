@@ -1,0 +1,226 @@
+"""Write scans over columns with contiguous levels: rows to shared memory, walks, rows to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from ...ir.bounds import Range
+from ...ir.loops import ColumnTile, Load, Nest, Store, Together
+from ..cpp.names import Names, stored_type
+from ..schedule.costs import ITEMSIZES
+from .grid import DIVIDE, axes_of
+from .sweep import SweepBody
+from .wide import together as all_aligned
+
+WIDEST = 16
+LANES = 16  # threads that copy one row
+
+
+class ColumnBody(SweepBody):
+    """The instructions of a scan whose rows are in shared memory."""
+
+    def __init__(self, names: Names, nest: Nest, scans: Together, pitch: str, first: str) -> None:
+        self.read = {
+            (tile.source, tile.offsets): number
+            for number, tile in enumerate(scans.tiles)
+            if tile.source
+        }
+        self.held = {name: n for n, tile in enumerate(scans.tiles) for name in tile.holds}
+        self.arrays = set(scans.arrays)
+        self.pitch, self.first = pitch, first
+        super().__init__(names, nest, {})
+
+    def tile_of(self, access: Load | Store) -> int | None:
+        """Return the number of the tile in which an access finds its row; None for memory."""
+        if isinstance(access, Store) or access.buffer in self.arrays:
+            return self.held.get(access.buffer)
+        if any(row is not None for row in access.rows):
+            return None
+        axis = self.nest.loops[-1].range.dim
+        pairs = zip(access.dims, access.offsets, strict=True)
+        offsets = tuple(offset * (dim is not axis) for dim, offset in pairs)
+        return self.read.get((access.buffer, offsets))
+
+    def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
+        return None if self.tile_of(access) is not None else super()._key(access)
+
+    def _window_key(self, load: Load) -> object:
+        tile = self.tile_of(load)
+        return super()._window_key(load) if tile is None else (tile, load.buffer)
+
+    def _place(self, access: Load | Store) -> str:
+        tile = self.tile_of(access)
+        if tile is None:
+            return super()._place(access)
+        buffer = self.names.by_name[access.buffer]
+        axis = buffer.dims.index(self.nest.loops[-1].range.dim)
+        row, offset = self._places(access)[axis]
+        level = self._index(buffer.dims[axis], row, offset)
+        return f"t{tile}[threadIdx.x * {self.pitch} + u32({level} - {self.first})]"
+
+
+def write_columns(names: Names, scans: Together) -> Iterator[str]:
+    """Write the kernel of some columns; the arrays of the arena that it touches are defined."""
+    nests = [
+        attrs.evolve(nest, block=(scans.columns,))
+        for nest in names.kernel.nests[scans.first : scans.stop]
+    ]
+    names.functions["over"] = DIVIDE
+    yield f"  const u32 pitch = u32({names.bound(scans.pitch)});"
+    yield f"  const s64 first_level = {names.bound(scans.first_level)};"
+    room = "0"
+    for number, tile in enumerate(scans.tiles):
+        type_ = stored_type_of(tile)
+        count = f"pitch * {scans.columns}"
+        yield f"  const ff::shared_array<{type_}> t{number}({room}, {count});"
+        room += f" + {count} * {ITEMSIZES[tile.dtype]}"
+    yield f"  const bool aligned = {all_aligned(_addresses(names, scans))};"
+    yield f"  const u64 column = u64(blockIdx.x) * {scans.columns};"
+    yield f"  const u64 columns = {_count(names, nests[0])};"
+    yield f"  for (u32 r = threadIdx.x / {LANES}; r < {scans.columns} && column + r < columns;"
+    yield f"       r += {scans.threads // LANES}) {{"
+    yield from _places(names, nests[0], "column + r", "    ")
+    for number, tile in enumerate(scans.tiles):
+        if tile.source:
+            yield from _filled(names, scans, number, nests[0])
+    yield "  }"
+    yield "  ff::async_commit();"
+    yield "  ff::async_wait<0>();"
+    yield "  ff::barrier();"
+    yield f"  if (threadIdx.x < {scans.columns} && column + threadIdx.x < columns) {{"
+    yield from _places(names, nests[0], "column + threadIdx.x", "    ")
+    for nest in nests:
+        yield "    {"
+        body = ColumnBody(names, nest, scans, "pitch", "first_level")
+        for level in range(len(nest.loops)):
+            yield from (f"    {line}" for line in body.at(level))
+        yield from body.pointers("      ")
+        yield from body.states("      ")
+        yield from body.sweep("      ")
+        yield "    }"
+    yield "  }"
+    yield "  ff::barrier();"
+    yield f"  for (u32 r = threadIdx.x / {LANES}; r < {scans.columns} && column + r < columns;"
+    yield f"       r += {scans.threads // LANES}) {{"
+    yield from _places(names, nests[0], "column + r", "    ")
+    for number, tile in enumerate(scans.tiles):
+        for name, range_ in tile.written:
+            yield from _written(names, number, name, range_, nests[0])
+    yield "  }"
+
+
+def stored_type_of(tile: ColumnTile) -> str:
+    """Return the type of the elements of a tile."""
+    return {"float64": "f64", "float32": "f32", "int32": "s32", "int64": "s64",
+            "uint32": "u32", "uint64": "u64"}[tile.dtype]  # fmt: skip
+
+
+def _count(names: Names, nest: Nest) -> str:
+    extents = []
+    for axis in axes_of(nest):
+        range_ = nest.loops[axis.level].range
+        extents.append(f"u64({names.bound(range_.stop)} - {names.bound(range_.start)})")
+    return " * ".join(extents)
+
+
+def _places(names: Names, nest: Nest, column: str, indent: str) -> Iterator[str]:
+    """Define the indices of a column from its number."""
+    left = f"({column})"
+    axes = axes_of(nest)
+    for place, axis in enumerate(axes):
+        range_ = nest.loops[axis.level].range
+        start, stop = names.bound(range_.start), names.bound(range_.stop)
+        if place == len(axes) - 1:
+            yield f"{indent}const s64 i{axis.level} = {start} + s64({left});"
+            return
+        yield f"{indent}const u64 m{axis.level} = u64({stop} - {start});"
+        yield f"{indent}const u64 d{axis.level} = over({left}, m{axis.level});"
+        yield (
+            f"{indent}const s64 i{axis.level} = {start} + "
+            f"s64({left} - d{axis.level} * m{axis.level});"
+        )
+        left = f"d{axis.level}"
+
+
+def _row(names: Names, name: str, nest: Nest, offsets: Mapping[int, int]) -> str:
+    """Return the address of index 0 of the row of a column."""
+    buffer = names.by_name[name]
+    dims = [loop.range.dim for loop in nest.loops]
+    terms = [names.buffers[name]]
+    for axis, dim in enumerate(buffer.dims):
+        if dim is dims[-1]:
+            continue
+        offset = offsets.get(axis, 0)
+        index = f"i{dims.index(dim)}" if dim in dims else "0"
+        if offset:
+            index = f"({index} {'+' if offset > 0 else '-'} {abs(offset)})"
+        if index != "0":
+            terms.append(names.term(buffer, axis, index))
+    return " + ".join(terms)
+
+
+def _filled(names: Names, scans: Together, number: int, nest: Nest) -> Iterator[str]:
+    tile = scans.tiles[number]
+    assert tile.filled is not None
+    type_ = stored_type(names.by_name[tile.source])
+    count = WIDEST // ITEMSIZES[tile.dtype]
+    first, stop = names.bound(tile.filled.start), names.bound(tile.filled.stop)
+    row = _row(names, tile.source, nest, dict(enumerate(tile.offsets)))
+    yield "    {"
+    yield f"      const {type_}* const from = {row};"
+    yield from _packs(first, stop, count, "      ")
+    at = f"t{number}, r * pitch + u32(k - first_level)"
+    yield f"        if (aligned && k >= {first} && k + {count} <= {stop}) {{"
+    yield f"          ff::async_copy<{count}>({at}, from + k);"
+    yield "        } else {"
+    yield f"          for (s64 e = k; e < k + {count}; ++e) {{"
+    each = f"t{number}, r * pitch + u32(e - first_level)"
+    yield f"            if (e >= {first} && e < {stop}) ff::async_copy<1>({each}, from + e);"
+    yield "          }"
+    yield "        }"
+    yield "      }"
+    yield "    }"
+
+
+def _packs(first: str, stop: str, count: int, indent: str) -> Iterator[str]:
+    """Open the loop of a thread over its packs of a row, in which `k` is the first level."""
+    begin = f"(({first} - first_level) / {count} * {count} + first_level)"
+    yield f"{indent}for (s64 k = {begin} + threadIdx.x % {LANES} * {count}; k < {stop};"
+    yield f"{indent}     k += {LANES * count}) {{"
+
+
+def _written(names: Names, number: int, name: str, range_: Range, nest: Nest) -> Iterator[str]:
+    buffer = names.by_name[name]
+    type_ = stored_type(buffer)
+    count = WIDEST // ITEMSIZES[buffer.dtype]
+    first, stop = names.bound(range_.start), names.bound(range_.stop)
+    yield "    {"
+    yield f"      {type_}* const to = {_row(names, name, nest, {})};"
+    yield from _packs(first, stop, count, "      ")
+    yield f"        if (aligned && k >= {first} && k + {count} <= {stop}) {{"
+    at = f"t{number}, r * pitch + u32(k - first_level)"
+    yield f"          ff::store(to + k, ff::load<{count}>({at}));"
+    yield "        } else {"
+    yield f"          for (s64 e = k; e < k + {count}; ++e) {{"
+    each = f"t{number}[r * pitch + u32(e - first_level)]"
+    yield f"            if (e >= {first} && e < {stop}) to[e] = {each};"
+    yield "          }"
+    yield "        }"
+    yield "      }"
+    yield "    }"
+
+
+def _addresses(names: Names, scans: Together) -> list[str]:
+    """Return the addresses and strides in bytes that wide copies need to be aligned."""
+    found: dict[str, None] = {}
+    for tile in scans.tiles:
+        for name in ([tile.source] if tile.source else []) + [name for name, _ in tile.written]:
+            buffer = names.by_name[name]
+            found[f"u64({names.buffers[name]})"] = None
+            for axis, dim in enumerate(buffer.dims):
+                if dim is not buffer.unit:
+                    stride = names.term(buffer, axis, "1").removeprefix("1 * ")
+                    found[f"u64({stride}) * {ITEMSIZES[buffer.dtype]}"] = None
+    return list(found)

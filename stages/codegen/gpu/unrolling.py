@@ -1,0 +1,103 @@
+"""Unroll a nest over the points of one thread: what several points share is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ...ir.loops import (
+    Advance,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Nest,
+    Row,
+    Store,
+)
+
+Shift: TypeAlias = Mapping[Dimension, int]
+DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
+
+
+def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
+    """Return one body for all points of a thread, the stores last; `dims_of` are those of buffers.
+
+    The points are those of `nest.each`, from the current indices on. Equal instructions stand once,
+    so points share what they load from the same place, and what does not change among them.
+    """
+    bodies = _Unrolling(nest, dims_of)
+    for shift in shifts(nest):
+        bodies.add(shift)
+    return bodies.finished()
+
+
+def shifts(nest: Nest) -> Iterator[Shift]:
+    """Yield the offset of each point of a thread, the innermost dimension fastest."""
+    dims = [loop.range.dim for loop in reversed(nest.loops)][: len(nest.each)]
+    for offsets in product(*(range(count) for count in reversed(nest.each))):
+        yield dict(zip(dims, reversed(offsets), strict=True))
+
+
+class _Unrolling:
+    def __init__(self, nest: Nest, dims_of: DimsOf) -> None:
+        self.nest = nest
+        self.dims_of = dims_of
+        self.rows: list[Instruction] = []
+        self.known: dict[Instruction, Row] = {}
+        self.stores: list[Store] = []
+
+    def add(self, shift: Shift) -> None:
+        """Write the body for one point."""
+        places: list[Row] = []
+        for row in self.nest.body:
+            if isinstance(row, Store):
+                dims = self.dims_of[row.buffer]
+                offsets = row.offsets or (0,) * len(dims)
+                moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
+                self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+                places.append(-1)  # nothing refers to a store
+            else:
+                places.append(self._written(row, places, shift))
+
+    def _written(self, row: Instruction, places: list[Row], shift: Shift) -> Row:
+        match row:
+            case Index(dim=dim) if shift.get(dim):
+                base = self._add(row)
+                step = self._add(Constant(dtype=row.dtype, text=str(shift[dim])))
+                return self._add(
+                    Compute(dtype=row.dtype, level=row.level, op="add", args=(base, step))
+                )
+            case Load(rows=rows):
+                named = rows or (None,) * len(row.dims)
+                return self._add(
+                    attrs.evolve(
+                        row,
+                        offsets=tuple(
+                            offset if place is not None else offset + shift.get(dim, 0)
+                            for dim, place, offset in zip(row.dims, named, row.offsets, strict=True)
+                        ),
+                        rows=tuple(None if each is None else places[each] for each in rows),
+                        when=None if row.when is None else places[row.when],
+                    )
+                )
+            case Compute(args=args):
+                return self._add(attrs.evolve(row, args=tuple(places[arg] for arg in args)))
+            case Advance():
+                raise TypeError("The points of a thread cannot share the state of a scan.")
+        return self._add(row)
+
+    def _add(self, row: Instruction) -> Row:
+        place = self.known.setdefault(row, len(self.rows))
+        if place == len(self.rows):
+            self.rows.append(row)
+        return place
+
+    def finished(self) -> tuple[Instruction, ...]:
+        """Return all instructions, operands first."""
+        return (*self.rows, *self.stores)

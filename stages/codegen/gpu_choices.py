@@ -1,0 +1,31 @@
+"""What the options of a GPU backend say about the threads of a kernel."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class GpuChoices:
+    """Numbers that replace those of the model; empty or 0 leaves the choice to the model.
+
+    Attributes:
+        points: points of a thread along the innermost loop, and along the loop around it.
+        block: threads of a block along x, y and z; one number counts the points of all loops in
+            one row.
+        column_block: the same for scans.
+        ahead: levels that a scan loads before it uses them; -1 for none.
+        shared: whether scans hand numbers on in shared memory.
+        tiles: columns of a block where levels have unit stride; 0 for one thread a column as
+            elsewhere.
+        most_shared: bytes of shared memory of a block.
+
+    """
+
+    points: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    column_block: tuple[int, ...] = ()
+    ahead: int = 0
+    shared: bool = True
+    tiles: int = 16
+    most_shared: int = 48 << 10

@@ -1,0 +1,65 @@
+"""The programs of the benchmark and the examples on GPUs: the bits of the CPU."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from cases import all_cases
+
+import fieldforge as ff
+from fieldforge.runtime import gpu
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ..placing import placed, placed_tables
+
+SIMULATED = BACKENDS["gpu-host"].with_options(on_device=True)
+SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
+MAKERS = all_cases()
+SOME = ("diffusion", "tridiagonal", "nabla2", "precipitation")  # of each kind of nest one
+
+
+class OnDevice:
+    """What `placed` asks of a backend."""
+
+    allocator = BACKENDS["gpu"].allocator
+
+
+def size_of(name):
+    return next((size for part, size in SMALL.items() if part in name), 0.1)
+
+
+def on_gpu(case, backend):
+    arguments = {name: placed(value, OnDevice) for name, value in case.arguments.items()}
+    tables = placed_tables(case.tables, OnDevice)
+    case.program.with_backend(backend)(**arguments, offset_provider=tables)
+    return {name: arguments[name].asnumpy() for name in case.outputs}
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", list(MAKERS))
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("gpu-device", marks=pytest.mark.every_gpu_host),
+        pytest.param("gpu", marks=pytest.mark.needs_gpu),
+    ],
+)
+def test_a_gpu_gives_the_bits_of_the_cpu(backend, name, dtype, request):
+    is_real = backend == "gpu"
+    asked = "every_gpu_host" in request.config.option.markexpr
+    if not is_real and not asked and (not any(some in name for some in SOME) or dtype != "float64"):
+        pytest.skip("runs with -m every_gpu_host")
+    if is_real and not (gpu.is_available("cuda") or gpu.is_available("hip")):
+        pytest.skip("there is no GPU")
+    case = MAKERS[name](dtype, size_of(name))
+    case.program.with_backend(ff.cpu)(**case.arguments, offset_provider=case.tables)
+    with nullcontext() if is_real else gpu.use_platform("null"):
+        given = on_gpu(
+            MAKERS[name](dtype, size_of(name)), BACKENDS["gpu"] if is_real else SIMULATED
+        )
+
+    for output, values in given.items():
+        np.testing.assert_array_equal(values, case.arguments[output].asnumpy(), err_msg=output)
