@@ -14,6 +14,8 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.examples import icosahedral, shallow_water_cartesian, terrain
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
+from fieldforge.examples.shallow_water.figure import figure_of
+from fieldforge.examples.shallow_water.simulation import Case, simulate
 
 FOLDER = Path(__file__).parents[1] / "pictures"
 I, J = ff.Dimension("I"), ff.Dimension("J")
@@ -116,8 +118,16 @@ def waves() -> Any:
     return figure
 
 
+def sphere() -> Any:
+    """Draw a day of flow over a mountain, as `make sphere` does."""
+    result = simulate(Case(name="5", level=5, days=1.0), ff.cpu)
+    assert result is not None
+    return figure_of(result)
+
+
 PICTURES: Mapping[str, Callable[[], Any]] = {
-    each.__name__: each for each in (halo, time_loop, smoothed_terrain, heat_on_sphere, waves)
+    each.__name__: each
+    for each in (halo, time_loop, smoothed_terrain, heat_on_sphere, waves, sphere)
 }
 
 

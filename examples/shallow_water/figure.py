@@ -16,6 +16,11 @@ from .simulation import Result
 
 def draw(result: Result, path: Path) -> None:
     """Write a picture of the last state; the suffix of the path chooses its format."""
+    figure_of(result).savefig(path, dpi=110)
+
+
+def figure_of(result: Result) -> Any:
+    """Return the picture as a figure of matplotlib."""
     from matplotlib.figure import Figure
 
     case, grid, start = result.case, result.grid, result.start
@@ -35,7 +40,7 @@ def draw(result: Result, path: Path) -> None:
         _map(figure, below, grid.vertex_points, spin, "RdBu_r", "1e-5/s", is_signed=True)
         below.set_title("relative vorticity")
     below.set_xlabel("longitude")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def _map(
