@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test language-dace check fuzz model bench ulps format clean count stress tsan \
+.PHONY: help demo test wheel language-dace check fuzz model bench ulps format clean count stress tsan \
 	bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
@@ -17,6 +17,9 @@ help:  ## say what can be made
 
 language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
 	$(BIN)/pytest -q -m every_dace tests/language
+
+wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
+	$(BIN)/pytest -q -m whole_core tests/test_package.py
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png
@@ -61,13 +64,15 @@ count: $(STAMP)  ## count the instructions of calls and compare with bench/call_
 
 stress: SECONDS ?= 60
 stress: THREADS ?= 8
-stress: $(STAMP)  ## call programs from many threads at once and check every result: make stress SECONDS=60
-	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS)
+stress: PART ?= all
+stress: $(STAMP)  ## use programs and a GPU (null, or FIELDFORGE_GPU=cuda) from many threads at once, check every result: make stress SECONDS=60 [PART=gpu]
+	$(BIN)/python -m tests.stress.threads --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 tsan: SECONDS ?= 60
 tsan: THREADS ?= 4
+tsan: PART ?= all
 tsan: $(STAMP)  ## the same on a build of the native core with ThreadSanitizer (needs GCC)
-	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS)
+	$(BIN)/python -m tests.stress.sanitizer --seconds $(SECONDS) --threads $(THREADS) --part $(PART)
 
 fuzz: N ?= 10000
 fuzz: SEED ?= 0

@@ -1,13 +1,18 @@
 """Give every run of the tests a store of its own, so that none reads or writes the user's.
 
+It also lets Python keep bytecode, whatever the environment says: hundreds of processes that tests
+start import the same modules, and compiling those takes longer than most of what they test.
+
 pytest loads this file before any test, also before the examples in `src`, `docs` and README.md.
 Subprocesses and the workers of pytest-xdist inherit the environment that it sets.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -26,9 +31,16 @@ def _isolate() -> None:
     for name in [name for name in os.environ if name.startswith("FIELDFORGE_")]:
         if name not in KEPT:
             del os.environ[name]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["FIELDFORGE_CACHE_DIR"] = str(folder / "store")
     os.environ["FIELDFORGE_LOCAL_DIR"] = str(folder / "local")
     os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
+
+
+def pytest_collection_finish() -> None:
+    """Let `gc.collect()` in a test look at the test's objects, not at all tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
@@ -37,5 +49,6 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _isolate()

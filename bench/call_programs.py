@@ -79,6 +79,6 @@ def repeated(
 
 
 def nanoseconds(rounds: Callable[[], None], seconds: float = 0.02) -> float:
-    """Return what one call took, over a short while."""
+    """Return the time of one call, averaged over a short while."""
     loops = max(1, round(seconds / max(timeit.timeit(rounds, number=1), 1e-9)))
     return 1e9 * timeit.timeit(rounds, number=loops) / loops / UNROLLED

@@ -1,4 +1,4 @@
-"""What a call costs in nanoseconds: ours with a C function that does nothing, and its rivals.
+"""Measure the cost of calls in nanoseconds: ours with an empty C function, and the rivals'.
 
 Rows are programs of 1, 5, 15 and 30 fields with three numbers, called by position, by keyword and
 with a dictionary; the same with a number compiled in. Beside our call stand an empty nanobind
@@ -58,7 +58,7 @@ def measure(console: Console) -> list[dict[str, Any]]:
 
 
 def compiled_nothing(folder: Path, isa: str = "x86-64-v3") -> Callable[[Any], Any]:
-    """Return what makes, of a native program, one with the same plan and an empty C function."""
+    """Return a function from a native program to one with the same plan and an empty C function."""
     source, path = folder / "nothing.cpp", folder / "nothing.so"
     source.write_text(nanobind_calls.ENTRY)
     command = ["c++", "-O3", f"-march={isa}", "-shared", "-fPIC", str(source), "-o", str(path)]
@@ -166,7 +166,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Return the rows as a table in Markdown, with what gt4py takes as a multiple of ours."""
+    """Return the rows as a table in Markdown, with gt4py's times as multiples of ours."""
     head = (
         "call",
         OURS,

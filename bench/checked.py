@@ -1,4 +1,4 @@
-"""What checked calls cost: programs with and without checks in turn, and embedded.
+"""Measure the cost of checked calls: programs with and without checks in turn, and embedded.
 
 python bench/checked.py [--scale 0.5] [--rounds 15] [--threads 1] [CASE ...]
 """

@@ -142,7 +142,7 @@ def spelled(value: Real, single: bool) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print what was asked for, or all."""
+    """Print the functions named, or all."""
     for name, fit in FITS.items():
         if not names or any(each in name for each in names):
             found, error = remez(fit)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -38,14 +39,16 @@ def counts() -> dict[str, float]:
         out = folder / "callgrind.out"
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--quiet"]
         command += [f"--callgrind-out-file={out}", sys.executable, __file__, "--inside", scratch]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        env = {**os.environ, "LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
         if done.returncode != 0:
             raise click.ClickException(f"callgrind failed:\n{done.stderr[-2000:]}")
         return dict(_read(folder))
 
 
 def prepare(folder: Path) -> None:
-    """Write what the process under valgrind needs, which is to compile nothing."""
+    """Fill the store of the process under valgrind, so that it compiles nothing."""
+    import gpu_counts
     import nanobind_calls
 
     from fieldforge.runtime.calls.refusals import reject  # noqa: F401  (fail here, not under valgrind)
@@ -58,6 +61,7 @@ def prepare(folder: Path) -> None:
     empty.write_text(nanobind_calls.ENTRY)
     command = ["c++", "-O3", "-march=x86-64-v3", "-shared", "-fPIC", str(empty)]
     subprocess.run([*command, "-o", str(folder / "nothing.so")], check=True)
+    gpu_counts.prepare(folder)
     plans = _plans(folder)
     (folder / "plans.json").write_bytes(plans)
 
@@ -82,7 +86,9 @@ def count_inside(folder: Path) -> None:
     library = ctypes.PyDLL(str(folder / "counting.so"))
     library.count.restype = ctypes.py_object
     library.count.argtypes = [ctypes.py_object] * 3 + [ctypes.c_long, ctypes.c_char_p]
-    for label, call, values, keywords in _calls(folder):
+    import gpu_counts
+
+    for label, call, values, keywords in (*_calls(folder), *gpu_counts.calls()):
         library.count(call, values, keywords, TIMES, label.encode())
 
 
@@ -126,7 +132,7 @@ def _read(folder: Path) -> Iterator[tuple[str, float]]:
 
 
 def compare(now: dict[str, float], before: dict[str, float]) -> list[str]:
-    """Return what is worse than before by more than the limit, and what is missing."""
+    """Return the counts that exceed the earlier ones by more than the limit, and those missing."""
     worse = [
         f"{label}: {now[label]:.0f} instructions, {before[label]:.0f} on file"
         for label in before
@@ -149,7 +155,7 @@ def main(write: bool, inside: Path | None) -> None:
     found, version = counts(), ".".join(platform.python_version_tuple()[:2])
     kept: dict[str, dict[str, float]] = json.loads(FILE.read_text()) if FILE.exists() else {}
     for label, value in found.items():
-        click.echo(f"{label:34} {value:9.1f} instructions")
+        click.echo(f"{label:38} {value:9.1f} instructions")
     if write:
         FILE.write_text(json.dumps({**kept, version: found}, indent=1) + "\n")
         return

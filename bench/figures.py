@@ -1,4 +1,4 @@
-"""What the rows say: ratios and shares, worked out in one place for the page and the plot.
+"""Compute ratios and shares of the rows, for the page and the plot.
 
 Times are the least of all values: on a machine that others use too it is the least that says what
 the code takes, for all variants alike. The medians stand beside them in the file.
@@ -52,7 +52,7 @@ def share_of_roof(row: Row, roofs: dict[str, Any], seconds: float | None) -> flo
 
 
 def geometric_mean(numbers: Iterable[float | None]) -> float | None:
-    """Return the mean of ratios; what is missing does not count."""
+    """Return the mean of ratios; missing ones do not count."""
     known = [math.log(number) for number in numbers if number is not None]
     return math.exp(sum(known) / len(known)) if known else None
 

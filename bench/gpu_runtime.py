@@ -1,4 +1,4 @@
-"""What the GPU runtime costs beside cuda.bindings, cuda.core, CuPy and the driver in C++.
+"""Compare the cost of the GPU runtime with cuda.bindings, cuda.core, CuPy and the driver in C++.
 
     python bench/gpu_runtime.py                 on the GPU of this machine
     python bench/gpu_runtime.py --stub          on a driver that does nothing: the wrappers alone
@@ -31,11 +31,11 @@ SOURCE = """
 extern "C" __global__ void eight(double* a, double* b, double* c, double* d,
                                  int i, int j, int k, int l) {}
 """
-Row = tuple[str, str, int]  # what is measured, the statement, calls in a batch
+Row = tuple[str, str, int]  # the name, the statement, calls in a batch
 
 
 def measure(rows: list[Row], names: dict[str, Any], settle: Callable[[], Any]) -> dict[str, Any]:
-    """Time statements; `settle` waits for what they gave the device."""
+    """Time statements; `settle` waits for their work on the device."""
     found: dict[str, Any] = {}
     for name, statement, count in rows:
         timer = timeit.Timer(statement, globals=names)
@@ -266,7 +266,7 @@ PEERS = {
 
 
 def imports() -> dict[str, Any]:
-    """Measure what importing the runtime adds to importing the package, in milliseconds."""
+    """Measure by how many milliseconds the runtime's import extends the package's."""
     found = {}
     for name, first, then in (
         ("fieldforge", "import fieldforge", "from fieldforge.runtime import gpu"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import itertools
+import math
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from fieldforge.stages.target import Target
 
 KERNEL: Final = Path(__file__).parent / "kernels" / "mathematics.cpp"
 CHUNK: Final = 1 << 24
+PAIRS: Final = 20  # for each argument of another kind
 DTYPES: Final = {"f32": np.dtype("float32"), "f64": np.dtype("float64")}
 
 
@@ -106,7 +108,7 @@ def _source(name: str) -> str:
 
 
 def definitions(name: str) -> list[str]:
-    """Return a function, what it calls, and the types that these use."""
+    """Return the text of a function, of the functions that it calls, and of their types."""
     types = [f"typedef {meaning} {each};" for each, meaning in TYPES.values()]
     return [*types, *(text for _, text in mathematics.function(name))]
 
@@ -115,7 +117,10 @@ def definitions(name: str) -> list[str]:
 
 
 def drawn(function: Function, count: int, seed: int = 0) -> Iterator[tuple[np.ndarray, ...]]:
-    """Draw arguments: random bits, numbers of usual sizes, and the neighbours of special ones."""
+    """Draw arguments: random bits, numbers of usual sizes, and the neighbours of special ones.
+
+    Of the pairs of special numbers for `pow`, `PAIRS * count` are drawn where there are more.
+    """
     numbers = np.random.default_rng(seed)
     dtype = function.dtype
     unsigned = np.dtype(f"u{dtype.itemsize}")
@@ -139,7 +144,10 @@ def drawn(function: Function, count: int, seed: int = 0) -> Iterator[tuple[np.nd
             yield (draw(count),)
         return
     some = np.concatenate([edges[::9], edges[-1:], special(dtype, every=100)])
-    yield tuple(np.ascontiguousarray(each.ravel()) for each in np.meshgrid(some, some))
+    step = max(1, some.size**2 // (PAIRS * count))
+    while math.gcd(step, some.size) > 1:
+        step += 1  # so that every number is still a base and an exponent
+    yield tuple(np.ascontiguousarray(each.ravel()[::step]) for each in np.meshgrid(some, some))
     for draw in (anything, usual, near_one):
         base = draw(count)
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What a call through nanobind costs: the C entry called with arrays, and nothing at all.
+"""Measure the cost of a call through nanobind: of the C entry with arrays, and of an empty one.
 
 For each number of fields two functions: `arrays_<n>` takes fields as `nb::ndarray` and calls an
 empty C function with the words of our entry point, as bindings of generated code do; `nothing_<n>`

@@ -29,7 +29,7 @@ def compiled(name: str, *more: str) -> ctypes.CDLL:
 
 
 def bound(function: Any, arrays: Sequence[np.ndarray], sizes: Sequence[int]) -> Callable[[], None]:
-    """Bind the arguments of a C function; the arrays live as long as what is returned."""
+    """Bind the arguments of a C function; the returned call keeps the arrays alive."""
     arguments = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     arguments += [ctypes.c_int64(size) for size in sizes]
 

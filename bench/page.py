@@ -29,7 +29,7 @@ def write(document: dict[str, Any], path: Path) -> None:
 
 
 def put(text: str, path: Path, begin: str, end: str) -> None:
-    """Replace what stands between two markers."""
+    """Replace the text between two markers."""
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
@@ -43,7 +43,7 @@ def section(document: dict[str, Any]) -> str:
 
 
 def line(row: Row) -> str:
-    """Say in one line how a row came out, for who watches the run."""
+    """Return one line on a row, for the progress of the run."""
     hand = best_by_hand(row)
     parts = [
         f"{figures.label(row)} {row['dtype']}, {row['threads']} threads:",

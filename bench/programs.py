@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 @attrs.frozen
 class Wish:
-    """What is to be measured: cases by name (all if none), the share of their size, how long."""
+    """The options of a run: cases by name (all if none), the share of their size, the duration."""
 
     cases: Sequence[str] = ()
     scale: float = 1.0
@@ -41,7 +41,7 @@ class Wish:
 
 
 def measure(wish: Wish, keep: Callable[[Row], None], console: Console) -> dict[str, Any]:
-    """Give each finished row to `keep`, and return the roofs; Ctrl-C ends it with what there is."""
+    """Give each finished row to `keep`, and return the roofs; Ctrl-C ends the run early."""
     cases = chosen_cases(wish.cases)
     roofs = [_roofs()]
     columns = (BarColumn(30), MofNCompleteColumn(), Elapsed(), TextColumn("{task.description}"))
@@ -123,7 +123,7 @@ def _roofs() -> dict[str, Any]:
 
 
 def higher(roofs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Take the best of what was seen before and after: a busy moment only lowers a roof."""
+    """Take the best measurement before and after: a busy moment only lowers a roof."""
     best = roofs[0]
     for other in roofs[1:]:
         for threads, seen in other.items():

@@ -24,7 +24,7 @@ class Results:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What was measured."""
+        """The results of a run."""
         return list(self.document["rows"])
 
     def describe(self, **what: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the machine allows: bytes a second of a large copy, operations a second in registers."""
+"""The limits of the machine: bytes a second of a large copy, operations a second in registers."""
 
 from __future__ import annotations
 

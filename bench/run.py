@@ -1,4 +1,4 @@
-"""Measure what fieldforge promises, each as a ratio or a share in one run, and keep the results.
+"""Measure the promises of fieldforge, each as a ratio or a share in one run; keep the results.
 
     python bench/run.py [startup] [calls] [scaling] [programs] [--cases a,b] [--scale 0.2] [--quick]
 

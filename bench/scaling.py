@@ -1,4 +1,4 @@
-"""What grows with the problem: eight times the mesh, four times the operators."""
+"""Measure the growth with the problem: eight times the mesh, four times the operators."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ import fieldforge as ff
 
 OURS, NUMPY, GTFN, DACE = "fieldforge", "NumPy", "gt4py C++", "gt4py DaCe"
 BY_HAND = "by hand: "
-KEPT = "gt4py DaCe, memory kept: "  # what is at its best, in the layout that follows
+KEPT = "gt4py DaCe, memory kept: "  # DaCe at its best, in the layout that follows
 LAYOUTS = ("own layout", "C order")  # theirs; all fields with the last dimension contiguous
 PEERS = {  # name -> its backend, the layout of its fields, whether freed memory is kept
     GTFN: ("gtfn_cpu", LAYOUTS[0], False),
@@ -34,7 +34,7 @@ PEERS = {  # name -> its backend, the layout of its fields, whether freed memory
 
 @attrs.define
 class Variants:
-    """What was built for one case, and what is known of it beside its times."""
+    """The builds of one case, with their properties beside the times."""
 
     calls: dict[str, TimeCalls] = attrs.field(factory=dict)
     agrees: dict[str, str] = attrs.field(factory=dict)
@@ -54,7 +54,7 @@ class Variants:
 
 @attrs.frozen
 class Prepared:
-    """A case in its first state: what the peer is told of it, and our first result."""
+    """A case in its first state: its description for the peer, and our first result."""
 
     case: Case
     folder: Path

@@ -137,7 +137,7 @@ def _toolchain_digest(modules: tuple[str, ...], memo: str | None) -> str:
     folders, sources = _sources(memo)
     names = reach(sources, modules, _places(memo)) if modules else tuple(sources)
     if modules and not all(_paths(sources, module) for module in modules):
-        names = tuple(sources)  # a module that is no file of ours: believe nothing less than all
+        names = tuple(sources)  # not one of our files: digest them all
     used = components_key({name: sources[name].digest for name in names})
     found = fingerprint(("sources", used, _loaded_code(sources, names)))
     stamps = {**folders, **{name: sources[name].stamp for name in names}}
@@ -236,7 +236,7 @@ def _read(root: str, name: str, stamp: tuple[int, int, int]) -> Source:
 
 
 def _imports(name: str, text: str) -> tuple[str, ...]:
-    """List the modules of ours that a source may import; one too many does no harm."""
+    """List the modules of ours that a source may import; listing too many is harmless."""
     package = name.split("/")[:-1]
     found = set()
     for source, names, direct in _IMPORT.findall(text):

@@ -1,8 +1,8 @@
 """Keep results on disk: blobs by the digest of their content, records by key, records last.
 
-    <root>/v1/act/ab/<key>     what a stage gave, one record a result
+    <root>/v1/act/ab/<key>     records: one for each result of a stage
     <root>/v1/cas/ab/<sha256>  files too large for a record
-    <root>/v1/neg/ab/<key>     how the compiler refused, for those who wait
+    <root>/v1/neg/ab/<key>     errors of compilers, for waiting processes
     <root>/v1/tmp bad lock log drafts, damaged files, locks between processes, logs
 
 The first write makes the folders. Every file that is read is checked against its digest. A failed
@@ -34,12 +34,12 @@ from .store import Files, OnEvent, Stats, ignore, make_record
 from .store_folder import StoreFolder
 from .upkeep import Upkeep
 
-if TYPE_CHECKING:  # a warm start takes nothing away
+if TYPE_CHECKING:  # a warm start evicts nothing
     from .eviction import Budget, Pruned
     from .failures import Failure
 
 _RECORD_LIMIT: Final = 16 << 20
-_MARK_AFTER: Final = 1800.0  # seconds; the time of last use is written down no more often
+_MARK_AFTER: Final = 1800.0  # seconds between two updates of a time of last use
 
 
 class Disk:
@@ -62,14 +62,14 @@ class Disk:
         Args:
             root: the folder; it is made at the first write.
             read_only: never write, as for a store that a site offers; root may own it.
-            owners: users beside this one whose files are believed.
+            owners: other users whose files the store trusts.
             durable: flush files to the medium before they appear; slow, and
                 not needed for correctness.
-            secret: what is kept is signed by it.
-            signed: believe records with a signature by `secret`, whoever owns the
-                folder; no others.
-            budget: what to prune to now and then, or how many bytes; None never does.
-            on_event: told what went wrong, as a name and facts.
+            secret: the key that signs new records.
+            signed: trust only records that `secret` signed, whoever owns the
+                folder.
+            budget: the limit to prune to now and then, or its bytes; None never prunes.
+            on_event: receives the name and the facts of each fault.
 
         """
         self._root = os.path.abspath(os.path.expanduser(os.fspath(root)))
@@ -168,7 +168,7 @@ class Disk:
                 yield record
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Hold the right to build `key` among the processes of this node."""
+        """Hold the lock of the build of `key` among the processes of this node."""
         shelves = self._folder.prepared() if is_key(key) and not self._read_only else None
         if shelves is None:
             return nullcontext(False)
@@ -213,7 +213,7 @@ class Disk:
         """Count the files; walks the whole store."""
         shelves = self._folder.opened()
         records, blobs = (
-            [lying.size for lying in shelves.lying(folder)] if shelves else []
+            [file.size for file in shelves.files(folder)] if shelves else []
             for folder in ("act", "cas")
         )
         size = sum(records) + sum(blobs)
@@ -241,7 +241,7 @@ class Disk:
         return None
 
     def _mark_used(self, key: str) -> None:
-        """Let the record be the last to be evicted; a clock that is wrong only costs a write."""
+        """Set the time of last use, by which eviction chooses; a wrong clock only costs a write."""
         shelves, name = self._folder.opened(), place_of("act", key)
         with suppress(OSError):
             if shelves and abs(time.time() - shelves.status(name).st_mtime) > _MARK_AFTER:

@@ -19,7 +19,7 @@ from ..runtime.process.private_folder import open_folder
 from .files import is_same_file, read_file, scratch_folder, sweep
 from .record import Record, parse_record
 from .sealed import ForeignError
-from .shelves import Lying, Shelves
+from .shelves import Shelves, StoredFile
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR
@@ -66,41 +66,41 @@ class _Census:
 
     def __init__(self, shelves: Shelves, now: float, budget: Budget, dry: bool) -> None:
         self.shelves, self.now, self.budget, self.dry = shelves, now, budget, dry
-        self.blobs = {blob.key: blob for blob in shelves.lying("cas")}
-        self.records: list[tuple[Lying, Record]] = []
+        self.blobs = {blob.key: blob for blob in shelves.files("cas")}
+        self.records: list[tuple[StoredFile, Record]] = []
         self.named: Counter[str] = Counter()
         self.has_foreign = False  # records that only another version can read name blobs, too
         self.freed = self.gone_records = self.gone_blobs = 0
         self.size = sum(blob.size for blob in self.blobs.values())
         self.files = len(self.blobs)
-        for lying in shelves.lying("act"):
-            self._enter(lying)
+        for file in shelves.files("act"):
+            self._enter(file)
 
-    def _enter(self, lying: Lying) -> None:
-        self.size += lying.size
+    def _enter(self, file: StoredFile) -> None:
+        self.size += file.size
         self.files += 1
         try:
-            record = parse_record(read_file(lying.name, RECORD_LIMIT, self.shelves.base), lying.key)
+            record = parse_record(read_file(file.name, RECORD_LIMIT, self.shelves.base), file.key)
         except ForeignError:
             self.has_foreign = True
         except ValueError:  # damaged
-            self.gone_records += self._remove(lying)
+            self.gone_records += self._remove(file)
         except OSError:
             return
         else:
-            self.records.append((lying, record))
+            self.records.append((file, record))
             self.named.update(_blobs_of(record))
 
     def evict(self) -> None:
         """Delete the oldest records, and the blobs that only they name."""
         is_over = self.size > self.budget.size or self.files > self.budget.files
         room = _ROOM if is_over else 1.0
-        for lying, record in sorted(self.records, key=lambda entry: entry[0].stamp):
-            age = self.now - lying.stamp
+        for file, record in sorted(self.records, key=lambda entry: entry[0].stamp):
+            age = self.now - file.stamp
             fits = self.size <= room * self.budget.size and self.files <= room * self.budget.files
             if age < self.budget.spare or (fits and age < self.budget.age):
                 break
-            self.gone_records += self._remove(lying)
+            self.gone_records += self._remove(file)
             for name in _blobs_of(record):
                 self.named[name] -= 1
                 if not self.named[name] and name in self.blobs and not self.has_foreign:
@@ -108,19 +108,19 @@ class _Census:
 
     def drop_orphans(self) -> None:
         """Delete blobs that no record names, unless they are so young that a record may follow."""
-        for name, lying in self.blobs.items() if not self.has_foreign else ():
-            if not self.named[name] and self.now - lying.stamp >= self.budget.spare:
-                self.gone_blobs += self._remove(lying)
+        for name, file in self.blobs.items() if not self.has_foreign else ():
+            if not self.named[name] and self.now - file.stamp >= self.budget.spare:
+                self.gone_blobs += self._remove(file)
 
-    def _remove(self, lying: Lying) -> bool:
+    def _remove(self, file: StoredFile) -> bool:
         if not self.dry:
             try:
-                self.shelves.remove(lying.name)
+                self.shelves.remove(file.name)
             except OSError:
                 return False
-        self.size -= lying.size
+        self.size -= file.size
         self.files -= 1
-        self.freed += lying.size
+        self.freed += file.size
         return True
 
     def done(self) -> Pruned:
@@ -141,13 +141,13 @@ def _now(shelves: Shelves) -> float:
 
 def _tidy(shelves: Shelves, now: float) -> None:
     """Delete old locks, failures, logs and damaged files."""
-    for lying in shelves.lying("lock"):
-        if now - lying.stamp > DAY:
-            _remove_lock(shelves, lying.name)
-    for lying in shelves.lying("neg"):
-        if now - lying.stamp > DAY:
+    for file in shelves.files("lock"):
+        if now - file.stamp > DAY:
+            _remove_lock(shelves, file.name)
+    for file in shelves.files("neg"):
+        if now - file.stamp > DAY:
             with suppress(OSError):
-                shelves.remove(lying.name)
+                shelves.remove(file.name)
     for folder in ("bad", "log"):
         for name in shelves.listed(folder):
             with suppress(OSError):

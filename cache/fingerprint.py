@@ -88,7 +88,7 @@ def rows_digest(rows: Iterable[tuple[str, str]]) -> str:
     return _rows_digest(tuple(sorted(rows)))
 
 
-@functools.lru_cache(maxsize=1024)  # who makes a record, checks it and hands it on all ask
+@functools.lru_cache(maxsize=1024)  # makers, checkers and receivers of a record all need it
 def _rows_digest(rows: tuple[tuple[str, str], ...]) -> str:
     return _digest_of_pairs(b"fieldforge.artifact.1", rows)
 
@@ -152,7 +152,7 @@ def _descend(part: Any, frames: list[_Frame]) -> None:
 def _suspects(frames: list[_Frame]) -> list[_Frame]:
     """Return the frames to search for a loop: all of them, but only now and then when it is deep.
 
-    A loop comes round again for ever, so looking at each power of two finds it
+    A loop makes the depth grow without end, so a search at each power of two finds it
     and keeps the work linear in the depth.
     """
     depth = len(frames)
@@ -245,7 +245,7 @@ _BY_IDENTITY: Final[Any] = object.__eq__
 
 
 def _open_instance(value: Any) -> _Frame | None:
-    """Read an attrs value or a named tuple: its class by name, and what its equality looks at."""
+    """Read an attrs value or a named tuple: its class by name, and the fields that it compares."""
     kind = type(value)
     if isinstance(value, tuple):
         names = getattr(kind, "_fields", None)
@@ -264,7 +264,7 @@ def _open_instance(value: Any) -> _Frame | None:
 
 
 def _open_code(value: Any) -> _Frame | None:
-    """Read a function or class: by name if the name says it all, else with its text and cells."""
+    """Read a function or class: by name if that identifies it, else with its text and cells."""
     if isinstance(value, BuiltinFunctionType):
         module = sys.modules.get(value.__module__ or "")
         is_named = getattr(module, value.__name__, None) is value

@@ -41,9 +41,9 @@ def has_global_name(item: Code) -> bool:
 def describe(item: Code) -> tuple[str | None, ...] | None:
     """Return the text that `item` was made from and the digest of its module; None without text.
 
-    The module counts because a function calls the helpers beside it. What other modules hold is not
-    seen. Remembered per object, so that editing a file under a
-    running process does not change what it says about code already loaded.
+    The module counts because a function calls the helpers beside it; other modules do not. The
+    result is kept for each object, so editing a file under a running process does not change the
+    text of code that is loaded already.
     """
     with _guard:
         if item in _seen:

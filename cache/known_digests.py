@@ -19,10 +19,10 @@ _LIMIT: Final = 1 << 20
 
 
 class KnownDigests:
-    """What was computed from files below `root`, and the stamps that these had.
+    """Digests of files below `root`, with the stamps of the files.
 
-    A digest is believed if the files that it was made of still have their stamps, and so do the
-    folders around them: an import may mean a file that is new there. Each file is looked at once in
+    A digest is valid if its files and the folders around them still have their stamps; a new file
+    in such a folder may change the target of an import. Each file is looked at once in
     a process. `path` is the file that remembers; a damaged one counts as missing.
     """
 

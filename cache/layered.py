@@ -42,7 +42,7 @@ class Layered:
 
     @property
     def writable(self) -> bool:
-        """Whether `keep` remembers anything: the memory does."""
+        """True: the memory keeps results."""
         return True
 
     @property

@@ -102,7 +102,7 @@ class Memory:
                 yield record
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Hold the right to build; no other process shares this memory."""
+        """Hold no lock: no other process shares this memory."""
         return nullcontext(True)
 
     def failure(self, key: str) -> None:

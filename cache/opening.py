@@ -19,8 +19,8 @@ _SHORTEST: Final = 16  # bytes of a secret
 def open_store(settings: Settings, on_event: OnEvent = ignore) -> Store:
     """Open the user's store, in front of the stores and packs that are only read.
 
-    With a key, records of those are believed if it signed them, whoever owns the files. Without a
-    key, they must belong to this user or to root, and nobody else may write to them.
+    With a key, the store trusts records that the key signed, whoever owns the files. Without one,
+    they must belong to this user or to root, and nobody else may write to them.
     """
     secret = read_secret(settings.cache_key)
     size = settings.cache_size
@@ -45,7 +45,7 @@ def open_layer(place: Path, secret: bytes | None = None, on_event: OnEvent = ign
 
 
 def read_secret(path: Path | None) -> bytes | None:
-    """Read the file of a key; a key that everybody may read is a `StorePermissionError`."""
+    """Read a key file; one that other users can read is a `StorePermissionError`."""
     if path is None:
         return None
     try:

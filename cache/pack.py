@@ -47,8 +47,8 @@ class Pack:
     ) -> None:
         """Open a pack; one that others may write to is a `StorePermissionError`.
 
-        With `signed`, records with a signature by `secret` are believed, whoever owns the
-        file, and no others. A damaged pack is an event, and empty.
+        With `signed`, the pack trusts only records that `secret` signed, whoever owns the
+        file. A damaged pack is an event, and empty.
         """
         self._file = os.path.abspath(os.path.expanduser(os.fspath(file)))
         self._secret = secret if signed else None
@@ -125,7 +125,7 @@ class Pack:
                 yield record
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Give no right to build: nothing can be written here."""
+        """Hold no lock: nothing can be written here."""
         return nullcontext(False)
 
     def failure(self, key: str) -> None:

@@ -13,7 +13,7 @@ from .record import Record, is_key
 from .root import VERSION
 
 
-class Lying:
+class StoredFile:
     """One file of a store: its size, and when it was written or last used."""
 
     __slots__ = ("key", "name", "size", "stamp")
@@ -41,13 +41,13 @@ class Shelves:
         for part in self.listed(folder):
             yield from (name for name in self.listed(f"{folder}/{part}") if is_key(name))
 
-    def lying(self, folder: str) -> Iterator[Lying]:
+    def files(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files in a folder such as 'cas', sorted by name."""
         for key in self.names(folder):
             name = place_of(folder, key)
             with suppress(OSError):  # taken away meanwhile
                 found = self.status(name)
-                yield Lying(name, key, found.st_size, found.st_mtime)
+                yield StoredFile(name, key, found.st_size, found.st_mtime)
 
     def listed(self, name: str) -> list[str]:
         """Return the sorted names in a folder, none where it cannot be read."""

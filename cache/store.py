@@ -88,7 +88,7 @@ class Store(Protocol):
         """Yield the records of a stage and a program, sorted by key."""
 
     def lock(self, key: str, limit: float = 120.0) -> AbstractContextManager[bool]:
-        """Hold the right to build `key` among processes; gives False when there is no such right.
+        """Hold the lock of the build of `key` among processes; give False where there is none.
 
         A caller that gets False builds all the same: a lock only saves work.
         """

@@ -10,7 +10,7 @@ from .faults import Faults
 from .locks import BuildLock
 from .shelves import Shelves, path_of
 
-if TYPE_CHECKING:  # a warm start takes nothing away
+if TYPE_CHECKING:  # a warm start evicts nothing
     from .eviction import Budget, Pruned
 
 _EVERY: Final = 24 * 3600.0

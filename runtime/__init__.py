@@ -1,1 +1,1 @@
-"""The ground: what the language is made of, and what runs compiled code."""
+"""The ground floor: the terms of the language, fields, embedded execution and calls."""

@@ -1,6 +1,6 @@
-"""What the stages hand to each other: the six artifacts, frozen and readable.
+"""The artifacts that stages pass to each other, frozen and readable.
 
-Each offers `text` for a person, and `files`/`from_files` for the store. The canonical bytes of IR
+Each has `text` for people, and `files`/`from_files` for the store. The canonical bytes of IR
 nodes come from `ir/codec.py` (tables of tagged rows in JSON) or, for the
 dataflow IR, from its own text form.
 """
@@ -14,8 +14,8 @@ import attrs
 
 from .ir import codec
 
-# Every stage names its artifacts, so they are there from the start; what they hold is imported
-# with the first value of its kind: see docs/decisions/0005.
+# Every stage names its artifacts, so every process imports this module. It imports the classes of
+# their contents with the first value of a kind: see docs/decisions/0005.
 if TYPE_CHECKING:
     from ..runtime.calls.plan import Launch, Plan, StatusKind
     from ..runtime.process.source import Span
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Parsed:
-    """A typed operator, scan or program, and every operator and scan that it reaches by key.
+    """A typed operator, scan or program, and the operators and scans that it reaches, by key.
 
     A key is the operator's name and the first 16 digits of the digest of its
     canonical bytes, `laplacian:3fa9c2d1e0b7a654`; `operators` is sorted by key.
@@ -53,7 +53,7 @@ class Parsed:
 
 @attrs.frozen
 class Spans:
-    """Where the rows of `Parsed.root` were written: the one output that a move changes."""
+    """The places of the rows of `Parsed.root` in the source: they change when a function moves."""
 
     definition: Span
     nodes: tuple[Span, ...]
@@ -75,16 +75,16 @@ class Spans:
 
 @attrs.frozen
 class Variant:
-    """What a build may know about the arguments beyond their types.
+    """The facts about arguments, beyond their types, that one build is specialised for.
 
     `unit` gives, for field leaves by name, the dimension whose stride is one
     element; a leaf that is not listed has no known layout. `static` gives the canonical
-    spelling of scalar leaves whose value is part of the program. `domain` says that an operator
-    that is called directly gets a `domain=`: its bounds are the int64 scalars
+    spelling of scalar leaves whose value is part of the program. `domain` tells that a direct
+    call of an operator passes `domain=`: its bounds are the int64 scalars
     `domain.L.D.start` and `domain.L.D.stop` for leaf L of the output and its axis D.
     `tables` are the neighbour tables of the offset provider by name: width, and whether entries may
-    be skipped; never their contents or sizes. `alike` are groups of leaves of outputs that are
-    written on the same ranges, as far as they have the same dimensions: then one walk serves all.
+    be skipped; never their contents or sizes. `alike` are groups of output leaves with equal
+    ranges along their common dimensions, which one walk of a scan can write.
     `ranges` are rows (leaf, dimension, start, stop) of fields whose domains are compiled in.
     """
 
@@ -122,10 +122,10 @@ class Variant:
 
 @attrs.frozen
 class Lowered:
-    """Dataflow IR with the box that every value is needed on and the boxes that are read.
+    """Dataflow IR with the box of each value and the boxes of each read.
 
-    `boxes[i]` is the hull of the boxes on which value i is needed; it is derived from the
-    program by `infer_boxes` and printed beside the values.
+    `boxes[i]` is the hull of the boxes that need value i; `infer_boxes` derives it from the
+    program, and the listing shows it beside the value.
     """
 
     program: dataflow.Dataflow
@@ -134,7 +134,7 @@ class Lowered:
 
     @property
     def text(self) -> str:
-        """A listing that parses back."""
+        """The listing, which `from_files` can read."""
         from .ir import dataflow_text
 
         return dataflow_text.show(self)
@@ -153,7 +153,7 @@ class Lowered:
 
 @attrs.frozen
 class Generated:
-    """Source text for one target, the schedule that it was written from, and how to compile it."""
+    """Source text for one target, its schedule, and the flags to compile it."""
 
     language: str
     source: str
@@ -166,7 +166,7 @@ class Generated:
         return self.source
 
     def files(self) -> Mapping[str, bytes]:
-        """Source and schedule are two files, so that a person can read them in the store."""
+        """Source and schedule as two files, which people can read in the store."""
         return {
             "source.txt": self.source.encode(),
             "loops.txt": self.loops.encode(),
@@ -175,23 +175,23 @@ class Generated:
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
-        """Put the files together."""
+        """Rebuild the artifact from its files."""
         language, flags = codec.decode(files["build.json"])
         return cls(language, files["source.txt"].decode(), files["loops.txt"].decode(), flags)
 
 
 @attrs.frozen
 class Interface:
-    """What generated code expects at its entry point, in symbols; `bind` makes the plan of it.
+    """The arguments of generated code in symbols, from which `bind` makes the plan.
 
     `fields` are the leaves behind `ptrs` in order, the `tables` of the offset provider follow them;
-    `scalars` are the leaves behind the scalar slots, `ints` what each integer is. `continues` are
-    the places of statements that are a further part of the one before, and read what it reads.
+    `scalars` are the leaves behind the scalar slots, `ints` the bounds and strides to pass.
+    `continues` are the places of statements that continue the statement before them.
     `alike` are groups of leaves that must have the same ranges, as those of a `Variant`.
-    `device` is where memory lies, as DLPack numbers devices, `abi` the version of the entry point's
-    signature. `statuses` say what codes it returns: rows (code, kind, field), see `Status` of
-    `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` say which kernels of
-    the module for `platform` run, `codes` what a call returns if a tested store fails. `clamped` is
+    `device` is the DLPack number of the memory's device, `abi` the version of the entry point's
+    signature. `statuses` list the codes that it returns: rows (code, kind, field), see `Status` of
+    `runtime/calls/plan.py`. A program for a GPU has no entry point: `launches` list the kernels of
+    the module for `platform`, `codes` the results of a call whose tested store fails. `clamped` is
     the place of the integer that is 1 if a read leads out of a field where `where` may hide it, -1
     if there is none. `stepped` is the place of the integer that selects one statement, counted from
     1; 0 stands for all, and -1 means that they cannot run one at a time.
@@ -242,7 +242,7 @@ class Interface:
 
 @attrs.frozen
 class Compiled:
-    """A shared library with the manifest of what went into it and the compiler's log."""
+    """A shared library with the manifest of its ingredients and the compiler's log."""
 
     library: bytes = attrs.field(repr=False)
     manifest: str
@@ -263,13 +263,13 @@ class Compiled:
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
-        """Put the files together."""
+        """Rebuild the artifact from its files."""
         return cls(files["library.so"], files["manifest.json"].decode(), files["log.txt"].decode())
 
 
 @attrs.frozen
 class Bound:
-    """An argument plan: all that the native core needs beside the library. Nothing is compiled."""
+    """An argument plan: all that the native core needs beside the library."""
 
     plan: Plan
 

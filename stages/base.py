@@ -1,4 +1,4 @@
-"""What a stage is: a named, versioned, pure step between artifacts.
+"""Stages: named, versioned, pure steps from artifacts to artifacts.
 
 An *artifact* is a frozen value that a person can read (`text`) and the store
 can keep (`files`, canonical bytes by name, no pickle). A *stage* is a frozen
@@ -9,7 +9,19 @@ named input and output ports, and the engine does everything else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
+
+TUNE: Final = "tune"  # the metadata of an option that tuning may change
+VALUES: Final = "values"  # in its place: lists of values of the dataflow IR
+
+
+def tunable(*values: Any) -> dict[str, Any]:
+    """Mark an option that changes speed and no result, with values worth trying.
+
+    >>> tunable(True, False)
+    {'tune': (True, False)}
+    """
+    return {TUNE: values}
 
 
 @runtime_checkable
@@ -18,18 +30,18 @@ class Artifact(Protocol):
 
     @property
     def text(self) -> str:
-        """What a person reads."""
+        """The artifact in readable form."""
 
     def files(self) -> Mapping[str, bytes]:
         """Canonical bytes by file name: equal artifacts have equal files."""
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Self:
-        """Rebuild the artifact from what `files` gave."""
+        """Rebuild the artifact from its `files`."""
 
 
 class Stage:
-    """A pure step: `run` takes the artifacts of its `needs` and gives those of its `provides`.
+    """A pure step: `run` takes the artifacts of `needs` and returns those of `provides`.
 
     Subclasses are `@attrs.frozen`. The key of a result is made of the stage's
     name, version, code, options, `environment()` and the content of its inputs.
@@ -39,7 +51,7 @@ class Stage:
         version: bump it when the meaning changes and the code digest cannot tell.
         needs: input ports; a port that no stage provides is an input of the workflow.
         provides: output ports, each with the class of its artifact.
-        cache: where results are remembered: on disk, in this process, or nowhere.
+        cache: where the engine keeps results: on disk, in this process, or nowhere.
     """
 
     name: ClassVar[str]
@@ -49,7 +61,7 @@ class Stage:
     cache: ClassVar[Literal["disk", "memory", "never"]] = "disk"
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
-        """Do the step; a pure function of options and inputs."""
+        """Return the artifacts of the output ports: a pure function of options and inputs."""
         raise NotImplementedError(f"Stage '{self.name}' does not say what it does.")
 
     def environment(self) -> Mapping[str, str]:
@@ -61,7 +73,7 @@ class Stage:
         return {}
 
     def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
-        """Tell whether stored outputs (files by port) are still right, where no key could know."""
+        """Tell whether stored outputs (files by port) are valid, as far as keys cannot tell."""
         return True
 
     def after_passes(self, **inputs: Any) -> Mapping[str, str]:

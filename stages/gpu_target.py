@@ -1,4 +1,4 @@
-"""GPUs as values: what a build may know about the GPU that will run it, by architecture name."""
+"""GPUs as values: the numbers of the GPU that a build is for, by the name of the architecture."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def _least(field: str) -> Any:
 class GpuTarget:
     """A GPU by the name of its architecture, or several that one entry is built for.
 
-    Numbers are those of a known product with that architecture, and the least of several; any
-    of them may be given. Memory is in bytes, `bandwidth` in bytes a second, rates in operations
-    a second.
+    The numbers are those of a known product with that architecture, and the least of several; an
+    argument may replace each. Memory is in bytes, `bandwidth` in bytes a second, rates in
+    operations a second.
 
     Attributes:
         archs: names such as 'sm_90' or 'gfx942', all of one vendor and one wavefront size.
@@ -125,12 +125,12 @@ class GpuTarget:
 
     @property
     def vendor(self) -> Literal["nvidia", "amd"]:
-        """Whose GPU it is, which decides the compiler: NVRTC or hiprtc."""
+        """The vendor, which decides the compiler: NVRTC or hiprtc."""
         return _vendor(self.archs[0])
 
     @property
     def device(self) -> DeviceType:
-        """Where fields lie, and what generated code runs on."""
+        """The kind of device that holds the fields and runs the code."""
         return DeviceType.CUDA if self.vendor == "nvidia" else DeviceType.ROCM
 
     @property
@@ -150,7 +150,7 @@ class GpuTarget:
 
     @property
     def can_stream(self) -> bool:
-        """Stores of GPUs do not read the line first: there is nothing to save."""
+        """Stores of GPUs do not read the line first, so non-temporal stores save no traffic."""
         return False
 
     @property
@@ -159,7 +159,7 @@ class GpuTarget:
         return self.operations_per_element(8) / 4
 
     def operations_per_element(self, itemsize: int) -> float:
-        """Return how many operations take as long as writing one element and reading it back."""
+        """Return the number of operations that take as long as writing and reading one element."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate
         return 2 * itemsize / self.bandwidth * rate
 

@@ -1,4 +1,4 @@
-"""What a scheduler asks of a machine; `CpuTarget` and `GpuTarget` answer."""
+"""The protocol of machines for schedulers; `CpuTarget` and `GpuTarget` implement it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ..runtime.fields.device import DeviceType
 
 
 class Machine(Protocol):
-    """The numbers that decide about loops and memory, whether the machine is a CPU or a GPU."""
+    """The numbers of a CPU or GPU by which schedulers choose loops and memory."""
 
     @property
     def device(self) -> DeviceType:
-        """Where fields lie, and what generated code runs on."""
+        """The kind of device that holds the fields and runs the code."""
 
     @property
     def cores(self) -> int:
-        """How many cores of a CPU, or multiprocessors of a GPU, share the loops."""
+        """The number of cores of a CPU, or multiprocessors of a GPU, that share the loops."""
 
     @property
     def core_memory(self) -> int:
@@ -35,4 +35,4 @@ class Machine(Protocol):
         """How many operations take as long as reading an element where a neighbour table tells."""
 
     def operations_per_element(self, itemsize: int) -> float:
-        """Return how many operations take as long as writing one element and reading it back."""
+        """Return the number of operations that take as long as writing and reading one element."""

@@ -1,4 +1,4 @@
-"""What a build may do to the last bits of results: the option `numerics` of several stages."""
+"""The options `numerics` and `mathematics`: how exact floats must be, and whose functions run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import attrs
 from ..runtime.process.errors import OptionError
 from .base import Stage
 
-# strict: the bits of embedded execution, transcendental functions within 4 ulp; contract: fused
-# multiply-add and vectorised functions too; fast: sums in any order, divisions by reciprocals too
+# strict: the bits of embedded execution, except transcendental functions (within 4 ulp)
+# contract: also fused multiply-adds and vectorised functions
+# fast: also sums in any order, and products with reciprocals for quotients
 NUMERICS: Final = ("strict", "contract", "fast")
 
 
-# whose transcendental functions generated C++ has where numerics is not strict
+# the source of transcendental functions in generated C++ where numerics is not strict
 MATHEMATICS: Final = ("own", "library")
 
 

@@ -1,4 +1,4 @@
-"""CPUs as values: what a build may know about the machine that will run it.
+"""CPUs as values: the class of machines that a build is for.
 
 No stage probes the machine; `CpuTarget.host()` does, where a backend is made.
 """
@@ -33,9 +33,9 @@ _OPERATIONS_PER_CYCLE: Final = 3
 class CpuTarget:
     """A class of CPUs: its named instruction set, and the numbers of the cost model.
 
-    `cores` is the most threads that a tiled loop has memory for; a call decides how many there are.
-    Caches are bytes a core, `bandwidth` is bytes a second of all cores. They are those of a class,
-    not of the machine at hand: what differs between machines is decided when a call is made.
+    `cores` is the largest number of threads that a tiled loop has memory for; a call may use fewer.
+    Caches are bytes a core, `bandwidth` is bytes a second of all cores. The numbers describe a
+    class of machines; each call decides by the machine that it runs on.
     `vector_math` says that the C library has `exp` and a few others for vectors.
 
     >>> CpuTarget(isa="x86-64-v3", cores=2).vector_bytes
@@ -72,8 +72,8 @@ class CpuTarget:
     def host(cls, isa: str = "native") -> Self:
         """Describe the class of this machine; 'native' becomes its highest named level.
 
-        Two machines with one instruction set and one C library have equal targets, and share what
-        was built for them, whatever their numbers of cores and their caches.
+        Two machines with one instruction set and one C library have equal targets and share builds,
+        whatever their numbers of cores and their caches.
 
         >>> CpuTarget.host().isa != "native"
         True
@@ -87,7 +87,7 @@ class CpuTarget:
 
     @property
     def device(self) -> DeviceType:
-        """Where fields lie, and what generated code runs on."""
+        """The kind of device that holds the fields and runs the code."""
         return DeviceType.CPU
 
     @property
@@ -98,7 +98,7 @@ class CpuTarget:
     @property
     def flags(self) -> tuple[str, ...]:
         """The compiler flags for the instruction set."""
-        # GCC and Clang prefer 256 bits unless they are told
+        # GCC and Clang prefer 256 bits by default
         wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
         return (f"-march={self.isa}", *wide)
 
@@ -118,7 +118,7 @@ class CpuTarget:
         return 4
 
     def operations_per_element(self, itemsize: int) -> float:
-        """Return how many operations take as long as writing one element and reading it back.
+        """Return the number of operations that take as long as writing and reading one element.
 
         A store reads and writes a cache line, a load reads it once more.
         """
@@ -127,7 +127,7 @@ class CpuTarget:
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
 
 
-Target = CpuTarget  # the name that programs, lock files and packs know it by
+Target = CpuTarget  # its name in programs, lock files and packs
 
 
 @functools.cache
@@ -158,7 +158,7 @@ def runs_here(isa: str) -> bool:
 
 
 def _has_vector_math() -> bool:
-    """Tell whether the C library comes with libmvec: glibc on x86-64 has done since 2.22."""
+    """Tell whether the C library comes with libmvec, as glibc on x86-64 does since 2.22."""
     try:
         name = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (AttributeError, ValueError, OSError):

@@ -1,7 +1,13 @@
-"""The wheel holds nothing but `fieldforge`, each file once, and no C++."""
+"""The wheel holds nothing but `fieldforge`, each file once, and no C++.
+
+What a wheel holds does not depend on what its extension does, and the installation under test has
+compiled all of that. So the extension of this wheel is an empty module; `make wheel` compiles
+the whole.
+"""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -10,15 +16,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+EMPTY = 'extern "C" void* PyInit__core() { return nullptr; }\n'
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> zipfile.ZipFile:
+def wheel(request, tmp_path_factory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "empty.cpp"
+    source.write_text(EMPTY)
+    instead = [
+        f"--config-settings=cmake.define.CMAKE_PROJECT_INCLUDE={ROOT}/tests/wheel_of_one_source.cmake",
+        f"--config-settings=cmake.define.ONE_SOURCE={source}",
+    ]
+    is_whole = "whole_core" in request.config.option.markexpr
     command = [
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
         f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", str(folder), str(ROOT),
         "--config-settings=cmake.build-type=Debug",  # what it holds is the same, made sooner
+        *([] if is_whole else instead),
     ]  # fmt: skip
     subprocess.run(command, check=True, cwd=folder)
     [path] = folder.glob("*.whl")
@@ -26,6 +41,7 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
 
 
 @pytest.mark.slow
+@pytest.mark.whole_core
 @pytest.mark.needs_compiler
 def test_the_wheel_holds_nothing_but_fieldforge(wheel):
     tops = {name.partition("/")[0] for name in wheel.namelist()}
@@ -35,6 +51,7 @@ def test_the_wheel_holds_nothing_but_fieldforge(wheel):
 
 
 @pytest.mark.slow
+@pytest.mark.whole_core
 @pytest.mark.needs_compiler
 def test_the_wheel_has_each_source_once_and_the_extension(wheel):
     names = wheel.namelist()
@@ -50,3 +67,11 @@ def test_the_wheel_has_each_source_once_and_the_extension(wheel):
     assert [name for name in names if "/_core." in name and name.endswith(".so")]
     assert "fieldforge/py.typed" in names
     assert not [name for name in names if name.endswith((".cpp", ".h"))]
+
+
+def test_every_file_of_the_core_is_compiled_into_it():
+    folder = ROOT / "runtime" / "native"
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.cpp")}
+
+    named = re.findall(r"\$\{native\}/([\w/]+\.cpp)", (ROOT / "CMakeLists.txt").read_text())
+    assert files == set(named)

@@ -1,1 +1,1 @@
-"""What runs stages: graphs, the engine, recipes, the decorators, the command line."""
+"""Run stages: graphs, the engine, backends, decorated functions, the command line."""

@@ -12,7 +12,7 @@ MakeCase = Callable[[str, float], Case]  # a function of (dtype, scale)
 
 
 def all_cases() -> dict[str, MakeCase]:
-    """Return what makes each case as `<module>.<function>`, module by module."""
+    """Return the functions that make cases as `<module>.<function>`, module by module."""
     found: dict[str, MakeCase] = {}
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
         module = importlib.import_module(f"{__name__}.{info.name}")

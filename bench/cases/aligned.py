@@ -29,7 +29,7 @@ def aligned(data: np.ndarray) -> np.ndarray:
 def bound(
     function: Any, arguments: tuple[Any, ...], results: Mapping[str, np.ndarray]
 ) -> Callable[[], Mapping[str, np.ndarray]]:
-    """Bind arrays and sizes of a C function; what is returned calls it and gives `results`."""
+    """Bind arrays and sizes of a C function; return a call that gives `results`."""
     words = [
         ctypes.c_void_p(each.ctypes.data)
         if isinstance(each, np.ndarray)

@@ -1,4 +1,4 @@
-"""A program to measure: how to call it, by hand, in NumPy, and what must move."""
+"""A program to measure: its calls, a hand-written kernel, NumPy, and the bytes that must move."""
 
 from __future__ import annotations
 

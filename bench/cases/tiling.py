@@ -1,4 +1,4 @@
-"""What the hand-written kernels know of a table: how far it reaches, and who is in which tile."""
+"""Tiles of neighbour tables for hand-written kernels: their reach and their elements."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""gt4py, the peer: a worker process in an environment of its own, and what talks to it."""
+"""gt4py, the peer: a worker process in an environment of its own, and its client."""

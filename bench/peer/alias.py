@@ -24,7 +24,7 @@ BACKENDS = {"cpu": "gtfn_cpu", "reference": "itir_python"}  # ours by name -> th
 
 
 class Face(ModuleType):
-    """The package `fieldforge`, empty but for what gt4py.next has."""
+    """The package `fieldforge` with the names of gt4py.next only."""
 
     def __getattr__(self, name: str) -> Any:
         """Look the name up where gt4py keeps it."""
@@ -41,7 +41,7 @@ class Below(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Take what is below `fieldforge`, except the examples."""
+        """Take the modules below `fieldforge`, except the examples."""
         package, _, rest = fullname.partition(".")
         if package != "fieldforge" or not rest or rest.split(".")[0] == "examples":
             return None

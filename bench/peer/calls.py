@@ -1,4 +1,4 @@
-"""What calls of gt4py cost: run by `bench/calls.py` in the peer's environment, with and without -O.
+"""Measure calls of gt4py; `bench/calls.py` runs this with the peer's Python, with and without -O.
 
 python calls.py FOLDER     prints nanoseconds as JSON, by "<program> <how>"
 """

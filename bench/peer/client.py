@@ -99,14 +99,14 @@ class Peer:
     def build(
         self, name: str, described: dict[str, Any], backend: str, layout: str
     ) -> tuple[float, dict[str, np.ndarray]]:
-        """Build what is `described` under `name`; return the seconds it took and the outputs."""
+        """Build the case `described` under `name`; return its seconds and outputs."""
         request = described | {"backend": backend, "layout": layout}
         answer = self.ask(do="build", name=name, folder=str(self.folder), **request)
         outputs = {key: np.load(path) for key, path in answer["outputs"].items()}
         return answer["built"], outputs
 
     def seconds(self, name: str, times: int) -> float:
-        """Run what was built `times` times; return what they took together."""
+        """Run a built case `times` times; return the total seconds."""
         return float(self.ask(do="run", name=name, times=times)["seconds"])
 
     def temporary_bytes(self, name: str) -> int:
@@ -115,7 +115,7 @@ class Peer:
 
 
 def described(case: Case, folder: Path) -> dict[str, Any]:
-    """Say what a case is made of, with its arrays as files in `folder`."""
+    """Describe a case, with its arrays as files in `folder`."""
     function = case.program.__definition__.function  # type: ignore[attr-defined]
     if not function.__module__.startswith("fieldforge.examples."):
         raise RefusedError(f"'{function.__name__}' is not in fieldforge.examples.")

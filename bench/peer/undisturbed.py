@@ -1,4 +1,4 @@
-"""Let what is timed run before all else on the machine, where the system allows it.
+"""Give the timed process priority over all others, where the system allows it.
 
 Compilers and other people's work disturb short measurements, and those with two threads twice. The
 peer's process does this, too, so it needs nothing but Python.

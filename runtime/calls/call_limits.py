@@ -38,8 +38,8 @@ def workspace(buffer: Any) -> Iterator[None]:
 
     Any contiguous, writable buffer will do, for programs on a GPU any array there;
     `program.workspace_size` says how long it must be.
-    A call that needs more is refused. One call uses the memory at a time; others that run
-    beside it in other threads have memory of their own, as without this.
+    A call that needs more is refused. One call at a time uses the memory; concurrent calls in other
+    threads allocate their own.
 
     >>> import numpy as np
     >>> with workspace(np.empty(1 << 20, np.uint8)):
@@ -53,7 +53,7 @@ def workspace(buffer: Any) -> Iterator[None]:
 
 
 class Limited(_core.Limited):
-    """A program or operator with a thread count or a workspace of its own.
+    """A program or operator with its own thread count or workspace.
 
     It is made by `with_threads` and `with_workspace`, costs a few nanoseconds, and shares
     everything else with the program; attributes are the program's.
@@ -104,7 +104,7 @@ def as_workspace(buffer: Any) -> _core.Workspace:
 
 
 def _flaw(buffer: Any) -> str:
-    """Say what keeps an object from being a workspace."""
+    """Return the error for an object that cannot be a workspace."""
     kind = f"'{type(buffer).__name__}'"
     try:
         seen = memoryview(buffer)

@@ -1,7 +1,7 @@
-"""Ranges in the profiles of GPUs: one around each call of a program while that is asked for.
+"""Ranges in GPU profiles: one around each call of a program while profiling is on.
 
-They are those of CuPy, which profilers of NVIDIA and AMD show. Without CuPy everything may be
-called, does nothing, and says so in a warning.
+The ranges are CuPy's, which NVIDIA's and AMD's profilers show. Without CuPy every function does
+nothing, and warns about it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..process import hooks
 
 @attrs.define
 class _Session:
-    """How often profiling was started and not stopped, and what stops it."""
+    """The number of starts without a stop, and the function that stops profiling."""
 
     count: int = 0
     stack: ExitStack = attrs.field(factory=ExitStack)
@@ -46,7 +46,7 @@ def time_range(
 
 
 def profile() -> AbstractContextManager[Any]:
-    """Return a context manager around what a profiler is to record."""
+    """Return a context manager around a block that a profiler records."""
     profiler = _profiler()
     return nullcontext() if profiler is None else profiler.profile()
 
@@ -68,7 +68,7 @@ def profile_calls() -> Iterator[None]:
 
 
 def start_profiling_calls() -> bool:
-    """Mark calls of programs from now on; false if that is done already.
+    """Mark calls of programs from now on; return False if they are marked already.
 
     Each start needs a stop, the last of which ends it.
     """
@@ -91,7 +91,7 @@ def start_profiling_calls() -> bool:
 
 
 def stop_profiling_calls() -> bool:
-    """End what `start_profiling_calls` began; false if others still need it, or nobody began."""
+    """Undo one `start_profiling_calls`; return False if other starts remain, or none was made."""
     with _session.lock:
         if not _session.count:
             return False
@@ -110,7 +110,7 @@ def _profiler() -> Any:
         return None
 
 
-# The parameters of callbacks are those of their hook, whatever they need of them.
+# Callbacks have the parameters of their hook, used or not.
 
 
 def _around_program(

@@ -1,6 +1,6 @@
-"""Modules of one program for several architectures as one sequence of bytes.
+"""GPU modules of one program for several architectures, packed into one sequence of bytes.
 
-A line for each, `sm_90 12345`, an empty line, and the modules one after another.
+The header has a line for each module, `sm_90 12345`; an empty line and the modules follow.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _HEAD: Final = b"fieldforge-kernels-1\n"
 
 
 def pack_images(images: Mapping[str, bytes]) -> bytes:
-    """Put modules, by architecture, into one.
+    """Pack modules, by architecture, into one image.
 
     >>> len(pack_images({"sm_90": b"abc"}))
     33

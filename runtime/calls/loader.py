@@ -33,7 +33,7 @@ _guard: Final = threading.Lock()
 class Library:
     """A loaded library; it stays loaded as long as anything refers to `handle`.
 
-    A plain class: making one of attrs is half of what importing this takes, at every warm start.
+    A plain class, because making an attrs class would double the import time of this module.
     """
 
     __slots__ = ("address", "handle")
@@ -44,7 +44,7 @@ class Library:
     def entry(self, plan: Plan, threads: int = 0) -> _core.Entry:
         """Return the entry that calls this library by `plan`, and keeps it loaded.
 
-        It uses `threads` threads unless a call asks for others, 0 as many as the process has.
+        It uses `threads` threads unless a call sets another count; 0 means those of the process.
         """
         use_machine()
         set_threads, get_threads = (self.handle.symbol(name) or 0 for name in OPENMP)

@@ -1,7 +1,7 @@
-"""What `fieldforge doctor --machine` has measured of this node: numbers that a call decides by.
+"""Thresholds that `fieldforge doctor --machine` measures on this node; calls decide by them.
 
-They are kept in a file that is named after the processor, so that nodes of several kinds may share
-a folder, and read once in a process. No key contains them: they choose among loops that every
+A file named after the processor holds them, so that nodes of several kinds may share a folder; a
+process reads it once. No key contains them: they choose among loops that every
 library has.
 """
 
@@ -48,7 +48,7 @@ def machine_file(name: str | None = None) -> Path:
 
 
 def read_machine(path: Path) -> dict[str, Any]:
-    """Return what a file says; nothing where it is missing or damaged."""
+    """Return the content of a file; nothing where it is missing or damaged."""
     try:
         document = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -66,7 +66,7 @@ def write_machine(path: Path, document: dict[str, Any]) -> None:
 
 
 def use_machine() -> None:
-    """Tell the native core what was measured, once in a process and store."""
+    """Give the measured numbers to the native core, once in a process and store."""
     folder = current().cache_dir
     if _told != [folder]:
         _told[:] = [folder]

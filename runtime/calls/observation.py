@@ -1,8 +1,8 @@
 """Instrument calls: run hooks around them and collect metrics.
 
 Entry points take the normal call path while `active()` is false. Otherwise they call through
-`program_call` and, inside it, `embedded_call` or `compiled_call`. The native call path cannot ask
-on each call, so it subscribes to changes of the answer.
+`program_call` and, inside it, `embedded_call` or `compiled_call`. The native call path
+cannot ask on each call, so it subscribes to changes of `active()`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def source_key(root: tuple[str, str], variant: Any, pool: int = 0) -> str:
 
 
 def _may_compile(program: Any, enable_jit: bool | None) -> bool:
-    """Return whether a call may compile: the call decides, then the program, then the settings."""
+    """Return whether a call may compile: its own option wins, then the program's, the settings'."""
     own = getattr(getattr(program, "compilation_options", None), "enable_jit", None)
     allowed = settings.current().enable_jit
     return next((each for each in (enable_jit, own, allowed) if each is not None), True)

@@ -111,9 +111,9 @@ class Access:
 
     Where any written box is empty nothing of it is read. Every box must lie
     inside its argument. `pointwise` are the pairs (written, read) of arguments
-    that may be one and the same memory (same address, strides and starts);
+    that may share memory (same address, strides and starts);
     any other overlap of a written and a read argument needs a snapshot. An access that
-    `continues` belongs to the statement of the one before: it is to read what was there
+    `continues` belongs to the statement of the access before it: it reads the values from
     before either of them wrote.
     """
 
@@ -125,7 +125,7 @@ class Access:
 
 @attrs.frozen
 class Status:
-    """What a code says that the entry point returns: a fact about one argument.
+    """The meaning of a code that the entry point returns: a fact about one argument.
 
     `not_finite`: the program wrote a number that is not finite to that field.
     `beyond`: it reads a field, maybe that one, out of its range where `where` may hide it, and
@@ -178,7 +178,7 @@ _ARGUMENTS: Final = {
 
 @attrs.frozen
 class Plan:
-    """Everything the native core needs to call one compiled variant of a program.
+    """All that the native core needs to call one compiled variant of a program.
 
     Without `launches`, a call runs the entry point of a library; with them, it queues the kernels
     of a module for `platform`, and no code for the host was generated. If there are `codes`, a call

@@ -1,4 +1,4 @@
-"""Say in words why the native core refused a call, to the person who made it."""
+"""Compose the error for a call that the native core refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .plan import Argument, Plan
 
 
 class Reason(enum.IntEnum):
-    """Why a call was refused; the numbers are those of `native/refusal.h`."""
+    """The reason of a refusal; the numbers are those of `native/refusal.h`."""
 
     TOO_MANY = 1
     UNKNOWN_NAME = 2
@@ -136,7 +136,7 @@ def _structure(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> 
 
 
 def parts_below(above: Sequence[int], paths: Sequence[Sequence[int]]) -> int:
-    """Return how many parts the tuple at path `above` has, from the paths of all leaves."""
+    """Return the number of parts of the tuple at path `above`, from the paths of all leaves."""
     own = [path for path in paths if tuple(path[: len(above)]) == tuple(above)]
     return 1 + max(path[len(above)] for path in own)
 
@@ -300,7 +300,7 @@ def _table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:
 def wrong_table(
     name: str, dims: Sequence[Dimension], codomain: Dimension | None, value: Any
 ) -> ArgumentError:
-    """Return the error for a table of other dimensions, or for what is no table."""
+    """Return the error for a table of other dimensions, or for a value that is no table."""
     wanted = f"({_listed(dims)})"
     got = f"'{_shown(value)}'"
     if getattr(value, "__fieldforge_table__", False):

@@ -1,1 +1,1 @@
-"""The names of other packages, over ours."""
+"""Modules with the names of other packages, written over the GPU runtime."""

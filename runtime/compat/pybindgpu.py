@@ -143,11 +143,11 @@ def cudaEventElapsedTime(start: cudaEvent_t, end: cudaEvent_t) -> tuple[float, c
 
 
 class cudaDeviceProp(Status):  # noqa: N801
-    """What is known of a device."""
+    """The properties of a device."""
 
     def __init__(self, device: int) -> None:
         super().__init__()
-        # Without such a device the status says so, and what is asked of it fails.
+        # Without such a device the status holds the error, and its properties fail.
         self.device: gpu.Device = self.keep(attempt(lambda: gpu.Device(device), None))  # type: ignore[assignment]  # see above
 
     def get(self) -> gpu.Device:

@@ -36,7 +36,7 @@ class PointerWrapper:
         self._address = self._owner.ctypes.data
 
     def destroy(self) -> None:
-        """Give up what `create` allocated."""
+        """Release the memory that `create` allocated."""
         self._owner, self._address = None, 0
 
     def is_safe(self) -> bool:
@@ -45,7 +45,7 @@ class PointerWrapper:
 
     def print_address(self) -> None:
         """Print the address."""
-        print(hex(self._address))  # noqa: T201  # that is what it is for
+        print(hex(self._address))  # noqa: T201  # its purpose
 
     def __int__(self) -> int:
         return self._address
@@ -198,7 +198,7 @@ class GPUArray(Status):
         return self._array.device_data()
 
     def last_status(self) -> Any:
-        """Return how the last call went."""
+        """Return the error of the last call."""
         return self._array.last_status()
 
     def allocate(self) -> None:

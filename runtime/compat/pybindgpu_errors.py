@@ -59,21 +59,21 @@ def attempt(work: Callable[[], T], otherwise: T) -> tuple[T, cudaError_t]:
 
 
 class Status:
-    """An object that remembers how its last call went."""
+    """An object that remembers the error of its last call."""
 
     def __init__(self) -> None:
         self._status = cudaError_t()
 
     def last_status(self) -> cudaError_t:
-        """Return how the last call went."""
+        """Return the error of the last call."""
         return self._status
 
     def note(self, error: cudaError_t) -> cudaError_t:
-        """Remember how a call went."""
+        """Remember the error of a call."""
         self._status = error
         return error
 
     def keep(self, answer: tuple[T, cudaError_t]) -> T:
-        """Remember how a call went, and return its value."""
+        """Remember the error of a call, and return its value."""
         self._status = answer[1]
         return answer[0]

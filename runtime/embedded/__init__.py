@@ -1,1 +1,1 @@
-"""Embedded execution: operators and programs run in CPython on fields, which is their meaning."""
+"""Embedded execution: run operators and programs in CPython on fields; it defines their meaning."""

@@ -23,7 +23,7 @@ from .lanes import Lanes
 from .piecewise import AnyValue
 from .walking import ScanResult
 
-MISFIT: Any = object()  # stands for a value that is not of its declared type
+MISFIT: Any = object()  # marks a value of another type than the declared one
 
 
 def bind(
@@ -40,9 +40,9 @@ def bind(
 ) -> list[Any]:
     """Return one value for each parameter, numbers as NumPy scalars of the declared type.
 
-    `scalar` says what may stand for a scalar; it is `as_number` by default. Values of another type
-    that converts without loss are converted, with a warning if `warn`, but for those that are
-    `written`; with `keep` fields stay as they are.
+    `scalar` converts scalars; it is `as_number` by default. Values of another type that converts
+    without loss are converted, with a warning if `warn`, except arguments that are `written`; with
+    `keep` fields stay as they are.
     """
     names = [parameter for parameter, _ in parameters]
     given = bind_arguments(name, names, args, kwargs, defaults)
@@ -77,7 +77,7 @@ def _warn(name: str, parameter: str, type_: Type, value: Any) -> None:
 
 
 def _from_outside() -> int:
-    """Return how many frames the caller of the library is away."""
+    """Return the number of frames up to the caller of the library."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_LIBRARY):
         frame, level = frame.f_back, level + 1
@@ -229,20 +229,20 @@ def _as_field(value: Any, type_: FieldType) -> Any:
     dims, dtype = type_.dims, type_.dtype
     value = with_fields(type_, value)
     if isinstance(value, AnyValue):
-        # the domain of a scan's result is not known before it is walked
+        # the domain of a scan's result is unknown before its walk
         own = value.dims if isinstance(value, ScanResult) else value.domain.dims
         fits = own == dims and value.dtype == dtype.name
         return value if fits else MISFIT
     number = MISFIT if dims else as_number(value, dtype)
-    # a lane of a scan is a number, in the place of a field without dimensions too
+    # a lane of a scan is a number, also where a field without dimensions is declared
     alone = number is MISFIT or isinstance(number, Lanes)
     return number if alone else make(number, Domain())
 
 
 def as_number(value: Any, type_: ScalarType) -> Any:
-    """Return a number in the declared type: it must be of it, an `int` of any size must fit.
+    """Return a number of the declared type; an `int` must fit into it.
 
-    What does not fit gives `MISFIT`.
+    Other values give `MISFIT`.
     """
     value = member_value(value) if isinstance(value, enum.Enum) else value
     target = np.dtype(type_.name)

@@ -113,7 +113,7 @@ def where(mask: Any, a: Any, b: Any, /) -> Any:
 
 
 def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
-    """Repeat a field or number along further dimensions, of which nothing but the name is known.
+    """Repeat a field or number along further dimensions, without end.
 
     >>> I = Dimension("I")
     >>> str(broadcast(1.0, (I,)))
@@ -151,7 +151,7 @@ def astype(x: Any, dtype: Any, /) -> Any:
 
 def _cast(leaf: Any, target: str) -> Any:
     if isinstance(leaf, ScanResult) and leaf.dtype == target:
-        return leaf  # still to be walked
+        return leaf  # not walked yet
     return combined("cast", literal(leaf), dtype=target)
 
 
@@ -173,7 +173,7 @@ def min_over(field: Any, /, *, axis: Dimension) -> Any:
 def concat_where(condition: Any, a: Any, b: Any, /) -> Any:
     """Take `a` where a condition on indices holds, else `b`; tuples element by element.
 
-    Each is needed on its own part only.
+    The program needs each branch on its own part only.
 
     >>> from fieldforge.runtime.fields.constructors import as_field
     >>> I = Dimension("I")

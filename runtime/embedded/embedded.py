@@ -47,7 +47,7 @@ __all__ = ["active", "apply", "call_operator", "callee", "run_operator", "run_pr
 def call_operator(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the value of an operator that is called inside another one."""
+    """Return the value of an operator that another operator calls."""
     return _evaluated(definition, args, kwargs or {})[0]
 
 

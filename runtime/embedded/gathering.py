@@ -84,7 +84,7 @@ def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:
 def _rows(strip: Strip, table: Connectivity, entries: Any, valid: Any) -> Iterator[Piece]:
     """Yield the values of the rows whose neighbours all lie in the strip, run by run.
 
-    Of other rows yield the slots whose neighbour lies there: one slot may be all that is read.
+    Of other rows yield the slots whose neighbour lies there: a program may read one slot only.
     """
     dim = table.codomain
     axis, own = strip.domain.dim_index(dim, False), strip.domain[dim].unit_range

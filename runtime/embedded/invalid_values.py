@@ -26,7 +26,7 @@ from .provenance import Checking, Made, current_checking
 
 Point: TypeAlias = Mapping[Dimension, int]
 
-# What reads its operands at other points than its result.
+# Operations that read their operands at other points than that of the result.
 MOVING: Final = ("shift", "neighbours", "as_offset")
 
 
@@ -91,7 +91,7 @@ def _back(checking: Checking, made: Made, point: Point) -> tuple[AnyValue, Point
     for operand in fields:
         if _is_bad(_number_at(operand, point)):
             return operand, point
-    for operand in fields:  # what is reduced has one dimension more
+    for operand in fields:  # the operand of a reduction has one dimension more
         found = [] if _reaches(operand, point) else list(_bad_along(operand, point))
         if found:
             return operand, next((at for at in found if _is_there(checking, operand, at)), found[0])

@@ -1,7 +1,7 @@
 """Lanes: the numbers of many columns at once, with which the body of a scan computes.
 
 A lane is a column of the grid. To the body a `Lanes` is a number; where a condition
-differs from lane to lane, `Diverged` tells the walk to go on with each half by itself.
+differs from lane to lane, `Diverged` makes the walk run each half by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..language import operations
 from ..language.dtype import DType
 
 
-class Diverged(Exception):  # noqa: N818 - a turn of the walk, nobody's mistake
+class Diverged(Exception):  # noqa: N818 - it steers the walk and is no error
     """Raised when lanes disagree on a condition; `mask` is its value in each lane."""
 
     def __init__(self, mask: Any) -> None:

@@ -1,4 +1,4 @@
-"""Write the result of an embedded operator: all is checked before any output changes."""
+"""Write the result of an embedded operator, after all checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .piecewise import AnyValue, PiecewiseField, gap, on_box
 
 @attrs.frozen(eq=False)
 class _Leaf:
-    """One output with the result and the domain that are meant for it."""
+    """One output with its result and its domain."""
 
     name: str
     result: Any
@@ -43,7 +43,7 @@ class _Leaf:
 
 @attrs.frozen(eq=False)
 class _Write:
-    """One leaf: `value` goes to the array `target`, elements with elements."""
+    """One leaf: copy the elements of `value` to the array `target`."""
 
     name: str
     target: Any
@@ -54,7 +54,7 @@ class _Write:
 def write(operator: str, result: Any, out: Any, domain: Any, arguments: Mapping[str, Any]) -> None:
     """Write `result` to `out`, both single or tuples alike, on `domain` or all of `out`.
 
-    `arguments` are what the operator was given, for the message where an input is too small.
+    `arguments` are those of the operator, for the message about an input that is too small.
     """
     if out is None:
         raise MissingArgumentError(None, "out", True)
@@ -78,7 +78,7 @@ def levels_of(out: Any, domain: Any) -> list[Domain]:
     found = []
     for path, target in leaves_of(out):
         box = _box("out", target, domain_at(domain, path)) if isinstance(target, Field) else ()
-        # where nothing is written no scan walks
+        # scans walk only where something is written
         none = isinstance(box, Domain) and box.is_empty()
         vertical = [(dim, own) for dim, own in box if dim.kind is DimensionKind.VERTICAL]
         found.append(Domain(*((dim, UnitRange(0, 0) if none else own) for dim, own in vertical)))
@@ -141,7 +141,7 @@ def _as_field(operator: str, name: str, value: Any, out: Any) -> AnyValue:
 
 
 def _box(name: str, out: Field, domain: Any) -> Domain:
-    """Return what is written of `out`, with the dimensions in its order."""
+    """Return the part of `out` to write, with the dimensions in its order."""
     if domain is None:
         return out.domain
     box = written_domain(name, out.dims, domain)

@@ -1,7 +1,7 @@
-"""Partial fields: what `where` gives if one of its sides has no value at some points.
+"""Partial fields: the result of `where` if one of its sides has no value at some points.
 
 `where(k < n, a(K + 1), 0.0)` has a value on the last level too, as long as the mask takes the other
-side there. A partial field keeps where its values are valid; a statement that writes a point
+side there. A partial field keeps a mask of its valid points; a statement that writes a point
 without a valid value is refused. Operations, shifts, gathers and reductions pass validity on. What
 must exist in any case (arguments of scans, indices of `as_offset`) is cut to the points at which
 every read existed.
@@ -45,7 +45,7 @@ class Choice:
     """One `where` with a side that ends before the mask does: where it stands, and its domains."""
 
     place: Place
-    sides: tuple[Domain | None, Domain | None]  # None for a side that is nowhere missing
+    sides: tuple[Domain | None, Domain | None]  # None for a side that exists everywhere
 
 
 class PartialField(PiecewiseField):
@@ -76,7 +76,7 @@ class PartialField(PiecewiseField):
         return self.value.dtype
 
     def each(self, function: Callable[[AnyValue], Any]) -> PartialField:
-        """Apply a function to the values, to their validity, and to what surely exists."""
+        """Apply a function to the values, to their validity, and to the mask `sure`."""
         value, valid, sure = map(function, (self.value, self.valid, self.sure))
         return PartialField(value, valid, sure, self.choices)
 
@@ -105,7 +105,7 @@ def value_of(operand: Any) -> Any:
 
 
 def valid_of(operand: Any) -> AnyValue:
-    """Return where an operand is valid; a field that is not partial is so on its domain."""
+    """Return where an operand is valid; a whole field is valid on its domain."""
     if isinstance(operand, PartialField):
         return operand.valid
     valid: AnyValue = mapped(_true, operand)
@@ -125,7 +125,7 @@ def choices_of(operands: Sequence[Any]) -> tuple[Choice, ...]:
 
 
 def required(value: Any) -> Any:
-    """Return the part of a value at which every read existed, for uses that need all of it."""
+    """Return the part of a value at which every read existed, for uses without a mask."""
     if not isinstance(value, PartialField):
         return value
     pieces = cut(value.pieces, [piece.box for piece in pieces_of(value.sure)])

@@ -1,7 +1,7 @@
 """Piecewise fields: several pieces, each on its own box, as `concat_where` and gathers make them.
 
 A piece may be constant along an axis, as an `UnboundedField` is, and its box finite or
-infinite there. Operations work piece by piece on what the boxes have in common; where all
+infinite there. Operations work piece by piece on the intersections of boxes; where all
 pieces fill one finite box they become a `Field` again.
 """
 
@@ -26,7 +26,7 @@ from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..process.errors import EmbeddedExecutionError, IndexOutOfBounds
 
-_SMALL: Final = 4096  # elements that may be written out though few are held
+_SMALL: Final = 4096  # elements of an array that pieces are always merged into
 
 
 @attrs.frozen(eq=False)
@@ -128,7 +128,7 @@ AnyValue: TypeAlias = Field | UnboundedField | PiecewiseField
 
 
 def pieces_of(value: Any) -> tuple[Piece, ...]:
-    """Return the pieces of any field; one in a single piece is that."""
+    """Return the pieces of any field; a whole field is a single piece."""
     if isinstance(value, PiecewiseField):
         return value.pieces
     return (Piece(value.domain, value),)

@@ -24,7 +24,7 @@ Place: TypeAlias = tuple[str, Span | None]  # an operator, and a stretch of its 
 
 @attrs.frozen(eq=False)
 class Made:
-    """One result: of which operation, from what, and the frame's place in the source."""
+    """One result: its operation, its operands, and the frame's place in the source."""
 
     value: AnyValue
     op: str
@@ -70,7 +70,7 @@ def noted(value: Any, op: str, operands: tuple[Any, ...]) -> Any:
     checking = _CHECKING.get()
     if checking is None or not isinstance(value, AnyValue) or id(value) in checking.made:
         return value
-    if all(value is not operand for operand in operands):  # 'where' may return what it was given
+    if all(value is not operand for operand in operands):  # 'where' may return an operand
         checking.made[id(value)] = Made(value, op, operands, *place_of_call(), tables())
     return value
 

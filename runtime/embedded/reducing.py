@@ -40,7 +40,7 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
     if not slots:  # a table of width 0: nothing to combine, wherever there are rows
         rest = value.domain.pop(local)
         return make(np.full(extents(rest), _of_none(op, value.dtype.dtype)), rest)
-    # of a row that is not whole only single slots have values: there is no sum over it
+    # a row with values in some slots only has no sum
     whole = [piece for piece in pieces_of(value) if slots <= piece.box[local].unit_range]
     pieces = cut(whole, [Domain(*rows)])
     if not pieces:
@@ -51,7 +51,7 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
 def _over_slots(op: str, piece: Piece, table: Connectivity, local: Dimension) -> Piece:
     box = piece.box.pop(local)
     own = piece.field.domain.pop(local)
-    # which neighbours are missing differs from row to row, even where the values do not
+    # the set of missing neighbours differs from row to row, even where values do not
     axes = Domain(*((dim, box[dim].unit_range if dim in table.dims else r) for dim, r in own))
     dtype = piece.field.dtype.dtype
     result = np.full(extents(axes), _of_none(op, dtype), dtype)

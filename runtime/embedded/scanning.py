@@ -60,7 +60,7 @@ def as_column(value: Any, type_: ScalarType) -> Any:
 def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     """Return the states of every level as fields, in the structure of the state.
 
-    The levels are those of the statement that runs; nothing is walked before it is asked for.
+    The levels are those of the running statement; a result is walked on first use.
     """
     axis, init = walk.options.axis, walk.first_state()
     arguments = map_leaves(lambda leaf: required(walked(leaf)), tuple(arguments))

@@ -43,7 +43,7 @@ def _unchanged(value: AnyValue) -> AnyValue:
 
 
 class ScanResult(PiecewiseField):
-    """One leaf of a scan; `then` is what was done to it since, repeating it along dimensions."""
+    """One leaf of a scan; `then` is applied to the walked values, such as repeating them."""
 
     __slots__ = ("_dtype", "_place", "_then", "_walks")
 
@@ -59,7 +59,7 @@ class ScanResult(PiecewiseField):
         self._walks, self._place, self._dtype, self._then = walks, place, dtype, then
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:  # type: ignore[override]  # not kept, but walked
+    def pieces(self) -> tuple[Piece, ...]:  # type: ignore[override]  # walked on first use
         """The values on all levels of the statement."""
         return pieces_of(walked(self))
 

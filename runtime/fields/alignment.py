@@ -1,7 +1,7 @@
 """Bring arrays on different domains to one common domain, ready to be combined point by point.
 
-An axis with an infinite range has extent 1 in the array: its values are the same
-everywhere along it. So NumPy's broadcasting does the rest.
+An axis with an infinite range has extent 1 in the array, because the values are constant along
+it; NumPy broadcasts them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def extents(domain: Domain) -> tuple[int, ...]:
 
 
 def fitted(array: Any, domain: Domain) -> Any:
-    """Return the array with the extents of `domain`; what is constant along an axis is repeated."""
+    """Return the array with the extents of `domain`; repeat it along axes of extent 1."""
     array = np.asarray(array) if isinstance(array, np.generic) else array
     shape = extents(domain)
     return array if array.shape == shape else np.broadcast_to(array, shape)
@@ -70,7 +70,7 @@ def _cut(own: UnitRange, wanted: UnitRange) -> slice:
 
 
 def is_same_array(one: Any, other: Any) -> bool:
-    """Tell whether two arrays are one and the same memory, element by element."""
+    """Tell whether two arrays have the same elements at the same addresses."""
     mine, theirs = (array.__array_interface__ for array in (one, other))
     return mine["data"] == theirs["data"] and all(
         getattr(one, name) == getattr(other, name) for name in ("shape", "strides", "dtype")

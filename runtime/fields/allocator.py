@@ -42,7 +42,7 @@ class CPUAllocator:
     """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on.
 
     Attributes:
-        c_order: makes them as NumPy does instead: the last axis is contiguous, nothing is padded.
+        c_order: use NumPy's layout: the last axis is contiguous, and no row is padded.
 
     """
 

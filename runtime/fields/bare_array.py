@@ -1,4 +1,4 @@
-"""Arrays in the place of fields: where dimensions are declared, an array is a field from 0 on.
+"""Take arrays for fields: an array stands for a field whose indices start at 0.
 
 It must have one axis for each dimension, in that order, and the element type; nothing is copied
 and nothing converted. Anything that lends its memory is an array: by the buffer protocol, DLPack
@@ -60,7 +60,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
         if _has_buffer(value) or hasattr(value, "__array_interface__"):
             return np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError):
-        return None  # an element type that NumPy has not, for instance
+        return None  # for instance, an element type that NumPy lacks
     return None
 
 
@@ -76,7 +76,7 @@ def device_of(value: Any) -> tuple[int, int]:
 
 
 def is_array(value: Any) -> bool:
-    """Say whether a value is an array that is no field, on whatever device."""
+    """Tell whether a value is an array and no field, on any device."""
     if isinstance(value, FieldView | np.generic):
         return False
     kinds = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")

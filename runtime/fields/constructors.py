@@ -38,7 +38,7 @@ class Constructor(Generic[P, R]):
     def partial(self, **kwargs: Any) -> Callable[..., R]:
         """Return a function that has some arguments, such as the allocator, already.
 
-        An allocator or device that cannot be is refused here.
+        It refuses an allocator or device that does not exist.
         """
         find_allocator(kwargs.get("allocator"), kwargs.get("device"))
         return functools.partial(self._function, **kwargs)
@@ -145,7 +145,7 @@ def as_field(
     return field
 
 
-_BY_DATA: Any = object()  # stands for a skip value that is -1 where -1 occurs
+_BY_DATA: Any = object()  # the default skip value: -1 if -1 occurs in the data
 
 
 @Constructor
@@ -163,7 +163,7 @@ def as_connectivity(
 ) -> Connectivity:
     """Make a neighbour table of a copy of `data`, which holds indices along `codomain`.
 
-    Whatever integer type is given, indices are int32. A missing neighbour is -1:
+    Indices become int32. A missing neighbour is -1:
     `skip_value` is -1 where that occurs in the data, unless it is given.
 
     >>> from fieldforge.runtime.language.dimension import DimensionKind
@@ -180,7 +180,7 @@ def as_connectivity(
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
     if box.shape != array.shape:
-        return Connectivity.on(array, box, codomain, skip_value)  # which says what is wrong
+        return Connectivity.on(array, box, codomain, skip_value)  # raises the error
     made, _ = _allocated(box, np.int32, aligned_index, allocator, device, zeroed=False)
     _copy_in(made, array)
     if made.device_type == DeviceType.CPU:

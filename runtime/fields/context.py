@@ -65,11 +65,11 @@ def table(name: str) -> Connectivity:
             f"got an object of type '{type(found).__name__}'.",
             hints=["Make one with 'as_connectivity'."],
         )
-    return found  # type: ignore[no-any-return]  # a table, as was just seen
+    return found  # type: ignore[no-any-return]  # a table: checked above
 
 
 def table_along(local: Dimension) -> Connectivity:
-    """Return the table that counts its neighbours along `local`: mostly the two have one name."""
+    """Return the table whose local dimension is `local`; the two mostly have one name."""
     around = _CONTEXT.get()
     provider = around.offset_provider if around else {}
     if local.value not in provider:

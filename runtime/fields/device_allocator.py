@@ -18,7 +18,7 @@ from .alignment import first
 from .device import Device, DeviceType
 from .layout import memory_order
 
-ALIGNMENT: Final = 128  # bytes: what a warp reads at once
+ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
 PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
 
 

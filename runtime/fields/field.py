@@ -2,7 +2,7 @@
 
 Field           memory with a finite domain; what the native call path takes
 UnboundedField  an intermediate of embedded execution that is constant along infinite axes,
-                as `broadcast` makes them; it has no memory to hand out, and compiled
+                as `broadcast` makes them; it has no array, and compiled
                 programs refuse it
 """
 
@@ -41,7 +41,7 @@ from .shifting import shifted
 
 
 class SingleArray(Operators):
-    """What both fields share: the values lie in one array."""
+    """Operations common to both kinds of field, whose values lie in one array."""
 
     __slots__ = ()
 
@@ -150,7 +150,7 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
         """Shift or gather: `f(I + 1)` is the field g with g(i) = f(i + 1).
 
         Several offsets are applied in turn, several neighbour tables at once. The
-        result lives where all that is read exists, which must be a contiguous block.
+        result lives where all values that it reads exist, which must be a contiguous block.
         """
         if len(connectivities) == 1 and isinstance(connectivities[0], Displacement):
             return Field._on(*displaced(self.ndarray, self.domain, connectivities[0]))
@@ -289,7 +289,7 @@ def values_of(field: AnyField) -> Any:
 
 
 def _is_absent_slot(domain: Domain, index: Any) -> bool:
-    """Tell whether an operator asks for a slot that has no value anywhere, as gathers leave it."""
+    """Tell whether an operator reads a slot without any value; gathers drop such slots."""
     if not (isinstance(index, NamedIndex) and index.dim.kind is DimensionKind.LOCAL and active()):
         return False
     return index.dim in domain.dims and index.value not in domain[index.dim].unit_range

@@ -15,7 +15,7 @@ from .device import Device, DeviceType
 
 
 def is_on(data: Any, device: Device | None) -> bool:
-    """Tell whether data lies on the device, not the CPU, that a field is to be made on."""
+    """Tell whether data lies on the GPU that the new field is for."""
     if device is None or device[0] == DeviceType.CPU or not hasattr(data, "shape"):
         return False
     return hasattr(data, "__dlpack_device__") and data.__dlpack_device__()[0] == device[0]
@@ -33,7 +33,7 @@ def array_on_cpu(data: Any) -> np.ndarray[Any, Any]:
 
 
 def check_axes(box: Domain, data: Any) -> None:
-    """Refuse data that names its axes otherwise than the domain does."""
+    """Refuse data whose axes have other names than the dimensions of the domain."""
     named = getattr(data, "dims", None)
     if not isinstance(named, tuple) or not all(isinstance(name, str) for name in named):
         return

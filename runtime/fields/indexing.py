@@ -1,4 +1,4 @@
-"""What `field[...]` means: relative and absolute indices, which are never clipped."""
+"""The meaning of `field[...]`: relative and absolute indices, which are never clipped."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _absolute(domain: Domain, index: Any) -> tuple[Place, ...]:
     places: dict[Dimension, Place] = {}
     for one in given:
         if one is Ellipsis or one == slice(None):
-            continue  # `u[I(2), :]`: all of the dimensions that no index names
+            continue  # `u[I(2), :]`: the whole range of the other dimensions
         if not _is_absolute(one):
             raise IndexOutOfBounds(
                 f"Relative and absolute indices cannot be mixed, got {one!r} beside a named index."

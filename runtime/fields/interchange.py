@@ -19,7 +19,7 @@ class BufferInfo(NamedTuple):
 
 
 class Interchange:
-    """What a field offers to other libraries; `Field` inherits it."""
+    """The attributes of fields that other libraries read; `Field` inherits them."""
 
     __slots__ = ()
     domain: Any
@@ -76,7 +76,7 @@ class Interchange:
         options = {
             "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
         }  # fmt: skip
-        # Arrays before DLPack 1 know 'stream' alone.
+        # Arrays before DLPack 1 take 'stream' only.
         given = {name: value for name, value in options.items() if value is not None}
         return self.ndarray.__dlpack__(**given)
 

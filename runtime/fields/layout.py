@@ -1,4 +1,4 @@
-"""Where the elements of a field lie in memory: which axis is contiguous, padding, alignment."""
+"""The memory layout of fields: the contiguous axis, padding, alignment."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def allocate(
     """
     order = memory_order(dims)
     by_row = bool(order) and dims[order[0]].kind is DimensionKind.LOCAL
-    # a row of neighbours is short: padded to a cache line it would fill memory with nothing
+    # a row of neighbours is short: padding to a cache line would waste memory
     row = dtype.itemsize if by_row else alignment
     strides = padded_strides(shape, order, dtype.itemsize, row)
     if 0 in shape:

@@ -50,7 +50,7 @@ class Connectivity(FieldView):
     """A read-only table of int32 indices of `codomain`, mostly over (target, local).
 
     Made by `as_connectivity`. Where it holds `skip_value` a neighbour is missing.
-    It is no field: nothing can be computed with the indices.
+    It is no field: there is no arithmetic on the indices.
 
     >>> E, V = Dimension("E"), Dimension("V")
     >>> E2V = Dimension("E2V", DimensionKind.LOCAL)
@@ -60,7 +60,7 @@ class Connectivity(FieldView):
     """
 
     __fieldforge_table__ = True
-    __array_ufunc__ = None  # a NumPy number on the left leaves the refusal to us
+    __array_ufunc__ = None  # so that our operators refuse a NumPy number on the left
     domain: Domain
     codomain: Dimension
     skip_value: int | None
@@ -75,7 +75,7 @@ class Connectivity(FieldView):
     def on(
         cls, array: Any, domain: Domain, codomain: Dimension, skip_value: int | None
     ) -> Connectivity:
-        """Take an array of int32 without a copy; nobody may write to it from now on."""
+        """Take an array of int32 without a copy; no code may write to it from now on."""
         made = cls.__new__(cls)
         made._fill(array, domain, codomain, skip_value)
         return made
@@ -96,7 +96,7 @@ class Connectivity(FieldView):
     ) -> None:
         _check_entries(array, domain, codomain, skip_value)
         if isinstance(array, np.ndarray):
-            # NumPy lets nobody make an array writable whose memory was lent to be read only
+            # NumPy refuses to make an array over read-only memory writable
             lent: Any = array
             array = np.asarray(memoryview(lent).toreadonly())
         FieldView.__init__(self, array, domain.dims, tuple(map(first, domain.ranges)))
@@ -159,7 +159,7 @@ class Connectivity(FieldView):
         return Connectivity, (self.asnumpy(), self.domain, self.codomain, self.skip_value)
 
     def __deepcopy__(self, _: dict[int, Any]) -> Connectivity:
-        return self  # nobody can change it
+        return self  # it is immutable
 
     def __copy__(self) -> Connectivity:
         return self
@@ -186,7 +186,7 @@ class Connectivity(FieldView):
 def inside(table: Connectivity, wanted: UnitRange) -> Domain:
     """Return the part of a table's domain all of whose neighbours lie in `wanted`.
 
-    What is asked of a row is asked of all its slots: local dimensions stay whole.
+    A row counts with all its slots: local dimensions stay whole.
     """
     good: Any = _good(table, wanted)
     local = tuple(axis for axis, dim in enumerate(table.dims) if dim.kind is DimensionKind.LOCAL)

@@ -29,7 +29,7 @@ _LOGIC: Final[Mapping[Any, str]] = {
 
 
 class NumpyFunctions(ReducedByNumPy, Operators):
-    """What a field has from NumPy; `Field` inherits it."""
+    """NumPy's functions and methods of fields; `Field` inherits them."""
 
     __slots__ = ()
     domain: Any
@@ -100,7 +100,7 @@ class NumpyFunctions(ReducedByNumPy, Operators):
         return getattr(self.ndarray, name)(axis=axis, **more)
 
     def _reduced(self, name: str, axis: Any) -> Any:
-        """Reduce along dimensions; a field is left on the others, a number if none is."""
+        """Reduce along dimensions; return a field on the others, or a number if none remain."""
         dims = axis if isinstance(axis, tuple) else (axis,)
         places = tuple(_place(self.domain, dim) for dim in dims)
         rest = Domain(*((dim, own) for dim, own in self.domain if dim not in dims))
@@ -124,7 +124,7 @@ def _place(domain: Domain, dim: Dimension) -> int:
 
 
 def _check_use(ufunc: Any, method: str, inputs: tuple[Any, ...], options: Any) -> None:
-    """Refuse what has no meaning for fields."""
+    """Refuse uses of a function that have no meaning for fields."""
     name = f"np.{ufunc.__name__}"
     if method != "__call__" or options or ufunc.nout != 1:
         extra = ", ".join(f"'{option}='" for option in options)

@@ -21,7 +21,7 @@ class Operators:
     """Base class of fields: arithmetic, comparison and logic; a field has no truth value."""
 
     __slots__ = ()
-    __array_ufunc__: Any = None  # a NumPy number on the left leaves the operation to us
+    __array_ufunc__: Any = None  # so that NumPy numbers on the left use our operators
     __hash__ = None  # type: ignore[assignment]  # '==' compares point by point
 
     @property

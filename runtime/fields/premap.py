@@ -24,7 +24,7 @@ Map: TypeAlias = CartesianConnectivity | Connectivity
 
 
 def resolved(given: tuple[Any, ...]) -> tuple[Map, ...]:
-    """Return the maps that a field is applied to, tables in place of what names them."""
+    """Return the maps that a field is applied to, with tables in place of their names."""
     if not given:
         raise ArgumentError("A field is applied to at least one offset such as 'I + 1'.")
     return tuple(map(_resolved, given))
@@ -92,7 +92,7 @@ def check_codomain(domain: Domain, map_: Map) -> None:
 def gathered(array: Any, domain: Domain, maps: tuple[Map, ...]) -> tuple[Any, Domain]:
     """Return the values at the indices that tables hold, and where they live.
 
-    Indices that a table sends outside `domain` are left out: what remains must be a block.
+    Rows that lead outside `domain` are left out; the rest must be a contiguous block.
     """
     check_maps(domain, maps)
     tables = {one.codomain: one for one in maps if isinstance(one, Connectivity)}
@@ -135,7 +135,7 @@ def displaced(array: Any, domain: Domain, by: Displacement) -> tuple[Any, Domain
 
 
 def _block(good: Any, box: Domain, by: Displacement) -> tuple[Domain, tuple[slice, ...]]:
-    """Return the block of points that are good, and its place in the array."""
+    """Return the block of points where `good` is true, and its place in the array."""
     cut = []
     for axis in range(good.ndim):
         found = np.flatnonzero(good.any(axis=tuple(a for a in range(good.ndim) if a != axis)))
@@ -161,7 +161,7 @@ def _places(dim: Dimension, own: UnitRange, map_: Connectivity | None, box: Doma
         return view_on(_arange(wanted) - _first(own), where, box)
     part = Domain(*((one, box[one].unit_range) for one in map_.dims))
     indices = view_on(map_.asnumpy(), map_.domain, part) - _first(own)
-    # a missing neighbour has no value; whatever is read must only exist
+    # a missing neighbour has no value; the index read for it must only exist
     return view_on(np.where(indices < 0, 0, indices), part, box)
 
 

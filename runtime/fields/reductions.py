@@ -1,13 +1,14 @@
-"""Reduce a field to one number: `sum`, `max`, `min` and `norm`, in an order that never changes.
+"""Reduce a field or an expression to one number, in an order that never changes.
 
 The order follows from the shape and the layout of the field, not from the number of threads, so
 results are the same bits on one thread and on many. Fields of our constructors with equal domains
-have equal layouts. Fields on a GPU are copied to the host first.
+have equal layouts. Fields on a GPU are reduced there, in the same order.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -23,15 +24,20 @@ Reduction = Literal["sum", "max", "min", "norm"]
 _BITS: Final = {"norm": "squares"}
 
 
-def sum(field: Any, domain: Any = None) -> Any:  # noqa: A001  (the name that NumPy has)
+def sum(field: Any, domain: Any = None, **arguments: Any) -> Any:  # noqa: A001  (the name that NumPy has)
     """Return the sum of a field, over its domain or the part `domain` of it.
+
+    Instead of a field, an operator stands for the expression that it computes of `arguments`. It is
+    compiled by its backend. Without a domain it is computed where all its fields have values.
 
     Sums of floats are computed and returned in float64, sums of integers in int64, where they
     wrap; a sum of bools counts. Threads share the work, and change no bit of the result.
 
     Args:
-        field: a field on any dimensions, of any dtype of the language.
-        domain: a part of the field's domain, as `{I: (1, 9), K: 80}`.
+        field: a field on any dimensions, of any dtype of the language; or an operator.
+        domain: a part of the field's domain, as `{I: (1, 9), K: 80}`; for an operator where to
+            compute it.
+        arguments: those of the operator by name, and 'offset_provider' where it reads tables.
 
     Raises:
         ArgumentError: `field` is no field.
@@ -42,11 +48,17 @@ def sum(field: Any, domain: Any = None) -> Any:  # noqa: A001  (the name that Nu
     >>> u = ff.as_field([I], [1.0, 2.0, 4.0])
     >>> ff.sum(u), ff.sum(u, {I: (1, 3)})
     (np.float64(7.0), np.float64(6.0))
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator(backend=ff.cpu)
+    ... def rise(u: Line) -> Line:
+    ...     return u(I + 1) - u
+    >>> ff.sum(rise, {I: (0, 2)}, u=u)
+    np.float64(3.0)
     """
-    return _reduced(field, domain, "sum")
+    return _reduced(field, domain, "sum", arguments)
 
 
-def max(field: Any, domain: Any = None) -> Any:  # noqa: A001
+def max(field: Any, domain: Any = None, **arguments: Any) -> Any:  # noqa: A001
     """Return the largest element of a field, NaN if there is one.
 
     Arguments are those of `sum`; a domain without points is a `DomainError`.
@@ -56,10 +68,10 @@ def max(field: Any, domain: Any = None) -> Any:  # noqa: A001
     >>> ff.max(ff.as_field([I], [1.0, -2.0]))
     np.float64(1.0)
     """
-    return _reduced(field, domain, "max")
+    return _reduced(field, domain, "max", arguments)
 
 
-def min(field: Any, domain: Any = None) -> Any:  # noqa: A001
+def min(field: Any, domain: Any = None, **arguments: Any) -> Any:  # noqa: A001
     """Return the smallest element of a field, NaN if there is one; like `max`.
 
     >>> import fieldforge as ff
@@ -67,10 +79,10 @@ def min(field: Any, domain: Any = None) -> Any:  # noqa: A001
     >>> ff.min(ff.as_field([I], [1.0, -2.0]))
     np.float64(-2.0)
     """
-    return _reduced(field, domain, "min")
+    return _reduced(field, domain, "min", arguments)
 
 
-def norm(field: Any, domain: Any = None) -> Any:
+def norm(field: Any, domain: Any = None, **arguments: Any) -> Any:
     """Return the square root of the sum of squares, in float64.
 
     Arguments are those of `sum`.
@@ -80,7 +92,7 @@ def norm(field: Any, domain: Any = None) -> Any:
     >>> ff.norm(ff.as_field([I], [3.0, 4.0]))
     np.float64(5.0)
     """
-    return _reduced(field, domain, "norm")
+    return _reduced(field, domain, "norm", arguments)
 
 
 class ReducedByNumPy:
@@ -107,7 +119,21 @@ class ReducedByNumPy:
         return np.asarray(self).min(axis=axis, out=out, **more)
 
 
-def _reduced(field: Any, domain: Any, reduction: Reduction) -> Any:
+def _reduced(
+    field: Any, domain: Any, reduction: Reduction, arguments: Mapping[str, Any] | None = None
+) -> Any:
+    evaluate = getattr(field, "__fieldforge_evaluate__", None)
+    if evaluate is not None:
+        values, give_back = evaluate(domain, arguments or {})
+        try:
+            return _reduced(values, None, reduction)
+        finally:
+            give_back()
+    if arguments:
+        raise ArgumentError(
+            f"'{reduction}' of a field takes no argument '{next(iter(arguments))}'.",
+            hint="Arguments are those of an operator: 'sum(operator, domain, u=u)'.",
+        )
     if not getattr(type(field), "__fieldforge_field__", False):
         raise ArgumentError(
             f"'{reduction}' takes a field, got an object of type '{type(field).__name__}'.",
@@ -118,11 +144,25 @@ def _reduced(field: Any, domain: Any, reduction: Reduction) -> Any:
     if array.size == 0 and reduction in ("max", "min"):
         raise DomainError(f"'{reduction}' of a field without points has no value.")
     if not isinstance(array, np.ndarray):
-        array = part.asnumpy()  # fields of a GPU are reduced on the host, by a copy
+        found = _on_device(array, reduction)
+        if found is not None:
+            return found
+        array = part.asnumpy()
     if not (array.dtype.isnative and array.flags.aligned):
         array = np.array(array, array.dtype.newbyteorder("="))
     found = _core.reduce(array, _BITS.get(reduction, reduction))
     return _typed(found, reduction, array.dtype)
+
+
+def _on_device(array: Any, reduction: Reduction) -> Any:
+    """Reduce an array of a GPU where it lies; None if it has to be copied to the host."""
+    if not hasattr(type(array), "__dlpack__"):
+        return None
+    from .device_reductions import reduce_on_device  # few programs need it, see decision 0005
+
+    dtype = np.dtype(str(array.dtype))
+    found = reduce_on_device(array, _BITS.get(reduction, reduction), _wide(dtype, reduction))
+    return None if found is None else _typed(found, reduction, dtype)
 
 
 def _part(field: Any, domain: Domain, reduction: str) -> Any:

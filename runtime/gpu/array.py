@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,14 @@ from .native import (
     copy_array,
     current_device,
     import_array,
-    set_array_type,
 )
+
+_Class = TypeVar("_Class")
 
 # The codes of DLPack for the kinds of NumPy.
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _KINDS: Final = {code: kind for kind, code in _CODES.items()}
 _BFLOAT16: Final = (4, 16)
-_ALIGNMENT: Final = 128  # bytes: a line of a device's cache
 _WIDE: Final = (1, 2, 4)
 
 
@@ -66,6 +66,21 @@ def _strides_of(
     return tuple(strides)
 
 
+def _into_base(members: type[_Class]) -> type[_Class]:
+    """Move the members of a class to `ArrayBase`, which is `Array` from then on.
+
+    Objects of a class of Python cost twice as much to make as those of a native class.
+    """
+    own = {"__dict__", "__weakref__", "__slots__"}
+    for name, member in vars(members).items():
+        if name not in own:
+            setattr(ArrayBase, name, member)
+    ArrayBase.__name__ = ArrayBase.__qualname__ = members.__name__
+    grown: Any = ArrayBase
+    return cast(type[_Class], grown)
+
+
+@_into_base
 class Array(ArrayBase):
     """Memory with a shape, strides in bytes and a dtype, on a device or on the host.
 
@@ -317,7 +332,5 @@ def _device(given: Device | int | None) -> Device:
         return current_device()
     return Device(given) if isinstance(given, int) else given
 
-
-set_array_type(Array)
 
 __all__ = ["Array", "Stream"]

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from .errors import KernelCompileError
+from .known_archs import known_to_hiprtc, known_to_nvrtc, plain
 from .native import current_device
 
 Compiler = Literal["auto", "nvrtc", "hiprtc", "host"]
@@ -31,13 +32,32 @@ class _Library:
     functions: Any
     path: str
     version: tuple[int, int]
+    archs: frozenset[str] = frozenset()  # none if it does not say
+
+    @property
+    def label(self) -> str:
+        """Name and version: NVRTC 12.9."""
+        name = "NVRTC" if self.prefix == "nvrtc" else self.prefix
+        return f"{name} {'.'.join(map(str, self.version))}"
+
+    def check(self, arch: str) -> None:
+        """Refuse an architecture that it does not know: some versions crash on one."""
+        if not self.archs or plain(arch) in self.archs:
+            return
+        newest = ", ".join(sorted(self.archs, key=lambda name: (len(name), name)))
+        error = KernelCompileError(
+            f"{self.label} does not know the architecture '{arch}'.", hints=[f"It knows {newest}."]
+        )
+        error.code, error.name, error.log = 5, "INVALID_OPTION", ""
+        error.where, error.what = self.prefix + "CompileProgram", "kernels"
+        raise error
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a function by the name that both vendors use."""
         return int(getattr(self.functions, self.prefix + name)(*arguments))
 
     def message(self, code: int) -> str:
-        """Return what the library calls an error."""
+        """Return the library's name of an error."""
         read = getattr(self.functions, f"{self.prefix}GetErrorString")
         read.restype = ctypes.c_char_p
         return (read(code) or b"").decode()
@@ -56,11 +76,11 @@ def compile_kernels(
 
     Args:
         source: kernels as `extern "C" __global__ void name(...)`. One text serves all platforms.
-        arch: such as sm_90 or gfx90a; that of the current device if None, so none need be there.
+        arch: such as sm_90 or gfx90a, which needs no GPU; None means that of the current device.
         options: of the compiler, such as `--fmad=false`.
         to: cubin (for HIP a code object, for null a library), or ptx, which only CUDA has.
         compiler: nvrtc, hiprtc or host; auto decides by `arch`, or by the current device.
-        name: what messages call the source.
+        name: the name of the source in messages.
 
     Raises:
         KernelCompileError: the source has an error; `log` is what the compiler says.
@@ -81,6 +101,7 @@ def compile_kernels(
     if arch is None:
         arch = current_device().arch
     library = nvrtc() if compiler == "nvrtc" else hiprtc()
+    library.check(arch)
     if compiler == "hiprtc":
         flags = [f"--offload-arch={arch}", *options]
     else:
@@ -94,6 +115,7 @@ def compile_with_log(
 ) -> tuple[bytes, str]:
     """Return a cubin or code object for `arch`, and what the compiler said."""
     library = runtime_compiler(arch)
+    library.check(arch)
     flag = "--offload-arch" if library.prefix == "hiprtc" else "--gpu-architecture"
     return _compile(library, source, [f"{flag}={arch}", *options], None, name)
 
@@ -188,7 +210,8 @@ def _open(prefix: str, candidates: Sequence[str], missing: str) -> _Library:
             continue
         major, minor = ctypes.c_int(), ctypes.c_int()
         getattr(functions, f"{prefix}Version")(ctypes.byref(major), ctypes.byref(minor))
-        return _Library(prefix, functions, path, (major.value, minor.value))
+        archs = known_to_nvrtc(functions) if prefix == "nvrtc" else known_to_hiprtc()
+        return _Library(prefix, functions, path, (major.value, minor.value), archs)
     error = KernelCompileError(missing)
     error.code, error.name, error.where, error.what = -1, "UNAVAILABLE", prefix, "kernels"
     error.log = ""

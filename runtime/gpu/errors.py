@@ -1,4 +1,4 @@
-"""Errors of the GPU runtime: the vendor's code and name, the call, and what it was about."""
+"""Errors of the GPU runtime: the vendor's code and name, the call, and its object."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ import_array = _core.gpu.import_array
 log_edges = _core.gpu.log_edges
 mark_ranges = _core.gpu.mark_ranges
 null = _core.gpu.null
-set_array_type = _core.gpu.set_array_type
 set_current_stream = _core.gpu.set_current_stream
 set_hooks = _core.gpu.set_hooks
 take_edges = _core.gpu.take_edges

@@ -1,8 +1,8 @@
-"""What the null platform has seen: calls, problems, memory and handles that are still held.
+"""The records of the null platform: calls, problems, memory and handles that are still held.
 
 The null driver runs everything at once, in the memory of the host. It refuses double frees, uses
 after a free and copies beyond the end, and notes where two streams use the same memory without an
-order between them. A test asks it here.
+order between them. Tests read its records here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def forget_problems() -> None:
 
 
 def allocations() -> list[Allocation]:
-    """Return the memory that is allocated; what a test leaves here has leaked."""
+    """Return the memory that is allocated; at the end of a test, all of it is a leak."""
     return [Allocation(*each) for each in null.allocations()]
 
 
@@ -78,6 +78,11 @@ def limited_memory(size: int, device: int = 0) -> Iterator[None]:
         yield
     finally:
         null.set_memory(device, 1 << 30)
+
+
+def ranges() -> list[str]:
+    """Return the ranges of programs since the last time, as 'push NAME' and 'pop'."""
+    return take_ranges()
 
 
 @contextmanager
@@ -101,11 +106,6 @@ def _follow_settings() -> None:
 
 
 settings.on_change(_follow_settings)
-
-
-def ranges() -> list[str]:
-    """Return the ranges of programs since the last time, as 'push NAME' and 'pop'."""
-    return take_ranges()
 
 
 def fail_next(entry: str, code: int) -> None:

@@ -1,4 +1,4 @@
-"""Platforms: which driver the runtime stands on. Importing this touches no driver."""
+"""Platforms: the driver that the runtime uses. Importing this module touches no driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which stream is current: `use_stream` for a block, for objects of any library."""
+"""The current stream: `use_stream` sets it for a block, from a stream of any library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .native import current_stream as _current
 def current_stream(device: Device | int | None = None) -> Stream:
     """Return the stream that work of this thread goes to on a device.
 
-    Where nobody chose another it is one non-blocking stream for each device, the same in all
+    By default it is one non-blocking stream for each device, the same in all
     threads. It is never the legacy default stream, which waits for all others.
 
     >>> device = Device(0, platform="null")

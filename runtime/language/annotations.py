@@ -66,7 +66,7 @@ class Dims(tuple[Any, ...]):
 
 
 class FieldAlias(python_types.GenericAlias):
-    """What `Field[Dims[...], T]` is: `typing.get_args` gives `(dims, dtype)`."""
+    """The value of `Field[Dims[...], T]`: `typing.get_args` gives `(dims, dtype)`."""
 
     def __repr__(self) -> str:
         dims, dtype = self.__args__
@@ -84,7 +84,7 @@ class FieldAlias(python_types.GenericAlias):
 
 
 def field_alias(origin: type, parameters: Any) -> FieldAlias:
-    """Return what `origin[parameters]` is, for `Field.__class_getitem__`.
+    """Return the alias `origin[parameters]`, for `Field.__class_getitem__`.
 
     The class `origin` carries a true attribute `__fieldforge_field__`.
     """
@@ -117,7 +117,7 @@ LANGUAGE: Final[Mapping[str, Any]] = {
 def holds_text(annotation: Any) -> bool:
     """Tell whether an annotation is a string, or one stands inside it: `Field[[I], "float64"]`."""
     waiting = [annotation]
-    for each in waiting:  # grows while it is walked
+    for each in waiting:  # the loop appends to it
         if isinstance(each, str | typing.ForwardRef):
             return True
         if isinstance(each, list | tuple):
@@ -142,7 +142,7 @@ def with_annotated_types(value: Any) -> Any:
     """Return a number, tuple or collection; numbers in collections have the types of its class.
 
     A Python number becomes a NumPy scalar of the annotated type if it is of its kind and fits;
-    what does not fit stays as it is, and so does a NumPy scalar.
+    other numbers and NumPy scalars stay as they are.
 
     >>> from typing import NamedTuple
     >>> State = NamedTuple("State", [("v", np.float32), ("count", np.int64)])

@@ -3,7 +3,7 @@
 The operators of each type make values of the others: `I < 3` is a `Domain`, `I + 1` is a
 `CartesianConnectivity`, and both are made of dimensions. One module holds all three, because
 three modules would import each other. `dimension`, `domain` and `connectivity` add the functions
-on them and are where other modules import them from.
+on them, and other modules import the types from there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Dimension:
     """
 
     __slots__ = ("__weakref__", "kind", "value")
-    __array_ufunc__ = None  # lets 'np.int32(3) < I' come to our operators
+    __array_ufunc__ = None  # so that 'np.int32(3) < I' uses our operators
     value: str
     kind: DimensionKind
     _interned: ClassVar[dict[tuple[str, DimensionKind], Dimension]] = {}
@@ -345,7 +345,7 @@ class Domain(Sequence[NamedRange]):
 
 @attrs.frozen
 class SliceAt:
-    """What `Domain.slice_at` gives: it waits for one relative slice per dimension."""
+    """The value of `Domain.slice_at`, which takes one relative slice for each dimension."""
 
     of: Domain
 

@@ -31,9 +31,9 @@ def capture(
     scan: ScanOptions | None = None,
     grid_type: str | None = None,
 ) -> Definition:
-    """Return the `Definition` of a Python function; nothing of it is parsed or run.
+    """Return the `Definition` of a Python function; it neither parses nor runs the body.
 
-    Decorators are not part of the text: another backend is no other program.
+    Decorators are not part of the text, because the backend does not change the program.
     """
     if not isinstance(function, types.FunctionType):
         raise ArgumentError(
@@ -110,16 +110,15 @@ def _block(function: types.FunctionType) -> tuple[int, list[str]]:
 def _first_block(lines: list[str]) -> list[str]:
     """Return the lines of the function that begins with the first one, as `inspect.getblock` does.
 
-    It ends before some line that is indented as little as 'def' is: the first of these up to which
-    the lines can be parsed, as they cannot in the middle of a bracket or a string. Parsing takes
-    half the time of reading every token.
+    It ends before the first line that is indented no more than 'def' and up to which the lines
+    parse; inside a bracket or a string they do not. Parsing takes half the time of tokenizing.
     """
     indent = _indent(lines[0])
     for end in range(1, len(lines) + 1):
         is_outside = end == len(lines) or (_indent(lines[end]) <= indent and _is_code(lines[end]))
         last = _parsed_lines("".join(lines[:end]), indent) if is_outside else 0
         if last:
-            inside = last  # remarks that are indented like the body belong to it
+            inside = last  # comments that are indented like the body belong to it
             while last < end and (_indent(lines[last]) > indent or not lines[last].strip()):
                 last += 1
                 inside = last if lines[last - 1].strip() else inside
@@ -150,7 +149,7 @@ def _parsed_lines(text: str, indent: int) -> int:
 
 
 def _closure(function: types.FunctionType, source: SourceText) -> tuple[tuple[str, Any], ...]:
-    """Resolve every free name, and what annotations inside the body mention."""
+    """Resolve every free name, and the names in annotations inside the body."""
     names = {
         name for code in _codes(function.__code__) for name in (*code.co_names, *code.co_freevars)
     }
@@ -163,7 +162,7 @@ def _closure(function: types.FunctionType, source: SourceText) -> tuple[tuple[st
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     waiting = [code]
-    for each in waiting:  # grows while it is walked
+    for each in waiting:  # the loop appends to it
         yield each
         waiting += [const for const in each.co_consts if isinstance(const, types.CodeType)]
 
@@ -173,7 +172,7 @@ def _nonlocals(function: types.FunctionType) -> dict[str, Any]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents
-        except ValueError:  # the only way to learn that the name is not bound yet
+        except ValueError:  # the name is not bound yet; there is no other way to ask
             continue
     return found
 

@@ -16,7 +16,7 @@ def is_named_tuple(kind: type) -> bool:
 
 
 def _is_dataclass(kind: type) -> bool:
-    return hasattr(kind, "__dataclass_fields__")  # what the standard library looks at, too
+    return hasattr(kind, "__dataclass_fields__")  # as the standard library does
 
 
 def keys_of(kind: type) -> tuple[str, ...]:

@@ -25,10 +25,10 @@ class ScanOptions:
 class Definition:
     """A decorated function as a frozen value: source, closure, kind and options.
 
-    `closure` holds every name that the function may see and that could be
-    resolved, sorted by name; an operator among them is the decorated object, which offers its own
-    `Definition` as `__definition__`. `annotations` are the evaluated annotations
-    in the order of the parameters, 'return' last when there is one.
+    `closure` holds every resolved name that the function can see, sorted by name; an operator
+    among them is the decorated object, which offers its own `Definition` as `__definition__`.
+    `annotations` are the evaluated annotations in the order of the parameters, 'return' last if
+    there is one.
     """
 
     name: str

@@ -25,7 +25,7 @@ BOOL: Final = ("bool",)
 
 @attrs.frozen(eq=False, repr=False)  # rows are single, and methods cost import time
 class Operation:
-    """What everybody who types, computes, writes or documents an operation needs to know.
+    """The properties of an operation, for typing, execution, code generation and documentation.
 
     Attributes:
         name: the name in the IRs and their listings.

@@ -50,7 +50,7 @@ class ScalarType:
 
     @property
     def kind(self) -> ScalarKind:
-        """Which scalar type it is, by the name that gt4py gives it."""
+        """The kind of the scalar type, by gt4py's name."""
         return ScalarKind(self.name)
 
     def __str__(self) -> str:

@@ -50,7 +50,7 @@ class BaseMetricsCollector:
         compute_metric: Callable[[Any, Any], float] | None = None,
         **more: Any,
     ) -> None:
-        """Take what is measured; a counter on entry counts for the exit too, unless it has one."""
+        """Set the counters; the counter on entry serves the exit too, unless that has its own."""
         super().__init_subclass__(**more)
         if level is not None:
             cls.level = level

@@ -5,7 +5,7 @@
         CallError                  an argument of a call, which has none: `ArgumentError`, ...
       OptionError ... and so on    something in the settings, on the machine, on disk
 
-What a wrong argument raises is a `DSLError` and a `TypeError` or `ValueError` at once.
+The error of a wrong argument is both a `DSLError` and a `TypeError` or `ValueError`.
 
 Each error has one sentence as its `message`, and `hints` that say what to do. Errors can be
 pickled with all their attributes, so that worker processes can raise them in their parent.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from .source import Span
 
-if TYPE_CHECKING:  # a program without errors imports nothing that prints one
+if TYPE_CHECKING:  # a program without errors does not import the printing of errors
     from .excerpt import Related
 
 LAST_LINES = 20
@@ -27,7 +27,7 @@ _STAGGERED: Final = re.compile(r"\b_Staggered(?=\w)")
 
 
 class FieldforgeError(Exception):
-    """Anything that fieldforge refuses or fails to do."""
+    """The base of all errors of fieldforge."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
         message = _in_words(message)
@@ -43,7 +43,7 @@ class FieldforgeError(Exception):
 
 
 def _in_words(text: str) -> str:
-    """Write staggered dimensions as people call them; their names inside are not for reading."""
+    """Write staggered dimensions as 'staggered I', not by their internal names."""
     return _STAGGERED.sub("staggered ", text)
 
 
@@ -201,7 +201,7 @@ class InvalidAnnotationError(DSLTypeError):
 
 
 class InvalidParameterAnnotationError(DSLTypeError):
-    """A parameter whose type is none that an argument can have."""
+    """A parameter of a type that no argument can have."""
 
     def __init__(
         self, location: Span | None, param_name: str, annotated_type: object, **details: Any
@@ -243,7 +243,7 @@ class CheckError(DSLError, FloatingPointError):
 
 
 class CallError(DSLError):
-    """An argument does not fit; the place is the user's own call, so there is no `location`."""
+    """An argument does not fit; without a `location`, because the place is the user's own call."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
         super().__init__(None, message, hints=(*([hint] if hint else []), *hints))
@@ -266,7 +266,7 @@ class OverlapError(CallError, ValueError):
 
 
 class DeviceError(CallError, ValueError):
-    """Memory lives on another device than the one that is needed, or there is no such device."""
+    """Memory lies on the wrong device, or the device does not exist."""
 
 
 class EmbeddedExecutionError(FieldforgeError):

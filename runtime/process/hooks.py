@@ -32,7 +32,7 @@ class _Callback(NamedTuple):
 
 
 class _Hook:
-    """The callbacks of one place, which are called like the function that declares it."""
+    """The callbacks of one hook; they have the parameters of the function that declares it."""
 
     def __init__(self, declaration: Callable[..., Any]) -> None:
         self.__name__ = declaration.__name__
@@ -122,7 +122,7 @@ def _entered(
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...] | None:
-    """Return the names of the parameters as one calls them; None if it takes anything."""
+    """Return the names of the parameters as calls use them; None if any are accepted."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C
@@ -165,7 +165,7 @@ def program_call_context(
 ) -> Any:
     """Go around every call of a program from Python, compiled or embedded.
 
-    What the call left out is filled in: an empty provider, and whether it may compile.
+    Omitted arguments are filled in: an empty provider, and whether the call may compile.
     """
 
 

@@ -2,7 +2,7 @@
 
 `sources` has one entry for each variant of each program; its `metrics` are lists of samples, in
 seconds: `total` for whole calls (from `MINIMAL` on), `compute` for the compiled code alone (from
-`PERFORMANCE` on). How much is measured is the setting `collect_metrics`.
+`PERFORMANCE` on). The setting `collect_metrics` is the level.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class MetricsCollection(dict[str, Metric]):
 
 @attrs.define
 class Source:
-    """What was measured of one variant of a program, and what is known of it."""
+    """The measurements of one variant of a program, and its metadata."""
 
     metadata: dict[str, Any] = attrs.field(factory=dict)
     metrics: MetricsCollection = attrs.field(factory=MetricsCollection)
@@ -97,11 +97,11 @@ def _source(key: str) -> Source:
     return sources[key]
 
 
-# --- how much is measured ---------------------------------------------------------------------
+# --- levels -----------------------------------------------------------------------------------
 
 
 def get_current_level() -> int:
-    """Return how much is measured: one of the levels of this module."""
+    """Return the level of measurement: one of the levels of this module."""
     return current().collect_metrics
 
 
@@ -115,7 +115,7 @@ def is_level_enabled(level: int) -> bool:
     return get_current_level() >= level
 
 
-# --- whose samples they are -------------------------------------------------------------------
+# --- the source of the running call -----------------------------------------------------------
 
 
 class _Call:

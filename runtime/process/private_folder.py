@@ -1,7 +1,7 @@
 """Open folders that no other user can change: code is written to them and run.
 
-A path is a promise of whoever may rename the folders in it. So a folder is opened once, its owner
-and mode are checked on the descriptor, and files are opened relative to that descriptor.
+A user who may rename a folder of a path can exchange what the path names. So a folder is opened
+once, its owner and mode are checked on the descriptor, and files are opened relative to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Folder:
     Attributes:
         path: the path under which the folder was opened, for messages.
         handle: the descriptor, for the `dir_fd` of the functions in `os`.
-        owners: users whose files may be believed; None believes everybody's.
+        owners: users whose files are trusted; None trusts all users.
 
     """
 
@@ -46,7 +46,7 @@ class Folder:
 
     @property
     def lasting_path(self) -> str:
-        """A path that leads here in this process whoever renames what; the plain one off Linux."""
+        """A path that leads here in this process even after renames; off Linux the plain path."""
         return f"{_DESCRIPTORS}/{self.handle}" if _HAS_DESCRIPTORS else self.path
 
     def __del__(self) -> None:

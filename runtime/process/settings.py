@@ -19,12 +19,12 @@ PREFIX: Final = "FIELDFORGE_"
 MOST_JOBS: Final = 32
 LEVELS: Final = ("debug", "info", "warning", "error")
 GPU_PLATFORMS: Final = ("cuda", "hip", "null")
-GPU_GUARDS: Final = ("after", "before")
 GPU_SEARCHES: Final = ("order",)
 MOST_NULL_DEVICES: Final = 16
+GPU_GUARDS: Final = ("after", "before")
 METRICS_LEVELS: Final = (0, 1, 10, 30, 50, 100)
 METRICS_FILE: Final = "fieldforge_metrics.json"
-# What C++ compilers read from the environment, and what lets them run at all.
+# Variables that C++ compilers read, and those without which they cannot run.
 COMPILER_VARIABLES: Final = (
     "PATH", "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
     "LD_LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET", "SDKROOT", "SOURCE_DATE_EPOCH",
@@ -57,13 +57,13 @@ def _default_cache_dir(environ: Mapping[str, str]) -> Path:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What a person can set for the whole process.
+    """The settings of the whole process.
 
     Attributes:
         cache_dir: where stage results are kept.
         cache_layers: stores and packs to look through after that one; nothing is written to them.
-        cache_key: a file with a secret: what is kept is signed by it, what layers offer must be.
-        cache_size: how many bytes of results are kept, such as 20G; what was not used goes first.
+        cache_key: a file with a secret that signs new results; those of layers need its signature.
+        cache_size: the size of the store, such as 20G; the least recently used results go first.
         local_dir: a folder of this node for builds under way and for the libraries that are loaded.
         jobs: how many builds run at once; 0 builds in the caller, one by one.
         dump: stages whose results are written beside their store entries as text.
@@ -72,18 +72,18 @@ class Settings:
         enable_jit: whether a call compiles a variant that is missing.
         verbose_exceptions: whether errors of the language show the Python that found them.
         log: the lowest level of events to print; None prints nothing.
-        collect_metrics: how much is measured of calls: 0 nothing, 1 whole calls, 10 compiled code
+        collect_metrics: the level of measurement: 0 nothing, 1 whole calls, 10 compiled code
             too; 30, 50 and 100 leave room for more.
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
-        gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
-            touch: after or before; None leaves it open.
         gpu_devices: how many devices the null platform simulates, 1 to 16.
         gpu_sync: whether calls wait after each kernel, so that an error names kernel and program.
         gpu_debug: what is looked for while programs run; 'order' finds uses of a field on two
             streams that nothing orders.
         gpu_ranges: whether calls on GPUs are ranges of NVTX or rocTX, for profilers.
+        gpu_guard: the side on which memory of the null platform ends at a page that no kernel may
+            touch: after or before; None leaves it open.
         check: names of programs and operators whose calls are checked, see `Program.checked`.
         site_options: the file of backend options that holds for all models of a site.
         model_options: the file of backend options of the model that runs.
@@ -104,16 +104,16 @@ class Settings:
     enable_jit: bool = True
     verbose_exceptions: bool = False
     log: str | None = None
-    # What is measured has no part in what is built, so it does not count for equality.
+    # Measurements do not change builds, so they do not count for equality.
     collect_metrics: int = attrs.field(default=0, eq=False)
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
-    gpu_guard: str | None = attrs.field(default=None, eq=False)
     gpu_devices: int = attrs.field(default=2, eq=False)
     gpu_sync: bool = attrs.field(default=False, eq=False)
     gpu_debug: tuple[str, ...] = attrs.field(default=(), eq=False)
     gpu_ranges: bool = attrs.field(default=False, eq=False)
+    gpu_guard: str | None = attrs.field(default=None, eq=False)
     check: tuple[str, ...] = attrs.field(default=(), eq=False)
     # Options are part of the backends that they change, so they do not count for equality either.
     site_options: Path | None = attrs.field(default=None, eq=False)
@@ -238,12 +238,6 @@ def _read_platform(variable: str, text: str) -> str:
     return text.lower()
 
 
-def _read_guard(variable: str, text: str) -> str:
-    if text.lower() not in GPU_GUARDS:
-        raise _refused(variable, text, f"one of {', '.join(GPU_GUARDS)}")
-    return text.lower()
-
-
 def _read_devices(variable: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_NULL_DEVICES):
         raise _refused(variable, text, f"a number of devices, 1 to {MOST_NULL_DEVICES}")
@@ -255,6 +249,12 @@ def _read_searches(variable: str, text: str) -> tuple[str, ...]:
     if any(word not in GPU_SEARCHES for word in words):
         raise _refused(variable, text, " or ".join(GPU_SEARCHES))
     return words
+
+
+def _read_guard(variable: str, text: str) -> str:
+    if text.lower() not in GPU_GUARDS:
+        raise _refused(variable, text, f"one of {', '.join(GPU_GUARDS)}")
+    return text.lower()
 
 
 def _read_metrics_level(variable: str, text: str) -> int:
@@ -290,11 +290,11 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
     "gpu": _read_platform,
-    "gpu_guard": _read_guard,
     "gpu_devices": _read_devices,
     "gpu_sync": read_flag,
     "gpu_debug": _read_searches,
     "gpu_ranges": read_flag,
+    "gpu_guard": _read_guard,
     "check": _read_words,
     "site_options": _read_options_file,
     "model_options": _read_options_file,

@@ -77,9 +77,11 @@ if _TYPE_CHECKING:
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
     from .workflows.engine.policy import policy
+    from .workflows.export.export import export
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
+    from .workflows.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -115,6 +117,7 @@ __all__ = [
     "empty",
     "engine",
     "errors",
+    "export",
     "field_operator",
     "flip_staggered",
     "full",
@@ -139,6 +142,7 @@ __all__ = [
     "setup",
     "stage",
     "threads",
+    "tune",
     "unit_range",
     "use_options",
     "using",
@@ -156,12 +160,14 @@ _LATE: _Final = {
     "max": ".runtime.fields.reductions",
     "min": ".runtime.fields.reductions",
     "norm": ".runtime.fields.reductions",
+    "export": ".workflows.export.export",
     "locking": ".workflows.batches.lock_file",
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
+    "tune": ".workflows.tuning.tune",
     "use_options": ".workflows.options.database",
     "wait_for_compilation": ".workflows.builds.background",
 }
@@ -178,10 +184,10 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     "type_system": ("type_specifications", "type_translation"),
 }  # fmt: skip
 
-if not _TYPE_CHECKING:  # type checkers would take it to have every name
+if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
-        """Import what few programs use when it is asked for, see decision 0005."""
+        """Import names that few programs use on first use, see decision 0005."""
         from importlib import import_module
 
         if name in _LATE:

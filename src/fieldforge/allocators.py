@@ -1,4 +1,4 @@
-"""What `gt4py.next.allocators` offers: who makes the memory of fields, and who could."""
+"""Counterpart of `gt4py.next.allocators`: the allocators of fields, and tests for them."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ device_allocators: Final[Mapping[DeviceType, Allocator]] = {DeviceType.CPU: CPU_
 
 
 def is_field_allocator(given: Any) -> bool:
-    """Say whether something makes arrays itself."""
+    """Tell whether an object makes arrays itself."""
     return isinstance(given, Allocator)
 
 
 def is_field_allocator_for(given: Any, device: DeviceType) -> bool:
-    """Say whether something makes arrays on a kind of device."""
+    """Tell whether an object makes arrays on a kind of device."""
     return is_field_allocator(given) and given.__gt_device_type__ == device
 
 
 def is_field_allocator_factory(given: Any) -> bool:
-    """Say whether something has an allocator, as backends do."""
+    """Tell whether an object has an allocator, as backends do."""
     return is_field_allocator(getattr(given, "__gt_allocator__", None))
 
 
 def is_field_allocator_factory_for(given: Any, device: DeviceType) -> bool:
-    """Say whether something has an allocator for a kind of device."""
+    """Tell whether an object has an allocator for a kind of device."""
     return is_field_allocator_for(getattr(given, "__gt_allocator__", None), device)
 
 
 def is_field_allocation_tool(given: Any) -> bool:
-    """Say whether something is an allocator or has one.
+    """Tell whether an object is an allocator or has one.
 
     >>> import fieldforge as ff
     >>> is_field_allocation_tool(ff.cpu), is_field_allocation_tool(DeviceType.CPU)
@@ -69,10 +69,10 @@ def is_field_allocation_tool(given: Any) -> bool:
 
 
 def is_field_allocation_tool_for(given: Any, device: DeviceType) -> bool:
-    """Say whether something is or has an allocator for a kind of device."""
+    """Tell whether an object is or has an allocator for a kind of device."""
     return is_field_allocator_for(given, device) or is_field_allocator_factory_for(given, device)
 
 
 def get_allocator(given: Any, *, default: Any = None) -> Allocator:
-    """Return the allocator that something is or has; `default` stands in for None."""
+    """Return the allocator that an object is or has; `default` replaces None."""
     return find_allocator(default if given is None else given, None)[0]

@@ -1,8 +1,8 @@
-"""Import this module before all others, and `gt4py.next` means fieldforge in this process.
+"""Redirect imports of `gt4py.next` to fieldforge; import this module before all others.
 
-Code that was written for gt4py then runs as it is. `gt4py._core` and what models use of
-`gt4py.eve` mean their counterparts here; a module without one cannot be imported, and the error
-says so. A process that this one starts has to import it again.
+Code that was written for gt4py then runs unchanged. `gt4py._core` and the parts of `gt4py.eve` that
+models use are redirected, too; an import of a module without a counterpart raises an error that
+names it. A child process has to import this module again.
 
 >>> import fieldforge.as_gt4py
 >>> import gt4py.next as gtx

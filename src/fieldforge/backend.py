@@ -1,4 +1,4 @@
-"""What `gt4py.next.backend` offers."""
+"""Counterpart of `gt4py.next.backend`."""
 
 from .workflows.backends.backend import Backend
 

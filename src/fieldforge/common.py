@@ -1,4 +1,4 @@
-"""What `gt4py.next.common` offers: dimensions, domains, fields, connectivities."""
+"""Counterpart of `gt4py.next.common`: dimensions, domains, fields, connectivities."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The configuration under gt4py's names; values live in the settings of the process.
 
-What is set here holds from the next build on. The environment is read as `FIELDFORGE_...`.
+A value set here applies from the next build on. The environment is read as `FIELDFORGE_...`.
 
 >>> from fieldforge import config
 >>> config.BUILD_JOBS = 3
@@ -27,14 +27,14 @@ from .runtime.process.settings import METRICS_FILE, METRICS_LEVELS, current, set
 
 
 class BuildCacheLifetime(enum.Enum):
-    """How long built programs are kept; ours are always kept."""
+    """The lifetime of built programs; fieldforge always keeps them."""
 
     SESSION = 1
     PERSISTENT = 2
 
 
 class BuildJobsMode(enum.StrEnum):
-    """Where builds run; ours run in threads, and the compiler in processes of its own."""
+    """The place of builds; fieldforge builds in threads, with compilers in child processes."""
 
     SERIAL = "serial"
     THREAD = "thread"
@@ -58,7 +58,7 @@ def _setting(name: str, convert: Callable[[Any], Any]) -> Elsewhere:
 
 
 def _fixed(name: str, value: Any) -> Elsewhere:
-    """Return an attribute that nothing reads; whoever gives it another value is told so."""
+    """Return an attribute without effect; setting it to another value warns."""
 
     def write(given: Any) -> None:
         if given != value:
@@ -86,7 +86,7 @@ def _metrics_file(value: Any) -> Path | None:
 _WITHOUT_EFFECT = {
     "ADD_GPU_TRACE_MARKERS": False,
     "BUILD_CACHE_LIFETIME": BuildCacheLifetime.PERSISTENT,
-    "BUILD_CACHE_VERSION_ID": "",  # results are found by what they were made of
+    "BUILD_CACHE_VERSION_ID": "",  # keys identify results by their inputs
     "BUILD_JOBS_MODE": BuildJobsMode.THREAD,
     "CMAKE_BUILD_TYPE": CMakeBuildType.RELEASE,
     "DEBUG": False,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.constructors` offers."""
+"""Counterpart of `gt4py.next.constructors`."""
 
 from .runtime.fields.constructors import (
     as_connectivity,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.custom_layout_allocators` offers; the same as `allocators`."""
+"""Counterpart of `gt4py.next.custom_layout_allocators`; the same as `allocators`."""
 
 from .allocators import (
     Allocator,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.experimental` offers: choice by region, and shifts by a field."""
+"""Counterpart of `gt4py.next.experimental`: choice by region, and shifts by a field."""
 
 from .runtime.embedded.builtins import as_offset, concat_where
 

@@ -1,4 +1,4 @@
-"""What `gt4py.next.field_utils` offers."""
+"""Counterpart of `gt4py.next.field_utils`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules with attributes that are kept elsewhere: setting or patching one reaches there."""
+"""Modules that forward attributes: reading, setting or patching one reaches another place."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 
 class Elsewhere(NamedTuple):
-    """How to read and write an attribute in the place where it is kept."""
+    """The functions that read and write a forwarded attribute."""
 
     read: Callable[[], Any]
     write: Callable[[Any], None]
 
 
 class ForwardingModule(ModuleType):
-    """A module whose `FORWARDED` names attributes of its own that live elsewhere."""
+    """A module that forwards the attributes in its `FORWARDED`."""
 
     FORWARDED: dict[str, Elsewhere]
 
@@ -34,7 +34,7 @@ class ForwardingModule(ModuleType):
         place.write(value)
 
     def __delattr__(self, name: str) -> None:
-        """Undo the last assignment; `unittest.mock.patch` takes its value away like this."""
+        """Undo the last assignment, as `unittest.mock.patch` does at its end."""
         history = vars(self).get("_before", [])
         for index in reversed(range(len(history))):
             if history[index][0] == name:

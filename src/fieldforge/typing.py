@@ -1,4 +1,4 @@
-"""What `gt4py.next.typing` offers: names for annotations, which may be evaluated."""
+"""Counterpart of `gt4py.next.typing`: names for annotations, which may be evaluated."""
 
 from ._core.definitions import Scalar
 from .runtime.fields.allocator import Allocator

@@ -1,4 +1,4 @@
-"""What models use of `gt4py.next.utils`."""
+"""Counterpart of `gt4py.next.utils`, as far as models use it."""
 
 from .runtime.language.structure import tree_map
 

@@ -1,1 +1,1 @@
-"""From the interface of generated code to an argument plan; nothing is compiled."""
+"""From the interface of generated code to an argument plan, without a compiler."""

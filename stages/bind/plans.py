@@ -61,7 +61,7 @@ def _alike(interface: Interface) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _ranges(interface: Interface) -> Iterator[tuple[int, int, int, int]]:
-    """Name the ranges that are compiled in."""
+    """Return the compiled-in ranges as rows (argument, axis, start, stop)."""
     for place, leaf in enumerate(interface.leaves):
         for axis, known in enumerate(leaf.ranges):
             start, stop = known.start, known.stop
@@ -118,8 +118,8 @@ def _access(
 ) -> Access:
     """Return the boxes of a statement, and which of its arguments may share memory.
 
-    A field that the program itself both reads and writes always may: the code was generated for
-    that.
+    A field that the program both reads and writes shares its own memory: the generated code allows
+    for it.
     """
     targets = list(dict.fromkeys(store.target for store in statement.stores))
     pairs = [

@@ -1,4 +1,4 @@
-"""Turn what generated code expects into an argument plan; nothing is compiled here."""
+"""Turn the interface of generated code into an argument plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..base import Artifact, Stage
 
 @attrs.frozen
 class Bind(Stage):
-    """Write strides, bounds and checks as data that the native core executes."""
+    """Write strides, bounds and checks as data for the native core."""
 
     name: ClassVar[str] = "bind"
     needs: ClassVar[tuple[str, ...]] = ("interface",)

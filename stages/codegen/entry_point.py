@@ -1,7 +1,7 @@
 """The signature of the entry point as C++ text: every code generator writes its head here.
 
-`runtime/calls/plan.py` says what the arguments mean, `runtime/native/context.h` declares what
-`context` points to. Code that does not use the context leaves it without name and type.
+`runtime/calls/plan.py` defines the arguments, `runtime/native/context.h` the type of `context`.
+Code that does not use the context leaves it without name and type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ struct Context {
 def entry_head(name: str = ENTRY, context: str = "") -> tuple[str, ...]:
     r"""Return the lines that begin the entry point, up to the brace of its body.
 
-    `context` names the last argument; then `CONTEXT` stands before.
+    `context` names the last argument; the source must begin with `CONTEXT` then.
 
     >>> print(*entry_head("run", "context"), sep="\n")
     extern "C" s32 run(const void* const* ptrs, const s64* ints, const void* scalars,

@@ -11,7 +11,7 @@ from ..ir.strides import Stride
 
 
 def integers(kernel: Kernel) -> tuple[Bound | Stride, ...]:
-    """Return what each integer of the entry point is, in order, each once.
+    """Return the bound or stride behind each integer of the entry point, each once.
 
     The source contains constants as numbers; bounds that differ by a constant share one integer.
     """

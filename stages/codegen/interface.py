@@ -1,4 +1,4 @@
-"""What the generated code expects of a call, as an `Interface`."""
+"""Make the `Interface` of a kernel: the arguments, boxes and codes of a call."""
 
 from __future__ import annotations
 

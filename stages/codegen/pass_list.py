@@ -1,7 +1,6 @@
-"""Which loop passes run, in which order: names of ours and functions of the user's.
+"""The option that lists the loop passes in order: names of built-in passes, or functions.
 
-An option of the code generators holds such a list, so this module imports none of the passes: a
-warm start reads the options and runs no pass.
+This module imports none of the passes, because a warm start reads the option and runs no pass.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ Hard: TypeAlias = Mapping[str, Ranges | None]  # the hull of the hard reads of s
 
 @attrs.frozen
 class Clamping:
-    """What the clamped version of a kernel is about.
+    """The soft reads of a kernel, which its clamped version handles.
 
     `hard` are the soft reads of each group of stores. The call sets integer `flag` to 1 if one of
     them leads out of its field; `integers` are that one and the `ends` of the fields.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
+
+import attrs
 
 from ...runtime.process.errors import OptionError
 
@@ -19,3 +22,9 @@ def value_names(given: Iterable[str]) -> tuple[str, ...]:
         if not (isinstance(name, str) and re.fullmatch(r"%\d+", name)):
             raise OptionError(f"Expected names of values such as '%12', got '{name}'.")
     return names
+
+
+def check_size(_: object, field: attrs.Attribute[Any], size: int) -> None:
+    """Refuse a negative number of points."""
+    if size < 0:
+        raise OptionError(f"Option '{field.name}' takes a number of points, got {size}.")

@@ -29,7 +29,7 @@ def build_folder() -> Iterator[Folder]:
 
         with tempfile.TemporaryDirectory(prefix="fieldforge-") as path:
             folder = open_folder(path, (os.geteuid(),))
-            folder.owners = None  # nobody else reaches a file in it
+            folder.owners = None  # other users cannot reach the files in it
             yield folder
     else:
         with scratch_folder(parent) as folder:

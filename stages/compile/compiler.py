@@ -1,4 +1,4 @@
-"""The C++ compiler: which one is used, and its identity for keys."""
+"""The C++ compiler: how it is found, and its identity for keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Compiler:
     """A C++ compiler: its command, and everything that tells it from another one.
 
     `digests` are those of the driver, of the programs that it runs (`cc1plus`, `as`, `ld`) and of
-    what it links into every library, as far as it names them.
+    the files that it links into every library, as far as it names them.
     """
 
     command: tuple[str, ...]
@@ -52,7 +52,7 @@ class CppToolchain:
     """A C++ compiler in a given environment.
 
     Attributes:
-        compiler: how it is called and who it is.
+        compiler: its command and identity.
         variables: its environment.
         logs: the folder where sources and logs of failures are kept, if any.
 

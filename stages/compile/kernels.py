@@ -1,13 +1,13 @@
 """Compile CUDA or HIP in process, by NVRTC or hiprtc, for every architecture of a target.
 
-No GPU is needed, and the interpreter's lock is not held meanwhile.
+It needs no GPU and releases the interpreter's lock.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import attrs
 
@@ -15,10 +15,9 @@ from ...runtime.calls.images import pack_images, unpack_images
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
+from ..gpu_target import GpuTarget
 from .toolchain import Outcome, Toolchain
 from .usage import usage, usage_of_amd
-
-_ANY: Final = {"nvidia": "sm_90", "amd": "gfx90a"}
 
 
 @attrs.frozen
@@ -39,8 +38,7 @@ class KernelToolchain:
             raise CompilerNotFoundError(
                 error.message, hints=["Install it with: pip install 'fieldforge[gpu]'."]
             ) from error
-        name = "NVRTC" if library.prefix == "nvrtc" else library.prefix
-        return f"{name} {'.'.join(map(str, library.version))}"
+        return library.label
 
     def compile(self, source: str, flags: Sequence[str]) -> Outcome:
         """Compile for each architecture; the library is all modules in one."""
@@ -53,12 +51,18 @@ class KernelToolchain:
             try:
                 images[arch], log = compile_with_log(source, arch, flags, "program")
             except KernelCompileError as error:
+                if error.name == "INVALID_OPTION":
+                    raise CompilationError(error.message, hints=error.hints) from error
                 raise CompilationError(
                     f"{identity} does not compile the kernels for '{arch}'.",
-                    command=(identity.split()[0].lower(), *flags), log=error.log or error.message,
+                    command=_command(identity, flags), log=error.log or error.message,
                 ) from error  # fmt: skip
             logs.append(log)
         return Outcome(pack_images(images), "\n".join(logs))
+
+
+def _command(identity: str, flags: Sequence[str]) -> tuple[str, ...]:
+    return (identity.partition(" ")[0].lower(), *flags)
 
 
 @attrs.frozen
@@ -66,7 +70,7 @@ class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
     Attributes:
-        vendor: whose compiler is asked for its version: 'nvidia' or 'amd'.
+        target: the GPU that decides whose compiler it is; the same as that of codegen.
         flags: added after those that codegen asked for.
 
     """
@@ -75,7 +79,7 @@ class CompileKernels(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    vendor: str = "nvidia"
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
@@ -85,7 +89,7 @@ class CompileKernels(Stage):
         options = [flag for flag in generated.flags if not flag.startswith("arch=")]
         flags = (*options, *self.flags)
         done = toolchain.compile(generated.source, flags)
-        if self.vendor == "nvidia":
+        if archs[0].startswith("sm_"):
             taken = usage(done.log, generated.source)
         else:
             taken = usage_of_amd(unpack_images(done.library), generated.source)
@@ -102,4 +106,4 @@ class CompileKernels(Stage):
 
     def environment(self) -> Mapping[str, str]:
         """Return name and version of the compiler."""
-        return {"compiler": KernelToolchain((_ANY[self.vendor],)).identity}
+        return {"compiler": KernelToolchain(self.target.archs).identity}

@@ -23,7 +23,7 @@ class Compile(Stage):
     """Compile the generated source; the compiler's identity is part of the key.
 
     Attributes:
-        flags: added after those that codegen asked for.
+        flags: added after those of `codegen`.
         cxx: the compiler's name or path; None for the first of c++, g++, clang++.
         variables: the environment of the compiler, `Settings.compiler_variables`.
         directory: where logs of failures and identities of compilers are kept.
@@ -36,7 +36,7 @@ class Compile(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    # Locations do not count for the key; `environment` has the identity of what lies there.
+    # Locations do not count for the key; `environment` has the identity of the compiler there.
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)
@@ -61,7 +61,7 @@ class Compile(Stage):
     def environment(self) -> Mapping[str, str]:
         """Return the compiler's identity and the variables that it reads.
 
-        Without a compiler, return what a pack has pinned, so that its results are found.
+        Without a compiler, return the identity that a pack has pinned, which finds its results.
         """
         try:
             labels = {"compiler": self.toolchain().identity}
@@ -78,7 +78,7 @@ class Compile(Stage):
         return labels
 
     def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
-        """Tell whether the headers that the library was made of are still the same."""
+        """Tell whether the headers behind the library are unchanged."""
         manifest = outputs["compiled"]["manifest.json"]
         if b'"headers"' not in manifest:
             return True
@@ -87,10 +87,10 @@ class Compile(Stage):
         return still_hold(manifest)
 
     def toolchain(self) -> Toolchain:
-        """Return what compiles the generated source."""
+        """Return the compiler with its environment."""
         logs = self.directory / "log" if self.directory else None
         return CppToolchain(self.compiler(), self.variables, logs)
 
     def compiler(self) -> Compiler:
-        """Return the compiler that would be run."""
+        """Return the compiler of the options."""
         return find_compiler(self.cxx, dict(self.variables).get(SEARCH_PATH), self.directory)

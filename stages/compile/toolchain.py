@@ -1,4 +1,4 @@
-"""What a compiler is to the stage `compile`: an identity for keys, and source to bytes."""
+"""The protocol of compilers for the stage `compile`: an identity for keys, and a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import attrs
 
 @attrs.frozen
 class Outcome:
-    """What a successful run gave: the library, what the compiler said, and the headers it read.
+    """The result of a successful run: the library, the compiler's log, and the headers.
 
-    `library` is what the loader takes: a shared library for a CPU, a cubin or a code object for a
+    `library` is the file for the loader: a shared library for a CPU, a cubin or a code object for a
     GPU. `headers` are the files that it read beside the source, with their digests.
     """
 
@@ -26,7 +26,7 @@ class Toolchain(Protocol):
 
     @property
     def identity(self) -> str:
-        """One line that tells the compiler from another one; where it is installed does not count.
+        """One line that identifies the compiler; its location does not count.
 
         It is part of the key of every library.
         """
@@ -35,6 +35,6 @@ class Toolchain(Protocol):
         """Compile one source text.
 
         Raises:
-            CompilationError: with what the compiler said.
+            CompilationError: with the compiler's log.
 
         """

@@ -1,1 +1,1 @@
-"""From a plan and a library to something that can be called."""
+"""From a plan and a library to a callable entry."""

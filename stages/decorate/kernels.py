@@ -28,14 +28,14 @@ class LoadKernels(Stage):
 
     name: ClassVar[str] = "load_kernels"
     needs: ClassVar[tuple[str, ...]] = ("bound", "compiled")
-    # An entry holds an address of this process: it is handed on, never stored.
+    # An entry holds addresses of this process, so the store never keeps it.
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}
     cache: ClassVar[Literal["disk", "memory", "never"]] = "never"
 
     directory: Path | None = attrs.field(default=None, eq=False)
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
-        """Hand plan and module to the core; no driver is touched yet."""
+        """Pass plan and module to the core; this touches no driver yet."""
         from ...runtime.gpu.watching import watch
 
         watch(bound.plan.platform)

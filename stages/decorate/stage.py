@@ -29,13 +29,13 @@ class Load(Stage):
     Attributes:
         directory: the folder of the library files; by default the settings' folder of this node,
             and memory where that folder cannot be used.
-        threads: the default number of threads of a call; 0 for as many as OpenMP has.
+        threads: the default number of threads of a call; 0 for that of the process.
 
     """
 
     name: ClassVar[str] = "decorate"
     needs: ClassVar[tuple[str, ...]] = ("bound", "compiled")
-    # An entry holds an address of this process: it is handed on, never stored.
+    # An entry holds addresses of this process, so the store never keeps it.
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}
     cache: ClassVar[Literal["disk", "memory", "never"]] = "never"
 

@@ -71,7 +71,7 @@ class Call:
     def needed(self, stores: list[tuple[Store, Spans]], hard: bool = False) -> dict[Ref, Spans]:
         """Return the box of each value that these stores need, in the order of the rows.
 
-        With `hard` only what must exist: not what reaches the stores through a side of `where`.
+        With `hard`, leave out reads that reach the stores only through one side of `where`.
         """
         areas = self.walk.areas
         seeds = [(s.value, areas.number(Area(_constant(s.box, spans)))) for s, spans in stores]

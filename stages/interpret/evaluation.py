@@ -76,7 +76,7 @@ def check_ranges(program: Dataflow, statement: Statement, arguments: Arguments) 
         if isinstance(value, Input):
             if ref in hard:
                 _check(value.name, "reads", value.dims, hard[ref], arguments[value.name])
-            if not all(arguments[value.name].shape):  # not one element to clamp to
+            if not all(arguments[value.name].shape):  # no element to clamp to
                 _check(value.name, "reads", value.dims, spans, arguments[value.name])
         elif isinstance(value, Gather | Neighbours | Reduce):
             table = call.walk.tables[value.table]

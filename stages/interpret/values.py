@@ -130,7 +130,7 @@ class Done:
         sure = self._sure(value)
         if isinstance(value, Region):
             return self._region(value, spans, "bool", sure)
-        if isinstance(value, Reduce):  # the smallest validity of the neighbours there are
+        if isinstance(value, Reduce):  # the smallest validity of the valid neighbours
             least = attrs.evolve(value, op="min", dtype="uint8")
             return self._access(least, spans, sure) != 0
         found = self._access(attrs.evolve(value, dtype="bool"), spans, sure)

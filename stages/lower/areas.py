@@ -152,7 +152,7 @@ class Areas:
         return self._with_firmness(need, {Firmness.HARD: Firmness.SOFT})
 
     def firm(self, need: Need) -> Need:
-        """Return the need of what must exist wherever a value is computed from it."""
+        """Return the need of operands that must exist wherever the value is computed."""
         return self._with_firmness(need, dict.fromkeys(Firmness, Firmness.FIRM))
 
     def hard(self, need: Need) -> Need:

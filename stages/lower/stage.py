@@ -18,8 +18,8 @@ class Lower(Stage):
 
     Attributes:
         fold: whether the pass `fold_constants` runs on literals and static arguments.
-        numerics: what may change results: 'strict' allows nothing; 'contract' fuses a product and a
-            sum into one operation that rounds once, on every backend alike.
+        numerics: the exactness of results: 'strict' keeps them; 'contract' fuses a product and a
+            sum into one operation that rounds once, on every backend.
         checked: whether neighbours stay in places where a missing one is visible;
             `program.checked` sets it.
 

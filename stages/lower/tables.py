@@ -51,7 +51,7 @@ class Tables:
         if known is not None and known.target[1:] == (local,):
             return self.at(known)
         target = _target(local, dims)
-        return self._use(names[0], local, target, local)  # nobody says what it holds
+        return self._use(names[0], local, target, local)  # the source is unknown
 
     def _use(self, name: str, source: Dimension, target: Dimension, local: Dimension) -> Table:
         if name not in self.given:

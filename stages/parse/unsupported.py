@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from ...runtime.process.errors import DSLError, UnsupportedPythonFeatureError
+from ...runtime.process.errors import UnsupportedPythonFeatureError
 from ...runtime.process.source import Span
 
 _NO_LOOP: Final = "There are no loops; to walk along the vertical axis write a 'scan_operator'."
@@ -55,8 +55,3 @@ def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
     name = type(node).__name__
     feature, hint = _NAMED.get(name, (name, None))
     return UnsupportedPythonFeatureError(span, feature, hints=[] if hint is None else [hint])
-
-
-def not_yet(span: Span, what: str) -> DSLError:
-    """Return the error for a part of the language that is not implemented."""
-    return DSLError(span, f"{what} not supported yet.")

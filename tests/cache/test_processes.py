@@ -77,6 +77,23 @@ while True:
 """
 )
 
+# Forks a writer for each number that it reads, and waits for its end.
+FORKS = (
+    COMMON
+    + """
+root = sys.argv[1]
+for line in sys.stdin:
+    n = int(line)
+    writer = os.fork()
+    if writer == 0:
+        print(os.getpid(), flush=True)
+        while True:
+            keep(Disk(root), n % 40)
+            n += 1
+    os.waitpid(writer, 0)
+"""
+)
+
 COUNT = """
 import os, sys
 from fieldforge.cache.locks import BuildLock
@@ -128,14 +145,18 @@ def test_locks_never_overlap_even_when_lock_files_are_deleted(delete, tmp_path):
 
 def kill_at_random(root: Path, kills: int) -> None:
     chance = random.Random(5)
-    for n in range(kills):
-        process = start(CHURN, root, n)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(chance.random() * 0.03)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+    command = [sys.executable, "-c", FORKS, str(root)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as forks:
+        assert forks.stdin is not None
+        assert forks.stdout is not None
+        for n in range(kills):
+            print(n, file=forks.stdin, flush=True)
+            writer = int(forks.stdout.readline())
+            time.sleep(chance.random() * 0.03)
+            os.kill(writer, signal.SIGKILL)
+    assert forks.returncode == 0
 
 
 def check_after_kills(root: Path, events: list) -> None:

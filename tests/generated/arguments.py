@@ -53,6 +53,10 @@ def arguments(
         if parameter.type.dims:
             meanings.append(_recorder(parameter, needs))
             continue
+        if parameter.type.is_point and d.chance(60):
+            texts[parameter.name] = _field(d, state, parameter.type, {})
+            meanings.append(Demand((), lambda box: None))
+            continue
         texts[parameter.name], value = _scalar(d, state, parameter)
         meanings.append(Demand((), lambda box: None, value))
     result = operator.mean(meanings, target)
@@ -96,7 +100,8 @@ def _field(d: Draw, state: State, kind: Kind, need: Box | None) -> str:
             return spec.name
     box = {dim: whole[dim] if is_local((dim,)) else own for dim, own in box.items()}
     roomy = box if d.chance(70) else _with_room(box)
-    return state.new_field(kind, roomy, False, d.pick(LAYOUTS)).name
+    layout = d.pick(LAYOUTS) if kind.dims else "default"
+    return state.new_field(kind, roomy, False, layout).name
 
 
 def _small(state: State, kind: Kind) -> Box:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,12 +24,14 @@ from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.openmp import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
+from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.builds.building import parsed
 
+from .building_gpu import compiled_for_gpu
 from .grids import header
 
 PLACEMENTS: Final = ("chosen", "arrays", "some arrays", "inline")
@@ -47,6 +49,7 @@ class Schedule:
     static_domains: bool = False
     checked: bool = False
     backend: str = "cpu"
+    static: bool = False  # whether the values of scalars are compiled in
 
 
 @attrs.frozen
@@ -57,8 +60,8 @@ class Written:
     plan: Plan
 
 
-def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
-    """Run the text of a program; return the program and the offset provider."""
+def define(text: str, unstructured: bool) -> dict[str, Any]:
+    """Run the text of a program; return all names in it."""
     if unstructured not in _HEADERS:
         names: dict[str, Any] = {"__name__": "generated"}
         exec(header(unstructured), names)
@@ -67,9 +70,9 @@ def define(text: str, unstructured: bool) -> tuple[Any, Mapping[str, Any]]:
     file = f"<generated {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
-        exec(compile(text, file, "exec"), names)
+        exec(compile(text, file, "exec", dont_inherit=True), names)
         # The copy that runs embedded is made from the source at the first call.
-        return names["program_under_test"], names.get("tables", {})
+        return names
     except BaseException:
         linecache.cache.pop(file, None)
         raise
@@ -92,6 +95,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         options = {"numerics": "strict", "checked": schedule.checked}
         stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
         return _finished(stage, low, variant)
+    if schedule.backend == "gpu-host":
+        options = {"numerics": "strict", "checked": schedule.checked, "host": True}
+        return _finished(CodegenGpu(arrays=arrays, inline=inline, **options), low, variant)
     stage = Codegen(
         target,
         schedule.parallel_from,
@@ -125,6 +131,8 @@ def _placed(low: Lowered, placement: str) -> tuple[tuple[str, ...], tuple[str, .
 
 def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
     """Compile programs together and return the callables, in order."""
+    if programs and programs[0].plan.platform == "null":
+        return compiled_for_gpu(programs, optimise)
     source = "\n".join(_apart(index, each.source) for index, each in enumerate(programs))
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)

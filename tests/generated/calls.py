@@ -66,6 +66,11 @@ def _call(
 
 
 def _argument(d: Draw, scope: Scope, parameter: Variable) -> Expr:
+    if parameter.type.is_point:
+        points = scope.points(parameter.type.dtype)
+        if points and d.chance(60):
+            return d.pick(points)
+        return exactly(d, scope, Kind((), parameter.type.dtype), DEPTH - 2)
     if not parameter.region:
         return exactly(d, scope, parameter.type, DEPTH - 2)
     known = [each for each in scope.variables.values() if each.region]

@@ -31,8 +31,21 @@ class FieldSpec:
 
 
 @attrs.frozen
+class Group:
+    """A collection that is a parameter of the program; `members` are its fields and scalars."""
+
+    name: str
+    kind: str
+    members: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@attrs.frozen
 class Case:
-    """A program and what it is called with; `seed` and `percent` make the data."""
+    """A program and what it is called with; `seed` and `percent` make the data.
+
+    `order` are the parameters of the program: fields, scalars, and groups of them.
+    """
 
     text: str
     unstructured: bool
@@ -41,6 +54,14 @@ class Case:
     order: tuple[str, ...]
     seed: int
     percent: int
+    groups: tuple[Group, ...] = ()
+
+    def leaf(self, name: str) -> str:
+        """Return the name that a field or scalar has as a leaf of the parameters."""
+        for group in self.groups:
+            if name in group.members:
+                return f"{group.name}.{group.members.index(name)}"
+        return name
 
     @property
     def source(self) -> str:

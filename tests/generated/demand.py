@@ -23,7 +23,7 @@ class Mode(Enum):
 
     USED = 1
     HIDDEN = 2  # of this only what is firm must exist
-    FIRM = 3  # arguments of scans: `where` hides nothing of them
+    FIRM = 3  # arguments of scans, indices of `as_offset`: `where` hides nothing of them
 
 
 _MODE: Final[ContextVar[Mode]] = ContextVar("mode", default=Mode.USED)
@@ -99,6 +99,16 @@ def shifted(part: Demand, offsets: tuple[tuple[str, int], ...]) -> Demand:
     return Demand(part.dims, ask)
 
 
+def halved(part: Demand, dim: str, onto: str, offset: int, dims: tuple[str, ...]) -> Demand:
+    """Return `part(onto + 0.5)`: index i of `onto` reads index `i + offset` of `dim`."""
+
+    def ask(box: Box) -> None:
+        start, stop = box[onto]
+        part({**box, dim: (start + offset, stop + offset)})
+
+    return Demand(dims, ask)
+
+
 def gathered(part: Demand, table: Table, dims: tuple[str, ...], slot: int | None = None) -> Demand:
     """Return `part(table[k])` or `part(table)`: ask for the neighbours in slots that are read."""
 
@@ -124,7 +134,8 @@ def displaced(part: Demand, by: Demand, dims: tuple[str, ...], reach: int) -> De
     """Return `part(as_offset(Koff, by))`, where no offset is larger than `reach`."""
 
     def ask(box: Box) -> None:
-        by(box)
+        with asking(Mode.FIRM):
+            by(box)
         start, stop = box[VERTICAL]
         part({**box, VERTICAL: (start - reach, stop + reach)})
 

@@ -9,8 +9,8 @@ import attrs
 
 from fieldforge.runtime.language.operations import POINTWISE
 
-from .demand import all_of, displaced, nothing, shifted
-from .grids import TABLES, VERTICAL, ordered
+from .demand import all_of, displaced, halved, nothing, shifted
+from .grids import CARTESIAN, HALVES, TABLES, VERTICAL, ordered
 from .literals import literal
 from .pieces import DTYPES, FLOATS, INTEGERS, PLAIN, SIGNED, Draw, Expr, Flags, Kind, Variable
 
@@ -49,7 +49,13 @@ class Scope:
             for variable in known
             for leaf in variable.expressions()
             if leaf.dtype == dtype and set(leaf.dims) <= set(within) and leaf.flags.exact
-        ]
+            and not leaf.kind.is_point
+        ]  # fmt: skip
+
+    def points(self, dtype: str) -> list[Expr]:
+        """Return the parameters of one dtype that are fields without dimensions."""
+        known = (each.expressions()[0] for each in self.parameters)
+        return [each for each in known if each.kind.is_point and each.dtype == dtype]
 
     def new_parameter(
         self, d: Draw, dtype: str, within: tuple[str, ...], region: bool = False
@@ -59,10 +65,14 @@ class Scope:
         owners = {table.local: table.target for table in TABLES}
         dims = ordered({*dims, *(owners[dim] for dim in dims if dim in owners)})
         dims = () if region or d.chance(12) else dims
-        variable = Variable(f"a{len(self.parameters)}", Kind(dims, dtype), (PLAIN,), region)
+        is_point = "points" in self.features and not dims and not region and bool(within)
+        is_point = is_point and not is_local(within) and d.chance(50)
+        kind = Kind(dims, dtype, is_point)
+        variable = Variable(f"a{len(self.parameters)}", kind, (PLAIN,), region)
         self.parameters.append(variable)
         self.variables[variable.name] = variable
-        return variable.expressions()[0]
+        found = variable.expressions()[0]
+        return broadcast(found, within) if is_point else found
 
     def can_grow(self) -> bool:
         """Say whether another parameter may be added."""
@@ -80,6 +90,8 @@ def expression(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth
     if within:
         options += [(4, choice), (1, repeated)]
         options += [(6, shift)] if _shiftable(within) and not is_local(within) else []
+        is_halved = "staggered" in scope.features and _shiftable(within) and not is_local(within)
+        options += [(3, half_shift)] if is_halved else []
         options += [(2, displacement)] if VERTICAL in within and not is_local(within) else []
         options += unstructured(scope, within)
         is_region = "regions" in scope.features and _shiftable(within)
@@ -110,13 +122,17 @@ def broadcast(value: Expr, dims: tuple[str, ...]) -> Expr:
 def leaf(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int = 0) -> Expr:
     """Draw a variable, a new parameter or a literal."""
     known = scope.readable(dtype, within)
+    points = scope.points(dtype) if within and not is_local(within) else []
     options = [(6, "known")] if known else []
+    options += [(3, "point")] if points else []
     options += [(3 if known else 8, "new")] if scope.can_grow() else []
     match d.weighted([*options, (2, "literal")]):
         case "known":
             return d.pick(known)
         case "new":
             return scope.new_parameter(d, dtype, within)
+        case "point":
+            return broadcast(d.pick(points), within)
     return Expr(literal(d, dtype), Kind((), dtype), lambda env: nothing())
 
 
@@ -152,7 +168,9 @@ def _operation(
             return _made(f"(-{one.text})", one.kind, one)
         return _made(f"{name}({one.text})", one.kind, one)
     op = d.pick(binary)
-    other = expression(d, scope, dtype, within, depth)
+    points = scope.points(dtype) if one.dims else []
+    is_point = bool(points) and d.chance(25)
+    other = d.pick(points) if is_point else expression(d, scope, dtype, within, depth)
     return joined(op, one, other, dtype)
 
 
@@ -243,7 +261,7 @@ def call(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int)
 
 
 def _shiftable(dims: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dim for dim in dims if dim in ("I", "J", "K"))
+    return tuple(dim for dim in dims if dim in CARTESIAN)
 
 
 def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
@@ -259,6 +277,25 @@ def shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int
         f"{field}({written})",
         one.kind,
         lambda env: shifted(one.mean(env), tuple(steps)),
+        one.flags,
+    )
+
+
+def half_shift(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(I + 0.5)`, where `f` lies on the staggered counterpart of `I`, or the reverse."""
+    onto = d.pick(_shiftable(within))
+    dim = HALVES[onto]
+    inner = ordered({*(each for each in within if each != onto), dim})
+    one = expression(d, scope, dtype, inner, depth)
+    if dim not in one.dims or (one.flags.column and dim == VERTICAL):
+        return one if dim not in one.dims else expression(d, scope, dtype, within, depth)
+    half = d.pick((0.5, -0.5, 1.5, -2.5))
+    offset = int(half - 0.5 if onto.endswith("h") else half + 0.5)
+    dims = ordered({*(each for each in one.dims if each != dim), onto})
+    return Expr(
+        f"{callable_text(one)}({onto} {'+' if half > 0 else '-'} {abs(half)})",
+        Kind(dims, dtype),
+        lambda env: halved(one.mean(env), dim, onto, offset, dims),
         one.flags,
     )
 

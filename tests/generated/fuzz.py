@@ -229,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--features", help="'every', 'supported' (the default), or names with commas"
     )
-    parser.add_argument("--backend", choices=("cpu", "dace_cpu"), default="cpu")
+    parser.add_argument("--backend", choices=("cpu", "dace_cpu", "gpu-host"), default="cpu")
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     given = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored

@@ -10,13 +10,15 @@ import numpy as np
 
 Box: TypeAlias = dict[str, tuple[int, int]]  # start and stop of each dimension by its name
 
-CARTESIAN: Final = ("I", "J", "K")
+CARTESIAN: Final = ("I", "J", "K", "Ih", "Jh", "Kh")
+HALVES: Final = {"I": "Ih", "J": "Jh", "K": "Kh", "Ih": "I", "Jh": "J", "Kh": "K"}
 HORIZONTAL: Final = ("Cell", "Edge", "Vertex")
 VERTICAL: Final = "K"
 COUNTS: Final = {"Cell": 12, "Edge": 18, "Vertex": 9}
 
 HEADER: Final = """\
 from math import inf, nan
+from typing import NamedTuple
 
 import numpy as np
 from fieldforge import *
@@ -26,11 +28,12 @@ from fieldforge.runtime.fields.field import make
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+Ih, Jh, Kh = ff.flip_staggered(I), ff.flip_staggered(J), ff.flip_staggered(K)
 Koff = ff.FieldOffset("Koff", source=K, target=(K,))
 """
 
 # Fields, domains and annotations write dimensions in this order, which is that of the language.
-ORDER: Final = ("Cell", "Edge", "I", "J", "Vertex")
+ORDER: Final = ("Cell", "Edge", "I", "Ih", "J", "Jh", "Vertex")
 
 
 @attrs.frozen
@@ -60,6 +63,14 @@ class Table:
     def valid_columns(self) -> tuple[int, ...]:
         """Return the slots in which no row misses its neighbour."""
         return tuple(k for k in range(self.width) if all(row[k] >= 0 for row in self.entries))
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the slots in which some row misses its neighbour."""
+        return tuple(slot for slot in range(self.width) if self.missing_rows(slot))
+
+    def missing_rows(self, slot: int) -> tuple[int, ...]:
+        """Return the rows that miss their neighbour in a slot."""
+        return tuple(index for index, row in enumerate(self.entries) if row[slot] < 0)
 
     def hull(self, start: int, stop: int, first: int, last: int) -> tuple[int, int]:
         """Return the range of the source that some slots of some rows touch, something for none.
@@ -134,7 +145,7 @@ def ordered(dims: Any) -> tuple[str, ...]:
 
 
 def _place(dim: str) -> tuple[int, str]:
-    return (2 if dim == VERTICAL else 0 if dim in ORDER else 1, dim)
+    return (2 if dim in (VERTICAL, "Kh") else 0 if dim in ORDER else 1, dim)
 
 
 def extent_of(dim: str) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .demand import gathered, reduced
+from .demand import Demand, all_of, gathered, reduced
 from .expressions import Scope, broadcast, callable_text, expression, is_local, joined
 from .grids import TABLES, Table, ordered
-from .pieces import Draw, Expr, Kind
+from .pieces import Draw, Env, Expr, Kind
 
 
 def unstructured(scope: Scope, within: tuple[str, ...]) -> list[tuple[int, Callable[..., Expr]]]:
@@ -18,6 +18,8 @@ def unstructured(scope: Scope, within: tuple[str, ...]) -> list[tuple[int, Calla
     if tables_of(within):
         options += [(5, gather)] if "gather" in scope.features else []
         options += [(6, reduction), (2, slot)] if "reduce" in scope.features else []
+        is_missing = any(table.missing() for table in tables_of(within))
+        options += [(2, missing)] if "missing" in scope.features and is_missing else []
     return options
 
 
@@ -48,6 +50,33 @@ def gather(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: in
         lambda env: gathered(one.mean(env), table, dims, k),
         one.flags,
     )
+
+
+def missing(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
+    """Draw `f(V2E[k])` or `f(V2E)[V2EDim(k)]` where neighbours are missing, and hide those rows.
+
+    What is missing has no defined value, so another is taken where it is.
+    """
+    table = d.pick([table for table in tables_of(within) if table.missing()])
+    k = d.pick(table.missing())
+    one = expression(d, scope, dtype, moved(within, table), depth)
+    one = one if table.source in one.dims else broadcast(one, ordered({*one.dims, table.source}))
+    other = expression(d, scope, dtype, within, depth)
+    dims = ordered({*(dim for dim in one.dims if dim != table.source), table.target})
+    by_slot = d.chance(40)
+    offset = f"({table.name})[{table.local}({k})]" if by_slot else f"({table.name}[{k}])"
+    read = f"{callable_text(one)}{offset}"
+    holes = " | ".join(f"({table.target} == {row})" for row in table.missing_rows(k))
+    text = f"concat_where({holes}, {other.text}, {read})"
+    if d.chance(50):
+        text = f"where(concat_where({holes}, True, False), {other.text}, {read})"
+
+    kind = Kind(ordered({*dims, *other.dims}), dtype)
+
+    def mean(env: Env) -> Demand:
+        return all_of(kind.dims, gathered(one.mean(env), table, dims, k), other.mean(env))
+
+    return Expr(text, kind, mean, one.flags | other.flags)
 
 
 def neighbours(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:

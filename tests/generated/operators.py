@@ -8,7 +8,7 @@ from typing import Any, Final
 from .calls import Operator, Statement, caller
 from .demand import Demand, Meaning, all_of
 from .expressions import DEPTH, Scope, approximate, broadcast, exactly, expression, fielded
-from .grids import VERTICAL, Box, ordered
+from .grids import HALVES, VERTICAL, Box, ordered
 from .pieces import FLOATS, Draw, Env, Expr
 from .statements import some_dtype, statement
 
@@ -41,6 +41,8 @@ def _dimensions(d: Draw, features: frozenset[str]) -> tuple[str, ...]:
     if "unstructured" in features and d.chance(75):
         horizontal = d.pick(("Edge", "Cell", "Vertex"))
         return (horizontal, VERTICAL) if d.chance(60) else (horizontal,)
+    if "staggered" in features and d.chance(15):
+        return d.pick((("I", "Kh"), ("Ih", "K"), ("Ih", "J", "K"), ("Ih", "Jh"), ("Kh",)))
     return d.weighted(
         [(3, ("I",)), (4, ("I", "K")), (4, ("I", "J", "K")), (2, ("I", "J")), (1, ("K",))]
     )
@@ -141,7 +143,7 @@ def _field(d: Draw, scope: Scope, within: tuple[str, ...]) -> Expr:
         leaf
         for variable in scope.variables.values()
         for leaf in variable.expressions()
-        if not leaf.flags.exact and leaf.dims
+        if not leaf.flags.exact and leaf.dims and not {HALVES.get(x) for x in leaf.dims} & {*within}
     ]
     if loose and d.chance(60):
         return d.pick(loose)

@@ -25,8 +25,11 @@ class Kind:
 
     dims: tuple[str, ...]
     dtype: str
+    is_point: bool = False  # a field without dimensions
 
     def __str__(self) -> str:
+        if self.is_point:
+            return f"Field[[], {self.dtype}]"
         return f"Field[Dims[{', '.join(self.dims)}], {self.dtype}]" if self.dims else self.dtype
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell
-from .running import Disagreement, values_of
+from .running import Disagreement, sharing, values_of
 
 CHECK = """
 
 def run(backend):
     arguments = make_arguments()
+    given = {given}
     provider = {{"offset_provider": {tables}}}
-    program_under_test.with_backend(backend)(**arguments, **provider)
+    program_under_test.with_backend(backend)(**given, **provider)
     return {{name: arguments[name].asnumpy() for name in {written!r}}}
 
 
@@ -47,18 +48,55 @@ def as_test(found: Disagreement, name: str = "test_executions_agree") -> str:
         + _arguments(case)
         + CHECK.format(
             name=name,
-            backend=found.schedule.backend,
+            backend=found.schedule.backend.replace("-", "_"),
             written=written,
+            given=_given(case),
             comparison=comparison,
             tables="tables" if case.unstructured else "None",
         )
     )
 
 
+def _given(case: Case) -> str:
+    """Write the parameters of the program, made of fields and scalars."""
+    known = {group.name: group for group in case.groups}
+    texts = []
+    for name in case.order:
+        members = (
+            ", ".join(f'arguments["{each}"]' for each in known[name].members)
+            if name in known
+            else ""
+        )
+        value = f"{known[name].kind}({members})" if name in known else f'arguments["{name}"]'
+        texts.append(f'"{name}": {value}')
+    return f"{{{', '.join(texts)}}}"
+
+
 def _arguments(case: Case) -> str:
     fields = [f"        {spec.name}={_field(case, spec)}," for spec in case.fields]
     scalars = [f"        {name}={dtype}({_inner(text)})," for name, dtype, text in case.scalars]
-    return "\n".join(["def make_arguments():", "    return dict(", *fields, *scalars, "    )", ""])
+    lines = ["def make_arguments():", "    made = dict(", *fields, *scalars, "    )"]
+    return "\n".join([*lines, *_sharing(case), "    return made", ""])
+
+
+def _sharing(case: Case) -> list[str]:
+    """Put two fields into one memory, as the run did."""
+    found = sharing(case)
+    if found is None:
+        return []
+    one, other, shift = found
+    extents = [max(pair) for pair in zip(one.shape, other.shape, strict=True)]
+    shape = (extents[0] + shift, *extents[1:])
+    lines = [f"    memory = np.zeros({shape}, np.{_numpy(one.kind.dtype)})"]
+    for spec, start in ((one, 0), (other, shift)):
+        ranges = ", ".join(f":{extent}" for extent in spec.shape)
+        name = f'made["{spec.name}"]'
+        lines += [
+            f"    part = memory[{start}:][{ranges}]",
+            f"    part[...] = {name}.asnumpy()",
+            f"    {name} = make(part, {name}.domain)",
+        ]
+    return lines
 
 
 def _inner(text: str) -> str:

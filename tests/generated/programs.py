@@ -11,12 +11,16 @@ from .arguments import State, arguments
 from .calls import Operator
 from .case import Case, FieldSpec
 from .grids import COUNTS, HORIZONTAL, Box
+from .grouping import with_collections
 from .operators import field_operator
 from .pieces import Draw, leaves
 from .scans import scan_operator
 from .targets import output, written_outputs
 
-SIZES: Final = {"I": (6, 3, 9, 17, 1, 34), "J": (3, 2, 5, 1), "K": (4, 2, 7, 1)}
+SIZES: Final = {
+    "I": (6, 3, 9, 17, 1, 34), "J": (3, 2, 5, 1), "K": (4, 2, 7, 1),
+    "Ih": (6, 3, 9, 17, 1), "Jh": (3, 2, 1), "Kh": (5, 3, 1),
+}  # fmt: skip
 STARTS: Final = (0, 0, -2, 5)
 
 
@@ -52,7 +56,7 @@ def program(d: Draw, features: frozenset[str]) -> Case:
             "",
         ]
     )
-    return Case(
+    case = Case(
         whole,
         any(name in whole for name in HORIZONTAL),
         tuple(state.fields),
@@ -61,6 +65,7 @@ def program(d: Draw, features: frozenset[str]) -> Case:
         d.below(1000),
         d.pick((0, 10, 40)),
     )
+    return with_collections(d, case, operators) if "collections" in features else case
 
 
 def _frame(d: Draw) -> Box:

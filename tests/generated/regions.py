@@ -12,7 +12,7 @@ import attrs
 from .boxes import hull
 from .demand import Demand, Mode, asking, mode
 from .expressions import Scope, expression
-from .grids import Box, ordered
+from .grids import CARTESIAN, HORIZONTAL, Box, ordered
 from .pieces import Draw, Env, Expr, Kind
 
 Truth: TypeAlias = Callable[[Env, dict[str, int]], bool]  # at a point
@@ -28,7 +28,7 @@ _MIRRORED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!="
 
 def concat_where(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
     """Draw a selection of regions along dimensions out of `within`."""
-    along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
+    along = [dim for dim in within if dim in (*CARTESIAN, *HORIZONTAL)]
     condition = _condition(d, scope, along, d.weighted([(6, 0), (3, 1), (1, 2)]))
     one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
     made = _selected(condition, one, other)
@@ -38,7 +38,7 @@ def concat_where(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], dep
 
 def masked(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
     """Draw `where` by indices: each side has values where it is taken, and is read beyond them."""
-    along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
+    along = [dim for dim in within if dim in (*CARTESIAN, *HORIZONTAL)]
     condition = _condition(d, scope, along, d.weighted([(6, 0), (2, 1)]))
     one, other = (expression(d, scope, dtype, within, depth) for _ in range(2))
     taken = _selected(condition, one, other)
@@ -63,7 +63,7 @@ def concat_where_of_pairs(
     d: Draw, scope: Scope, dtypes: tuple[str, str], within: tuple[str, ...], depth: int
 ) -> tuple[str, tuple[Expr, ...]]:
     """Draw a selection between two tuples; return its text and its elements."""
-    along = [dim for dim in within if dim in ("I", "J", "K", "Cell", "Edge", "Vertex")]
+    along = [dim for dim in within if dim in (*CARTESIAN, *HORIZONTAL)]
     condition = _condition(d, scope, along, d.weighted([(6, 0), (3, 1)]))
     pairs = [tuple(expression(d, scope, each, within, depth) for each in dtypes) for _ in range(2)]
     texts = [f"({pair[0].text}, {pair[1].text})" for pair in pairs]

@@ -21,18 +21,21 @@ from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.process.errors import CheckError, OverlapError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.interpret.stage import Interpret
+from fieldforge.stages.parse.free_names import number_text
 from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.variants.known_domains import ranges_of
 from fieldforge.workflows.variants.naming import variant_of
 
 from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
 from .case import Case, FieldSpec
+from .direct import only_call
 from .literals import data
 from .pieces import FLOATS
 
 GUARD: Final = 3  # elements on each side of a field that nobody may write
 PATIENCE: Final = 10  # seconds for any step but the compiler's
-DACE_PATIENCE: Final = 120  # DaCe takes as much longer
+LONG_PATIENCE: Final = 120  # DaCe takes as much longer, and so does the compiler
+STRICT: Final = ff.cpu.with_options(numerics="strict", flags=("-O1",))
 EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
 _INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
 
@@ -74,13 +77,26 @@ class Run:
 
     case: Case
     schedule: Schedule
-    program: Any = None
-    tables: Mapping[str, Any] = attrs.field(factory=dict)
+    names: Mapping[str, Any] = attrs.field(factory=dict)
     meant: dict[str, Any] = attrs.field(factory=dict)
     low: Any = None
     made: Any = None
     refuses_overlap: bool = False
     found: Disagreement | None = None
+
+    @property
+    def program(self) -> Any:
+        """The program."""
+        return self.names["program_under_test"]
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The offset provider."""
+        return self.names.get("tables", {})  # type: ignore[no-any-return]  # a dictionary
+
+    def given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return fields and scalars as the parameters of the program."""
+        return grouped(self.case, arguments, self.names)
 
     def attempt(self, stage: str, step: Callable[[], None]) -> None:
         """Do a step; whatever it raises is a disagreement with the language."""
@@ -88,7 +104,7 @@ class Run:
             return
         try:
             is_dace = self.schedule.backend == "dace_cpu" and stage == "codegen"
-            with _in_time(stage, DACE_PATIENCE if is_dace else PATIENCE):
+            with _in_time(stage, LONG_PATIENCE if is_dace or stage == "direct" else PATIENCE):
                 step()
         except Exception as error:
             self.found = Disagreement(self.case, stage, _told(error), self.schedule)
@@ -113,6 +129,8 @@ def check(
         for index, run in enumerate(runs):
             entering(index)
             _interpret(run)
+            if until not in EARLY and run.case.seed % 8 == 5:
+                run.attempt("direct", lambda run=run: _direct(run))
             run.attempt("codegen", lambda run=run: _write(run, target))
         ready = [run for run in runs if run.found is None and until not in EARLY]
         try:
@@ -134,7 +152,8 @@ def schedule_of(case: Case, backend: str = "cpu") -> Schedule:
     parallel_from = 1 if choice in (1, 6, 9, 14) else 16384
     static_domains, checked = case.seed % 48 >= 32, case.seed // 16 % 4 == 3
     placement, small_tiles = PLACEMENTS[choice % 4], choice >= 8
-    return Schedule(placement, parallel_from, small_tiles, static_domains, checked, backend)
+    static = case.seed % 5 == 4
+    return Schedule(placement, parallel_from, small_tiles, static_domains, checked, backend, static)
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -152,24 +171,30 @@ def _interpret(run: Run) -> None:
 
 
 def _define(run: Run) -> None:
-    run.program, run.tables = define(run.case.text, run.case.unstructured)
+    run.names = define(run.case.text, run.case.unstructured)
 
 
 def _embedded(run: Run) -> None:
     arguments = arguments_of(run.case)
     try:
-        run.program(*arguments.values(), offset_provider=run.tables)
+        run.program(*run.given(arguments).values(), offset_provider=run.tables)
     except OverlapError:
         run.refuses_overlap = True
     run.meant = arguments
 
 
 def _variant(run: Run) -> Variant:
-    arguments = arguments_of(run.case)
+    arguments = run.given(arguments_of(run.case))
     found = variant_of(tuple(arguments), tuple(arguments.values()), {})
     # What has no elements fits no layout for sure; a call would build once more, for any.
-    empty = {spec.name for spec in run.case.fields if 0 in spec.shape}
+    empty = {run.case.leaf(spec.name) for spec in run.case.fields if 0 in spec.shape}
     found = attrs.evolve(found, unit=tuple(each for each in found.unit if each[0] not in empty))
+    if run.schedule.static:
+        static = sorted(
+            (run.case.leaf(name), number_text(scalar(dtype, text)))
+            for name, dtype, text in run.case.scalars
+        )
+        found = attrs.evolve(found, static=tuple(static))
     if run.schedule.static_domains:
         found = attrs.evolve(found, ranges=ranges_of(tuple(arguments), arguments))
     if not run.case.unstructured:
@@ -200,7 +225,7 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
     provider = {"offset_provider": run.tables} if run.case.unstructured else {}
     refused = False
     try:
-        program(*arguments.values(), **provider)
+        program(*run.given(arguments).values(), **provider)
     except OverlapError as error:
         # what compiled code would have to copy between statements it refuses
         if not run.refuses_overlap and not (stage == "cpu" and "still read" in str(error)):
@@ -214,9 +239,13 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
         what = "an overlap is refused embedded only"
         run.found = Disagreement(run.case, stage, what, run.schedule)
         return
+    found = sharing(run.case)
+    together = [spec.name for spec in found[:2]] if found else []
     for spec in run.case.fields:
         meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
-        what = difference(meant, given, spec.ulps)
+        # What is in memory that two fields share may have been written by way of the other one.
+        alike = [other for other in run.case.fields if {other.name, spec.name} <= {*together}]
+        what = difference(meant, given, max(each.ulps for each in (spec, *alike)))
         if what:
             run.found = Disagreement(run.case, stage, f"'{spec.name}' {what}", run.schedule)
             return
@@ -229,11 +258,35 @@ def _compare(run: Run, stage: str, program: Callable[..., None]) -> None:
         run.found = Disagreement(run.case, stage, what, run.schedule)
 
 
+def _direct(run: Run) -> None:
+    """Call the operator by itself, embedded and by a backend as people use it."""
+    call = None if run.refuses_overlap else only_call(run.case.text)
+    if call is None:
+        return
+    for backend in (None, STRICT):
+        arguments = arguments_of(run.case)
+        try:
+            call.run(backend, {**run.names, **run.given(arguments)}, run.tables)
+        except OverlapError as error:
+            if "still read" not in str(error):
+                raise
+            continue
+        for spec in run.case.fields:
+            meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
+            what = difference(meant, given, spec.ulps)
+            if what:
+                name = "embedded" if backend is None else backend.name
+                what = f"'{spec.name}' {what} ({name})"
+                run.found = Disagreement(run.case, "direct", what, run.schedule)
+                return
+
+
 def _is_refused_embedded(run: Run) -> bool:
     """Tell whether embedded execution finds a number that is not finite."""
     try:
         with provenance.checked({}):
-            run.program(*arguments_of(run.case).values(), offset_provider=run.tables)
+            given = run.given(arguments_of(run.case))
+            run.program(*given.values(), offset_provider=run.tables)
     except CheckError:
         return True
     return False
@@ -266,37 +319,52 @@ def _near(meant: np.ndarray[Any, Any], given: np.ndarray[Any, Any], ulps: int) -
 
 
 def arguments_of(case: Case) -> dict[str, Any]:
-    """Make fresh arguments of a case, in the order of its parameters."""
+    """Make fresh fields and scalars of a case."""
     made: dict[str, Any] = {
         spec.name: field_of(spec, values_of(case, spec)) for spec in case.fields
     }
-    made |= dict(_sharing(case))
+    made |= dict(_together(case))
     for name, dtype, text in case.scalars:
         made[name] = scalar(dtype, text)
+    return made
+
+
+def grouped(case: Case, arguments: Mapping[str, Any], classes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments in the order of the parameters, some together in collections."""
+    made = dict(arguments)
+    for group in case.groups:
+        made[group.name] = classes[group.kind](*(arguments[name] for name in group.members))
     return {name: made[name] for name in case.order}
 
 
-def _sharing(case: Case) -> Iterator[tuple[str, Any]]:
-    """Put two fields of one kind into one memory, shifted against each other, in some cases."""
+def sharing(case: Case) -> tuple[FieldSpec, FieldSpec, int] | None:
+    """Return two fields of one kind that lie in one memory, and by how many rows one is shifted."""
     if case.seed % 4 != 3:
-        return
+        return None
     known: dict[Any, FieldSpec] = {}
     for spec in case.fields:
-        if spec.layout != "default" or not spec.kind.dims or 0 in spec.shape:
+        if spec.layout != "default" or not spec.kind.dims or 0 in spec.shape or spec.ulps:
             continue
         other = known.setdefault(spec.kind, spec)
-        if other is spec:
-            continue
-        shift = case.seed // 4 % 3
-        extents = [max(pair) for pair in zip(spec.shape, other.shape, strict=True)]
-        memory = np.zeros([extents[0] + shift, *extents[1:]], spec.kind.dtype)
-        for each, start in ((other, 0), (spec, shift)):
-            part = memory[start:][tuple(slice(extent) for extent in each.shape)]
-            part[...] = values_of(case, each)
-            names = _dimensions()
-            box = Domain(*((names[dim], each.box[dim]) for dim in each.kind.dims))
-            yield each.name, make(part, box)
+        if other is not spec:
+            return other, spec, case.seed // 4 % 3
+    return None
+
+
+def _together(case: Case) -> Iterator[tuple[str, Any]]:
+    """Make the two fields of a case that share memory, in some cases."""
+    found = sharing(case)
+    if found is None:
         return
+    one, other, shift = found
+    extents = [max(pair) for pair in zip(one.shape, other.shape, strict=True)]
+    memory = np.zeros([extents[0] + shift, *extents[1:]], one.kind.dtype)
+    for each, start in ((one, 0), (other, shift)):
+        part = memory[start:][tuple(slice(extent) for extent in each.shape)]
+        part[...] = values_of(case, each)
+        names = _dimensions()
+        box = Domain(*((names[dim], each.box[dim]) for dim in each.kind.dims))
+        yield each.name, make(part, box)
 
 
 def values_of(case: Case, spec: FieldSpec) -> np.ndarray[Any, Any]:
@@ -358,7 +426,8 @@ def _dimensions() -> dict[str, Any]:
     local, vertical = ff.DimensionKind.LOCAL, ff.DimensionKind.VERTICAL
     names = {dim: ff.Dimension(dim) for dim in ("I", "J", *HORIZONTAL)}
     names |= {table.local: ff.Dimension(table.name, local) for table in TABLES}
-    return names | {"K": ff.Dimension("K", vertical)}
+    names["K"] = ff.Dimension("K", vertical)
+    return names | {f"{dim}h": ff.flip_staggered(names[dim]) for dim in ("I", "J", "K")}
 
 
 def _told(error: BaseException) -> str:

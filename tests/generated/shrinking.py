@@ -78,10 +78,12 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 def _changes(tree: ast.Module) -> Iterator[Callable[[ast.Module], None]]:
     """Yield changes to a copy of the tree; nodes are found again by their number."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    for index in range(len(functions) - 1):
+    functions = [
+        (index, node) for index, node in enumerate(tree.body) if isinstance(node, ast.FunctionDef)
+    ]
+    for index in range(len(tree.body) - 1):
         yield lambda copied, index=index: copied.body.pop(index)
-    for index, function in enumerate(functions):
+    for index, function in functions:
         yield from _statement_changes(index, function)
         yield from _parameter_changes(index, function)
         yield from _result_changes(index, function)
@@ -211,11 +213,14 @@ def _without_unused(case: Case) -> Case:
     used = {
         node.id for line in function.body for node in ast.walk(line) if isinstance(node, ast.Name)
     }
+    members = {name: group.members for group in case.groups for name in [group.name]}
+    leaves = used | {leaf for name in used for leaf in members.get(name, ())}
     function.args.args = [each for each in function.args.args if each.arg in used]
     return attrs.evolve(
         case,
         text=ast.unparse(tree) + "\n",
-        fields=tuple(spec for spec in case.fields if spec.name in used),
-        scalars=tuple(row for row in case.scalars if row[0] in used),
+        fields=tuple(spec for spec in case.fields if spec.name in leaves),
+        scalars=tuple(row for row in case.scalars if row[0] in leaves),
+        groups=tuple(group for group in case.groups if group.name in used),
         order=tuple(name for name in case.order if name in used),
     )

@@ -9,13 +9,25 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .demand import Demand, gathered, reduced, shifted
+from .demand import Demand, gathered, halved, reduced, shifted
+from .direct import only_call
+from .features import EVERY
 from .fuzz import draw_batch
 from .grids import TABLES
 from .literals import specials, spell
 from .printing import as_test
 from .programs import cases
-from .running import Run, _intact, check, difference, laid_out, schedule_of
+from .running import (
+    Run,
+    _define,
+    _intact,
+    arguments_of,
+    check,
+    difference,
+    laid_out,
+    schedule_of,
+    sharing,
+)  # fmt: skip
 from .shrinking import shrink
 
 ROOT = Path(__file__).parents[2]
@@ -152,3 +164,53 @@ def test_numbers_in_printed_tests_read_back_as_they_were(dtype):
     back = np.array([eval(spell(value), {"inf": inf, "nan": nan}) for value in values], dtype)
 
     assert difference(values, back, 0) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "as_offset",
+        "h + ",
+        "h - ",
+        "NamedTuple",
+        "g0: ",
+        "Field[[], ",
+        "(V2E[3])",
+        "domain={",
+        "scan_operator",
+    ],
+)
+def test_programs_have_every_part_of_the_language(text):
+    drawn = draw_batch(seed=1, batch=0, count=128, features=EVERY)
+
+    assert any(text in case.text for case in drawn)
+
+
+def test_some_cases_share_memory_call_operators_directly_and_compile_scalars_in():
+    drawn = draw_batch(seed=1, batch=0, count=128, features=EVERY)
+
+    assert any(sharing(case) for case in drawn)
+    assert any(case.seed % 8 == 5 and only_call(case.text) for case in drawn)
+    assert any(schedule_of(case).static and case.scalars for case in drawn)
+
+
+def test_demand_follows_half_shifts():
+    asked = []
+    faces = Demand(("Ih", "K"), asked.append)
+
+    halved(faces, "Ih", "I", 1, ("I", "K"))({"I": (0, 4), "K": (0, 2)})
+
+    assert asked == [{"Ih": (1, 5), "K": (0, 2)}]
+
+
+def test_a_collection_is_given_as_the_program_takes_it():
+    case = next(each for each in draw_batch(1, 0, 128, EVERY) if each.groups)
+    run = Run(case, schedule_of(case))
+    _define(run)
+
+    given = run.given(arguments_of(case))
+
+    assert list(given) == list(case.order)
+    group = case.groups[0]
+    assert type(given[group.name]).__name__ == group.kind
+    assert len(given[group.name]) == len(group.members)

@@ -13,7 +13,7 @@ import numpy as np
 import fieldforge as ff
 from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.language.structure import elements
-from fieldforge.runtime.language.types import FieldType, ScalarType, leaves
+from fieldforge.runtime.language.types import ScalarType
 from fieldforge.stages.artifacts import Parsed
 from fieldforge.stages.ir import syntax
 from fieldforge.workflows.backends.ready_made import find_backend
@@ -54,15 +54,11 @@ class Difference:
 def refusal(entry: Any) -> str:
     """Say why the language does not let a stencil be built alone; empty where it does."""
     root = parsed(entry.__definition__).root
-    if isinstance(root, syntax.Program):
-        types = {each.name: each.type for each in root.parameters}
-        if any(isinstance(types[name], ScalarType) for name in written(root)):
-            return "writes a scalar"
+    if not isinstance(root, syntax.Program):
         return ""
-    dims = [
-        dim for _, leaf in leaves(root.result) if isinstance(leaf, FieldType) for dim in leaf.dims
-    ]
-    return "returns neighbours" if any(d.kind is ff.DimensionKind.LOCAL for d in dims) else ""
+    types = {each.name: each.type for each in root.parameters}
+    is_scalar = any(isinstance(types[name], ScalarType) for name in written(root))
+    return "writes a scalar" if is_scalar else ""
 
 
 def differences(entry: Any, tables: Any, mesh: Mapping[str, int], seed: int) -> list[Difference]:

@@ -1,6 +1,8 @@
 """Run the jobs in many threads for a while: `python -m tests.stress.threads --seconds 60`.
 
-Fails where a result is wrong, a call raises, or the process hangs or dies.
+Fails where a result is wrong, a call raises, memory of a GPU is left over, or the process hangs or
+dies. `--part gpu` runs the jobs of the GPU runtime on the platform that FIELDFORGE_GPU names, null
+otherwise; `--part all` gives half the time to them.
 """
 
 from __future__ import annotations
@@ -13,6 +15,10 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
+
+# Streams and events of each kind that are kept for reuse.
+POOLS = 5 * 256
 
 
 def load_core(path: str) -> None:
@@ -26,10 +32,10 @@ def load_core(path: str) -> None:
     spec.loader.exec_module(module)
 
 
-def stress(seconds: float, threads: int, seed: int) -> Counter[str]:
+def stress(
+    jobs: Sequence[Callable[[random.Random], None]], seconds: float, threads: int, seed: int
+) -> Counter[str]:
     """Return how often each job ran; the first error of any thread is raised."""
-    from .jobs import JOBS
-
     counts: Counter[str] = Counter()
     errors: list[BaseException] = []
     end = time.monotonic() + seconds
@@ -37,7 +43,7 @@ def stress(seconds: float, threads: int, seed: int) -> Counter[str]:
     def work(number: int) -> None:
         chance, done = random.Random(f"{seed} {number}"), Counter[str]()
         while time.monotonic() < end and not errors:
-            job = chance.choice(JOBS)
+            job = chance.choice(jobs)
             try:
                 job(chance)
             except BaseException as error:
@@ -57,6 +63,27 @@ def stress(seconds: float, threads: int, seed: int) -> Counter[str]:
     return counts
 
 
+def stress_cpu(seconds: float, threads: int, seed: int) -> Counter[str]:
+    """Call programs."""
+    from .jobs import JOBS
+
+    return stress(JOBS, seconds, threads, seed)
+
+
+def stress_gpu(seconds: float, threads: int, seed: int) -> Counter[str]:
+    """Use one GPU from all threads; nothing may be left over, and no order may be missing."""
+    from . import gpu_jobs
+
+    before, handles = gpu_jobs.held(), gpu_jobs.handles()
+    counts = stress(gpu_jobs.JOBS, seconds, threads, seed)
+    left = gpu_jobs.held() - before
+    found = gpu_jobs.problems()
+    more = gpu_jobs.handles() - handles
+    if left or found or more > POOLS:
+        raise AssertionError(f"{left} bytes, {more} streams and events are left; {found[:5]}")
+    return counts
+
+
 def main() -> None:
     """Read the command line, run, and say what ran."""
     reader = argparse.ArgumentParser(description=__doc__)
@@ -64,12 +91,17 @@ def main() -> None:
     reader.add_argument("--threads", type=int, default=8)
     reader.add_argument("--seed", type=int, default=0)
     reader.add_argument("--core", help="path of another build of the native core")
+    reader.add_argument("--part", choices=("cpu", "gpu", "all"), default="all")
     given = reader.parse_args()
     faulthandler.dump_traceback_later(given.seconds * 3 + 300, exit=True)
     sys.setswitchinterval(1e-5)
     if given.core:
         load_core(given.core)
-    counts = stress(given.seconds, given.threads, given.seed)
+    parts = {"cpu": stress_cpu, "gpu": stress_gpu}
+    chosen = parts if given.part == "all" else {given.part: parts[given.part]}
+    counts: Counter[str] = Counter()
+    for part in chosen.values():
+        counts += part(given.seconds / len(chosen), given.threads, given.seed)
     rows = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(f"{sum(counts.values())} jobs in {given.threads} threads without an error: {rows}")  # noqa: T201
 

@@ -18,10 +18,10 @@ Recipe = Callable[[], Workflow]
 
 @attrs.frozen(slots=False, eq=False)
 class Backend:
-    """How programs are built, and where their fields live.
+    """The workflow that builds programs, and the allocator of their fields.
 
-    The workflow may be given as a function that makes it, so that a ready-made backend asks nothing
-    of the machine before it is used.
+    The workflow may be given as a function that makes it, so that a ready-made backend does not
+    probe the machine before its first use.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Backend:
         return hash(self.name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was made of the recipe: another machine makes its own."""
+        """Leave out the workflow that the recipe made: another machine makes its own."""
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class Backend:
 
     @property
     def __gt_allocator__(self) -> Any:
-        """What allocates fields for this backend."""
+        """The allocator of fields for this backend."""
         return self.allocator
 
     def with_options(self, **options: Any) -> Self:

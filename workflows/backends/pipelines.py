@@ -1,4 +1,4 @@
-"""The workflows of the backends: which stages follow one another."""
+"""The workflows of the backends, each a chain of stages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cpu() -> Workflow:
 
 
 def dace() -> Workflow:
-    """Write the C++ with DaCe's code generator; everything else is as for `cpu`."""
+    """Write the C++ with DaCe's code generator; the other stages are those of `cpu`."""
     from ...stages.codegen.dace.stage import CodegenDace
 
     return cpu().replace(codegen=CodegenDace(_target()))
@@ -44,7 +44,7 @@ def gpu() -> Workflow:
     target = _gpu_target()
     nodes: tuple[tuple[str, Stage], ...] = (
         ("parse", Parse()), ("lower", Lower()), ("codegen", CodegenGpu(target)),
-        ("compile", CompileKernels(target.vendor)), ("bind", Bind()), ("decorate", LoadKernels()),
+        ("compile", CompileKernels(target)), ("bind", Bind()), ("decorate", LoadKernels()),
     )  # fmt: skip
     return Workflow(nodes, chain_edges(nodes))
 
@@ -85,7 +85,7 @@ def stages() -> Mapping[str, type[Stage]]:
 
 
 def registry() -> dict[str, Any]:
-    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    """Return the names in the text of our own workflows, for `Workflow.parse`."""
     targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
     return {**stages(), "compile": _compiler(), "Target": CpuTarget, **targets}
 
@@ -101,7 +101,7 @@ def _compiler() -> Compile:
 
 
 def _target() -> CpuTarget:
-    """Return this machine; one without a compiler takes what its packs were built for."""
+    """Return this machine; without a compiler, return the target that its packs were built for."""
     if not any(place.is_file() or (place / VERSION / PINS).is_file() for place in _places()):
         return CpuTarget.host()
     from ...stages.compile.pins import find_pin
@@ -111,7 +111,7 @@ def _target() -> CpuTarget:
 
 
 def _gpu_target() -> GpuTarget:
-    """Return the GPU of this process; without one, what most programs are compiled for."""
+    """Return the GPU of this process; without one, the most common target of builds."""
     from ...runtime import gpu as devices
 
     name = devices.platform()

@@ -1,4 +1,4 @@
-"""The ready-made backends, and how to find one by name."""
+"""The ready-made backends, and the search by name."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.graph import Workflow
 from . import pipelines, rows
 from .backend import Backend
 
@@ -31,7 +30,7 @@ def gpu(**options: Any) -> Backend:
 
 
 def dace_gpu(**options: Any) -> Backend:
-    """Return the backend for GPUs by DaCe; to allocate or to build by it is an error so far."""
+    """Return the backend for GPUs by DaCe, which models name at import; it cannot build yet."""
     return rows.DACE_GPU.backend(**options)
 
 
@@ -41,14 +40,5 @@ def reference(**options: Any) -> Backend:
 
 
 def registry() -> dict[str, Any]:
-    """Return what `Workflow.parse` needs to read the text of our own workflows."""
+    """Return the names in the text of our own workflows, for `Workflow.parse`."""
     return pipelines.registry()
-
-
-def read_workflow(text: str, **more: Any) -> Workflow:
-    """Read the text of a workflow made of our own stages, and of `more` by name.
-
-    >>> str(read_workflow("parse -> lower(fold=False)"))
-    'parse -> lower(fold=False)'
-    """
-    return Workflow.parse(text, {**registry(), **more})

@@ -1,8 +1,7 @@
-"""The backends, one row each: what a new backend needs stands in one place.
+"""The table of backends, one row each.
 
-A row names the backend, the names that stand for it too, the function that makes its workflow,
-and what allocates its fields. Workflows are made when they are first looked at, because settings
-may change until then.
+A row has the name, the aliases, the function that makes the workflow, and the allocator of fields.
+The first use of a backend makes its workflow, because settings may change until then.
 """
 
 from __future__ import annotations

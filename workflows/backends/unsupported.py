@@ -1,4 +1,4 @@
-"""A stage that refuses: it ends the workflow of a backend that this version cannot build."""
+"""The last stage of a backend that this version cannot build: it raises the error."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...stages.base import Artifact, Stage
 
 @attrs.frozen
 class Refuse(Stage):
-    """Say that there is no code for a machine, when code for it is asked for.
+    """Raise the error that there is no code for a machine, when a build needs it.
 
-    So the backend may be named, compared and selected anywhere, as models do at import.
+    Models can therefore name, compare and select the backend, as they do at import.
     """
 
     name: ClassVar[str] = "refuse"
@@ -28,7 +28,7 @@ class Refuse(Stage):
     instead: str = "cpu"
 
     def run(self, **_: Any) -> NoReturn:
-        """Refuse."""
+        """Raise the error."""
         raise DeviceError(
             f"Backend '{self.backend}' cannot build programs in this version.",
             hints=[f"Select '{self.instead}' with 'with_backend'."],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.language.definition import Definition
@@ -62,10 +62,12 @@ def build(
     variant: Variant,
     used: Engine,
     budget: float | None = None,
+    tell: Callable[[float], None] | None = None,
 ) -> Any:
     """Build the entry of a variant: a native entry, or a Python function.
 
-    A build that takes more than `budget` seconds sends a warning to the observers.
+    A build that takes more than `budget` seconds sends a warning to the observers. `tell` hears
+    how many seconds the stages took to run, maybe in an earlier process.
     """
     flow = entry_flow(backend)
     if current_policy() == "build_only":
@@ -74,6 +76,8 @@ def build(
             hints=["Call it outside of the block 'with policy(\"build_only\")'."],
         )
     results = _loaded(flow, inputs_of(definition, variant), definition.name, used)
+    if tell is not None:
+        tell(sum(result.build_seconds for result in results.values()))
     late = excess(definition.name, results, budget)
     if late is not None:
         used.tell(Warned(definition.name, late.stage, late.message))

@@ -47,8 +47,7 @@ def build(
 ) -> None:
     """Build the programs of lock files, or programs by name, into the store.
 
-    Nothing is loaded or run, so you can build on another machine than the one that runs the
-    programs.
+    It neither loads nor runs the programs, so you can build on another machine.
     """
     from ...runtime.process.settings import current
     from ..engine.trace_file import tracing

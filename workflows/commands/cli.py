@@ -17,7 +17,14 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
 
 PACKAGE = __name__.partition(".")[0]
 BUILDS = ("audit", "build", "check", "diff")
-OTHERS = ("config", "migrate", "options", "run")  # each in a module of its own name
+OTHERS = (
+    "config",
+    "export",
+    "migrate",
+    "options",
+    "run",
+    "tune",
+)  # each in a module of its own name
 DEMO = f"{PACKAGE}.examples.demo.command"  # no import statement may name examples
 
 
@@ -137,7 +144,7 @@ def stages() -> None:
 
 
 @main.command(epilog="Example: fieldforge doctor")
-@click.option("--machine", is_flag=True, help="Measure this node, in some seconds, and keep that.")
+@click.option("--machine", is_flag=True, help="Measure this node; keep the result.")
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",
@@ -145,11 +152,11 @@ def stages() -> None:
 )
 @report_errors
 def doctor(mesh: str | None, machine: bool) -> None:
-    """Look at compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
+    """Check compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
 
     With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order. With
-    --machine, measure what decides, from the next start on, which loops use several threads and
-    non-temporal stores.
+    --machine, measure this node's thresholds for threads and non-temporal stores, which programs
+    use from the next start on.
     """
     if machine:
         from . import machine_model

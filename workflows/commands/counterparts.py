@@ -1,4 +1,4 @@
-"""What a name of gt4py is called in fieldforge, and which names have no counterpart."""
+"""The counterparts of gt4py's names in fieldforge."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ def _is_module(package: str, inside: str) -> bool:
         return False
     try:
         return importlib.util.find_spec(f"{package}.{inside}") is not None
-    except ModuleNotFoundError:  # what stands before the last dot is no package
+    except ModuleNotFoundError:  # the part before the last dot is no package
         return False

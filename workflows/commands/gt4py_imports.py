@@ -1,4 +1,4 @@
-"""Let imports of gt4py give fieldforge in this process, so that code for it runs as it is."""
+"""Redirect imports of gt4py to fieldforge in this process, so that code for it runs unchanged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .counterparts import FOLLOWED_VERSION, THEIRS, counterpart
 
 
 class AlreadyImportedError(FieldforgeError, ImportError):
-    """The gt4py that is installed was imported before its name was given to fieldforge."""
+    """The installed gt4py was imported before the redirection to fieldforge."""
 
 
 class _Imports(MetaPathFinder, Loader):
-    """Answer for every module of gt4py with the module of fieldforge that has its place."""
+    """Find, for every module of gt4py, its counterpart in fieldforge."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -34,13 +34,13 @@ class _Imports(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return an empty module; `exec_module` puts another one in its place."""
+        """Return an empty module, which `exec_module` replaces."""
         made = ModuleType(spec.name, "The place of gt4py's packages; fieldforge stands in them.")
         made.__path__ = []
         return made
 
     def exec_module(self, module: ModuleType) -> None:
-        """Hand over our own module, unchanged: it is the same object under both names."""
+        """Replace the module by ours; it is the same object under both names."""
         ours = counterpart(module.__name__)
         if ours is None:
             vars(module)["__version__"] = FOLLOWED_VERSION
@@ -49,7 +49,7 @@ class _Imports(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Answer imports of `gt4py` from now on; a gt4py that is imported already is an error."""
+    """Redirect imports of `gt4py` from now on; a gt4py that is imported already is an error."""
     if any(isinstance(finder, _Imports) for finder in sys.meta_path):
         return
     if THEIRS in sys.modules:

@@ -1,4 +1,4 @@
-"""Look at what builds and calls need, one line each: `fieldforge doctor` without a mesh."""
+"""Check the tools that builds and calls need, one line each: `fieldforge doctor`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKS: Final = {"ok": "ok     ", "absent": "absent ", "wrong": "WRONG  "}
 
 @attrs.frozen
 class Line:
-    """What one look found, and what to do about it."""
+    """The result of one check, and a remedy."""
 
     subject: str
     state: State
@@ -38,7 +38,7 @@ class Line:
 
 
 def lines() -> Iterator[Line]:
-    """Look at everything, one line after the other; a look that fails is a line, too."""
+    """Run all checks, one line each; a check that raises an error is a line, too."""
     for look in LOOKS:
         try:
             yield look()

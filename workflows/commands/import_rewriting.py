@@ -1,9 +1,9 @@
-"""Rewrite the imports of a file from gt4py to fieldforge; everything else stays byte for byte.
+"""Rewrite the imports of a file from gt4py to fieldforge; other bytes do not change.
 
-The file is parsed, and what has a counterpart is replaced at the exact place where it stands:
-import statements, dotted names such as `gt4py.next.common.Dimension`, and strings that are such a
-name and nothing else (arguments of `import_module` and `mock.patch`). What has none is left alone
-and reported. A statement that imports both is split.
+The parser finds the names, and names with a counterpart are replaced in place: import statements,
+dotted names such as `gt4py.next.common.Dimension`, and strings that consist of such a name
+(arguments of `import_module` and `mock.patch`). Names without a counterpart stay and are reported.
+A statement that imports both is split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WIDTH: Final = 100
 
 @attrs.frozen
 class Left:
-    """Something that has no counterpart, and the line on which it stands."""
+    """A name without a counterpart, and its line."""
 
     line: int
     message: str
@@ -34,7 +34,7 @@ class Left:
 
 @attrs.frozen
 class Rewritten:
-    """The new text of a file, and what was left as it is."""
+    """The new text of a file, and the names that stay."""
 
     text: str
     left: tuple[Left, ...]
@@ -69,7 +69,7 @@ class _Places:
         )
 
     def before(self, place: int) -> str:
-        """Return what stands before a place on its line."""
+        """Return the text before a place on its line."""
         return re.split(r"[\r\n]", self.text[:place])[-1]
 
 
@@ -113,7 +113,7 @@ def _statements(tree: ast.Module, places: _Places) -> Iterator[_Edit | Left]:
 
 
 def _plain(node: ast.Import, places: _Places, is_whole: bool) -> Iterator[_Edit | Left]:
-    """Rewrite the names of `import a.b as c, d`, each where it stands.
+    """Rewrite the names of `import a.b as c, d`, each in place.
 
     `is_whole` says that all names below `gt4py` in this file have a counterpart.
     """
@@ -140,7 +140,7 @@ def _renamed(alias: ast.alias, old: str, new: str, places: _Places) -> _Edit | L
 
 @attrs.frozen
 class _Taken:
-    """One name of a `from` import, as it is imported from now on."""
+    """One name of a `from` import, after the rewriting."""
 
     module: str | None  # None for `import name as alias`
     name: str
@@ -177,7 +177,7 @@ def _keeps_names(node: ast.ImportFrom, taken: Sequence[_Taken]) -> bool:
 
 
 def _taken(module: str, alias: ast.alias) -> _Taken:
-    """Return how a name is imported from now on; from where it came if it has no counterpart."""
+    """Return the new import of a name; without a counterpart, the old one."""
     bound = alias.asname or alias.name
     whole = counterpart(f"{module}.{alias.name}")
     ours = counterpart(module)
@@ -190,7 +190,7 @@ def _taken(module: str, alias: ast.alias) -> _Taken:
 
 
 def _split(node: ast.ImportFrom, taken: Sequence[_Taken], places: _Places) -> _Edit:
-    """Write one statement for each module; remarks inside the old one follow the first."""
+    """Write one statement for each module; comments inside the old one follow the first."""
     start, end = places.span(node)
     indent = places.before(start)
     groups: dict[str | None, list[str]] = {}
@@ -201,7 +201,7 @@ def _split(node: ast.ImportFrom, taken: Sequence[_Taken], places: _Places) -> _E
     lines = [_statement(key, groups[key], len(indent)) for key in ordered]
     remarks = "  ".join(_remarks(places.text[start:end]))
     newline = "\r\n" if "\r\n" in places.text else "\n"
-    if indent.strip():  # other statements stand before it on the line
+    if indent.strip():  # another statement precedes it on the line
         return _Edit(start, end, "; ".join(lines))
     rest = re.compile(r"[ \t]*;").match(places.text, end)
     if rest:
@@ -278,7 +278,7 @@ def _resolves(name: str) -> bool:
 def _name(
     node: ast.Attribute, name: str, places: _Places, is_bound: bool
 ) -> Iterator[_Edit | Left]:
-    """Rewrite `gt4py.next.common.Dimension`, where the file imports what it becomes."""
+    """Rewrite `gt4py.next.common.Dimension`, if the file imports the new module."""
     found = split(name) if _resolves(name) else None
     if found is None:
         yield _no_counterpart(node.lineno, name)
@@ -291,7 +291,7 @@ def _name(
 
 
 def _string(node: ast.Constant, value: str, places: _Places) -> Iterator[_Edit | Left]:
-    """Rewrite a string that is nothing but a name of gt4py."""
+    """Rewrite a string that consists of a name of gt4py."""
     start, end = places.span(node)
     if not re.fullmatch(rf"""[rRuU]?(["']){re.escape(value)}\1""", places.text[start:end]):
         return
@@ -302,7 +302,7 @@ def _string(node: ast.Constant, value: str, places: _Places) -> Iterator[_Edit |
     yield _Edit(start, end, places.text[start:end].replace(value, ".".join(filter(None, found))))
 
 
-# --- what modules are asked for ---------------------------------------------------------------
+# --- attributes of modules ----------------------------------------------------------------------
 
 
 def _absent(tree: ast.Module) -> Iterator[Left]:

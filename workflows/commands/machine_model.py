@@ -1,7 +1,7 @@
-"""Measure what calls decide by: `fieldforge doctor --machine`.
+"""Measure the thresholds of calls for this machine: `fieldforge doctor --machine`.
 
-Variants of one program take turns, so that what else runs hits all alike. Of each size the median
-of the ratios counts; where they scatter too much, the size is left out.
+Variants of one program take turns, so that other load affects all of them. The median of the ratios
+counts for each size; a size whose ratios scatter too much does not count.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ROW: Final = 504  # points; no power of two, whose rows would share the sets of 
 ROUNDS: Final = 15
 VALUE: Final = 1e-3  # seconds of one value
 NOISY: Final = 1.6  # quartiles of the ratios further apart: other programs use the machine
-GAIN: Final = 0.95  # two threads pay from this share of the time of one on
+GAIN: Final = 0.95  # two threads must take at most this share of the time of one
 Call = Callable[[], object]
 
 
 @attrs.frozen
 class Ratio:
-    """How long one variant takes, over another, at one size; `spread` is between quartiles."""
+    """The ratio of the times of two variants at one size; `spread` is between quartiles."""
 
     size: int
     median: float
@@ -43,7 +43,7 @@ class Ratio:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether the ratios of the rounds say too little."""
+        """Whether the ratios of the rounds scatter too much."""
         return self.spread > NOISY
 
 
@@ -107,7 +107,7 @@ def first_gain(ratios: Sequence[Ratio], limit: float) -> int | None:
     return first
 
 
-# --- what is timed ------------------------------------------------------------------------------
+# --- timings ------------------------------------------------------------------------------------
 
 
 def _stores(note: Callable[[], None]) -> Iterator[Ratio]:

@@ -29,7 +29,7 @@ class Migration:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is anything to write."""
+        """Whether the rewriting changes the file."""
         return self.before != self.after.text
 
     @property
@@ -54,8 +54,8 @@ class Migration:
 def migrate(paths: Sequence[Path], shown: bool, written: bool) -> None:
     """Rewrite imports of gt4py to fieldforge in Python files, and in all files below folders.
 
-    Without an option the files are only counted. What has no counterpart is left alone and listed
-    with its file and line; then the exit code is 1.
+    Without an option, only count the files. Names without a counterpart stay; they are listed with
+    file and line, and the exit code is 1.
     """
     if shown and written:
         raise click.UsageError("Choose '--diff' or '--write', not both.")
@@ -84,7 +84,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files in order; environments and hidden folders are not looked into."""
+    """Yield files in order; skip environments and hidden folders."""
     for path in paths:
         if path.is_file():
             yield path
@@ -100,7 +100,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Migration | None:
-    """Read a file and rewrite it; one that is no Python is told of, and left."""
+    """Read and rewrite a file; report and skip a file that is no Python."""
     try:
         raw = path.read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
@@ -113,7 +113,7 @@ def _read(path: Path) -> Migration | None:
 
 
 def _write(found: Migration) -> None:
-    """Replace a file as a whole; its mode stays."""
+    """Replace a file atomically; keep its mode."""
     beside = found.path.with_name(f".{found.path.name}.migrated")
     beside.write_bytes(found.after.text.encode(found.encoding))
     beside.chmod(found.path.stat().st_mode & 0o7777)

@@ -59,10 +59,10 @@ def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str
 @click.argument("modules", nargs=-1, metavar="[MODULE...]")
 @report_errors
 def check(file: str, modules: tuple[str, ...]) -> None:
-    """Check the names and values of an option file, and list the entries that decide nothing.
+    """Check the names and values of an option file, and list unused entries.
 
     The modules, or files, are those of the model; without them no entry is called unused. Exit
-    with 1 if there is something to say.
+    with 1 if there are any errors or unused entries.
     """
     entries = checked(read_options(Path(file), MODEL))
     programs = [name for module in modules for name in _programs(module)]

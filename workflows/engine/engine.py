@@ -21,7 +21,7 @@ from .deep import Shortcut, find_shortcut, keep_shortcut
 from .dump import Dump
 from .events import Event, Hit, Observer
 from .handle import Handle, Result, given
-from .job import Desk, Job
+from .job import Job, Resources
 from .policy import Policy, current_policy
 from .prerequisites import in_order
 
@@ -46,16 +46,16 @@ class Engine:
     executor: Executor | None = None
     observers: tuple[Observer, ...] = attrs.field(default=(), converter=_as_tuple)
     dump: Dump | None = None
-    _desk: Desk = attrs.field(init=False, repr=False)
+    _resources: Resources = attrs.field(init=False, repr=False)
     _known: WeakKeyDictionary[Any, tuple[Stage, Result]] = attrs.field(
         factory=WeakKeyDictionary, init=False, repr=False
     )
 
-    @_desk.default
-    def _set_up(self) -> Desk:
+    @_resources.default
+    def _set_up(self) -> Resources:
         path = self.store.path
         memo = os.path.join(path, VERSION, "sources") if path is not None else None
-        return Desk(self.store, SingleFlight(), self.tell, memo, bool(self.observers))
+        return Resources(self.store, SingleFlight(), self.tell, memo, bool(self.observers))
 
     def run(
         self,
@@ -125,7 +125,7 @@ class Engine:
         flow = workflow.upto(*until) if until else workflow
         _require(flow, inputs)
         outside = {need: given(inputs[need]) for need in flow.inputs}
-        return find_shortcut(self.store, flow, outside, program, self._desk.memo)
+        return find_shortcut(self.store, flow, outside, program, self._resources.memo)
 
     def tell(self, event: Event) -> None:
         """Send an event to all observers."""
@@ -145,7 +145,7 @@ class Engine:
         self, flow: Workflow, outside: Mapping[str, Handle], program: str
     ) -> Shortcut | None:
         began = time.perf_counter()
-        shortcut = find_shortcut(self.store, flow, outside, program, self._desk.memo)
+        shortcut = find_shortcut(self.store, flow, outside, program, self._resources.memo)
         for result in shortcut.results.values() if shortcut else ():
             seconds = time.perf_counter() - began
             self.tell(Hit(program, result.name, result.key, "deep", seconds))
@@ -160,7 +160,7 @@ class Engine:
         may: Policy,
         afresh: bool,
     ) -> Result:
-        job = Job(self._desk, step.name, step.stage, feeds, program, may, afresh)
+        job = Job(self._resources, step.name, step.stage, feeds, program, may, afresh)
         result = job.result(lambda: self._earlier(step, feeds, program, trust))
         if type(step.stage).prerequisites is not Stage.prerequisites:
             self._remember(step.stage, feeds, result)
@@ -182,7 +182,7 @@ class Engine:
             if node.feeds is feeds:
                 return earlier
             known = self._recall(step.stage, node.feeds) if trust else None
-            job = Job(self._desk, step.name, step.stage, node.feeds, node.program)
+            job = Job(self._resources, step.name, step.stage, node.feeds, node.program)
             done[id(node)] = known or job.result(lambda earlier=earlier: earlier)  # type: ignore[misc]  # mypy cannot type a lambda's default
         return ()
 

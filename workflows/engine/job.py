@@ -24,8 +24,8 @@ Earlier: TypeAlias = Callable[[], tuple[Result, ...]]
 
 
 @attrs.frozen(eq=False)
-class Desk:
-    """What all jobs share: store, live results, observers, digests of our sources."""
+class Resources:
+    """The resources of all jobs: store, live results, observers, digests of our sources."""
 
     store: Store
     live: SingleFlight[Result]
@@ -38,7 +38,7 @@ class Desk:
 class Job:
     """A stage, its inputs, and the name of the program."""
 
-    desk: Desk
+    resources: Resources
     name: str
     stage: Stage
     feeds: Mapping[str, Handle]
@@ -50,11 +50,11 @@ class Job:
         """Return the result: from this process, from the store, or computed now."""
         if self.stage.cache == "never":
             return self._make({}, "", earlier)[0]
-        components = own_components(self.stage, self.desk.memo)
+        components = own_components(self.stage, self.resources.memo)
         components |= input_components(self.stage, self.feeds)
         key = components_key(components)
         if self.afresh:
-            self.desk.live.forget(key)
+            self.resources.live.forget(key)
         began = time.perf_counter()
         built: list[Result] = []
 
@@ -62,19 +62,19 @@ class Job:
             built.append(self._find_or_make(components, key, earlier))
             return built[0]
 
-        found = self.desk.live.get_or_build(key, build)
+        found = self.resources.live.get_or_build(key, build)
         if built:
             return found
         seconds = time.perf_counter() - began
-        if self.desk.watched:
-            self.desk.tell(Hit(self.program, self.name, key, "memory", seconds))
+        if self.resources.watched:
+            self.resources.tell(Hit(self.program, self.name, key, "memory", seconds))
         return attrs.evolve(
             found, name=self.name, program=self.program, outcome="memory", seconds=seconds
         )
 
     def _find_or_make(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result:
         if self.stage.cache == "memory" or is_nameless(components):
-            self.desk.tell(Warned(self.program, self.name, _why_in_memory(components)))
+            self.resources.tell(Warned(self.program, self.name, _why_in_memory(components)))
             return self._make(components, key, earlier)[0]
         found = None if self.afresh else self._find(components, key, earlier)
         if found is not None:
@@ -85,9 +85,11 @@ class Job:
             self._keep(made, files)
             return made
 
-        if self.afresh or self.desk.store.path is None:  # no other process could compute it
+        if self.afresh or self.resources.store.path is None:  # no other process could compute it
             return make()
-        return build_once(self.desk.store, key, lambda: self._find(components, key, earlier), make)
+        return build_once(
+            self.resources.store, key, lambda: self._find(components, key, earlier), make
+        )
 
     def _allow(self, components: Mapping[str, str]) -> None:
         """Refuse to run a stage under `must_hit`; parsing a definition is always allowed."""
@@ -101,18 +103,18 @@ class Job:
 
     def _find(self, components: Mapping[str, str], key: str, earlier: Earlier) -> Result | None:
         began = time.perf_counter()
-        record = self.desk.store.find(key)
+        record = self.resources.store.find(key)
         if record is None or any(record.output(port) is None for port in self.stage.provides):
             return None
         if type(self.stage).holds is not Stage.holds:
-            stored = {port: self.desk.store.read(record, port) for port in self.stage.provides}
+            stored = {port: self.resources.store.read(record, port) for port in self.stage.provides}
             files = {port: each for port, each in stored.items() if each is not None}
             if len(files) < len(stored) or not self.stage.holds(files):
                 return None
         handles = {port: self._lazy(record, port, earlier) for port in self.stage.provides}
         seconds = time.perf_counter() - began
-        if self.desk.watched:
-            self.desk.tell(Hit(self.program, self.name, key, "disk", seconds))
+        if self.resources.watched:
+            self.resources.tell(Hit(self.program, self.name, key, "disk", seconds))
         found = self._as_result(components, key, "disk", seconds, handles)
         return attrs.evolve(found, build_seconds=record.seconds)
 
@@ -121,11 +123,11 @@ class Job:
         output = record.output(port)
 
         def load() -> Any:
-            stored = self.desk.store.read(record, port)
+            stored = self.resources.store.read(record, port)
             if stored is not None:
                 return self.stage.provides[port].from_files(stored)
             message = f"The stored output '{port}' is missing or damaged; its stage runs again."
-            self.desk.tell(Warned(self.program, self.name, message))
+            self.resources.tell(Warned(self.program, self.name, message))
             made, files = self._make(dict(record.components), record.key, earlier)
             self._keep(made, files)
             return made.outputs[port].get()
@@ -133,7 +135,7 @@ class Job:
         return Handle(output.digest if output else None, load)
 
     def _keep(self, result: Result, files: Mapping[str, Files]) -> None:
-        self.desk.store.keep(
+        self.resources.store.keep(
             result.key,
             stage=self.stage.name,
             program=self.program,
@@ -165,8 +167,8 @@ class Job:
         return self._as_result(components, key, "ran", seconds, handles), files
 
     def _run(self, inputs: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        if self.desk.watched:
-            self.desk.tell(Started(self.program, self.name, key))
+        if self.resources.watched:
+            self.resources.tell(Started(self.program, self.name, key))
         began = time.perf_counter()
         try:
             outputs = self.stage.run(**inputs)
@@ -176,10 +178,10 @@ class Job:
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
             seconds = time.perf_counter() - began
-            self.desk.tell(Failed(self.program, self.name, key, error, seconds))
+            self.resources.tell(Failed(self.program, self.name, key, error, seconds))
             raise
-        if self.desk.watched:
-            self.desk.tell(Finished(self.program, self.name, key, time.perf_counter() - began))
+        if self.resources.watched:
+            self.resources.tell(Finished(self.program, self.name, key, time.perf_counter() - began))
         return outputs
 
     def _check(self, outputs: Mapping[str, Any]) -> None:

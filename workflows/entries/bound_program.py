@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
+
+import attrs
 
 from ...runtime import _core
 from ...runtime.calls.refusals import reject
+from ...stages.artifacts import Variant
+from ..variants.naming import variant_of
 from .pickling import bound_again
 
 
@@ -50,6 +54,28 @@ class BoundProgram(_core.BoundCall):
         self._pickled = (program, kept, offset_provider)
         return self
 
+    @property
+    def variants(self) -> str:
+        """The variants that were built, as a table; all programs bound from one share them."""
+        table: str = self._pickled[0].variants
+        return table
+
+    def compile(self, domains: Any = None, **static: Sequence[Any]) -> Self:
+        """Build what a call needs, in the background; returns the object.
+
+        The bound fields determine the layout, and bound scalars that are static their value; the
+        other arguments are those of a program's `compile`.
+        """
+        program, fixed, provider = self._pickled
+        chosen = program.compilation_options.static_params or ()
+        known = {name: [fixed[name]] for name in chosen if name in fixed}
+        wanted = program.wanted(provider, {**known, **static}, domains)
+        program._variants.begin(
+            (laid_out(variant, program._variants.shape.parameters, fixed), given)
+            for variant, given in wanted
+        )
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         return bound_again, self._pickled
 
@@ -61,3 +87,12 @@ class BoundProgram(_core.BoundCall):
 
     def __repr__(self) -> str:
         return f"<{self.name}{self.__signature__}>"
+
+
+def laid_out(variant: Variant, parameters: Sequence[str], fixed: Mapping[str, Any]) -> Variant:
+    """Return the variant with the contiguous axes of the bound fields."""
+    bound = dict(variant_of(parameters, (), fixed).unit)
+    unit = {name: dim for name, dim in variant.unit if name.partition(".")[0] not in fixed}
+    order = {name: place for place, name in enumerate(parameters)}
+    both = sorted({**unit, **bound}.items(), key=lambda row: order[row[0].partition(".")[0]])
+    return attrs.evolve(variant, unit=tuple(both))

@@ -153,7 +153,7 @@ class Decorated:
         program.watch(self._watched().triples(), self._renew)
 
     def _forget(self) -> None:
-        """Drop what was built of the function: it has changed."""
+        """Drop the variants of the function, which has changed."""
         raise NotImplementedError
 
 

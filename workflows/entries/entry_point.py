@@ -1,4 +1,4 @@
-"""`EntryPoint`: what programs and operators share: checked calls, builds, traces."""
+"""`EntryPoint`: the base of programs and operators: checked calls, builds, traces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # imported by the methods that need them, see decision 0005
 
 
 class EntryPoint(Decorated):
-    """A program or operator: a decorated function that is called, compiled and looked into."""
+    """A program or operator: a decorated function that can be called, compiled and inspected."""
 
     _checks: Checks | None = None
 
@@ -104,12 +104,16 @@ class EntryPoint(Decorated):
     @property
     def variants(self) -> str:
         """The variants that were built, as a table."""
+        return self._variants_text({})
+
+    def _variants_text(self, reasons: Mapping[str, str]) -> str:
+        """Return the table of variants; `reasons` say why arguments are static."""
         if self.backend is None:
             return f"{self.__name__}: runs embedded"
         head = f"{self.__name__}: variants of backend '{self.backend.name}'"
-        static = self._variants.static_text
+        static = self._variants.static_text(reasons)
         tables = (variants.table.text for variants in self._variant_sets)
-        return "\n".join([head, *([f"  {static}"] if static else []), *tables])
+        return "\n".join([head, *(f"  {line}" for line in static), *tables])
 
     def drop_variants(self, **static: Any) -> int:
         """Drop compiled variants from this process and return how many; the store keeps them.
@@ -196,10 +200,8 @@ class EntryPoint(Decorated):
                 f"'{self.__name__}' runs embedded; there is nothing to compile.",
                 hints=["Select a backend with 'with_backend'."],
             )
-        if self._made.bound:
-            raise NotImplementedError(f"'{self.__name__}' has bound arguments; compile it before.")
 
-    # --- looking inside ---------------------------------------------------------------------------
+    # --- inspection -------------------------------------------------------------------------------
 
     def workspace_size(
         self, *args: Any, offset_provider: Mapping[str, Any] | None = None, **sizes: Any

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+import attrs
+
 from ...runtime.calls import observation
 from ...runtime.fields import context
 from ...runtime.fields.bare_array import with_fields
@@ -15,6 +17,7 @@ from ..variants.alike import Groups, alike_on
 from ..variants.builds import Variants
 from ..variants.naming import leaf_name
 from .calls import Calls, domain_scalars, is_native, make_calls
+from .compile_requests import requested_variants
 from .decorated import Made, parameter_names
 from .native_entry import NativeEntry
 from .recording import note
@@ -28,11 +31,12 @@ class FieldOperator(NativeEntry):
 
     _needs_last_by_name = True
     _on_part: dict[Groups | None, Calls]
+    _scratch: dict[Any, list[Any]]
 
     def __new__(cls, made: Made) -> Self:
         """Make the operator."""
         self = cls._entry(made, (*parameter_names(made.definition.function), OUT))
-        self._on_part = {}
+        self._on_part, self._scratch = {}, {}
         return self
 
     @classmethod
@@ -95,6 +99,29 @@ class FieldOperator(NativeEntry):
         out = with_fields(self._variants.shape.summary.signature.result, out)
         bounds = domain_scalars(out, domain)
         return self._calls_on_part(alike_on(OUT, out, bounds)), {OUT: out, **bounds}
+
+    def compile(self, *args: Any, on_part: bool = False, **kwargs: Any) -> Self:  # type: ignore[override]  # passes all on
+        """Build for direct calls in the background; with `on_part` for calls with `domain=` too.
+
+        Other arguments are those of a program's `compile`. Calls with one domain for all outputs
+        use what `on_part` builds.
+        """
+        super().compile(*args, **kwargs)
+        if on_part:
+            calls = self._calls_on_part(None)
+            static = {name: v for name, v in kwargs.items() if name in self._variants.shape.types}
+            wanted = requested_variants(
+                self.__name__, calls.variants.shape, self._made.options,
+                args[0] if args else kwargs.get("offset_provider"), static, None,
+            )  # fmt: skip
+            calls.variants.begin((attrs.evolve(each, domain=True), given) for each, given in wanted)
+        return self
+
+    def __fieldforge_evaluate__(self, domain: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return a field with the result, for reductions, and a function that gives it back."""
+        from .evaluation import evaluate
+
+        return evaluate(self, domain, arguments, self._scratch)
 
     def _typed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> FieldOperator:
         """Return the operator whose types are those of the arguments: itself."""

@@ -76,7 +76,7 @@ class NativeEntry(EntryPoint, _core.Program):
         return reduced(self)
 
     def __copy__(self) -> Self:
-        return self  # nobody can change it
+        return self  # it is immutable
 
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self

@@ -1,8 +1,8 @@
 """Pickle decorated functions: by the name under which they are imported, never by their code.
 
-A pickle holds the module and qualified name of the function, a digest of its definition, and what
-was chosen since it was decorated: backend, options, grid and bound arguments. Another process
-imports the module and makes the same choices; a definition that has changed there is an error.
+A pickle holds the module and qualified name of the function, a digest of its definition, and the
+choices since its decoration: backend, options, grid and bound arguments. Another process imports
+the module and makes the same choices; a definition that has changed there is an error.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class NotImportableError(FieldforgeError, pickle.PicklingError):
 
 
 class OtherDefinitionError(FieldforgeError, pickle.UnpicklingError):
-    """What stands under the name of a pickled program is another definition, or nothing."""
+    """The name of a pickled program has another definition here, or none."""
 
 
 @attrs.frozen
 class Pickled:
-    """What a pickle holds of a program or operator; `made_by` is the class of the object."""
+    """The content of a pickled program or operator; `made_by` is the class of the object."""
 
     module: str
     name: str
@@ -54,7 +54,7 @@ class Pickled:
 
 
 def reduced(entry: EntryPoint) -> tuple[Any, ...]:
-    """Return what `pickle` asks of `__reduce__`; without an importable name it is an error."""
+    """Return the result of `__reduce__`; without an importable name it is an error."""
     definition, made = entry._current(), entry._made
     _check_importable(entry)
     found = Pickled(
@@ -73,7 +73,7 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
 
 
 def restored(found: Pickled) -> Any:
-    """Return the program or operator that a pickle describes: what is imported, if that is it."""
+    """Return the program or operator that a pickle describes; the imported one if it is equal."""
     value = _imported(found.module, found.name)
     function = getattr(value, "__wrapped__", value)
     if not isinstance(function, FunctionType):
@@ -97,7 +97,7 @@ def restored(found: Pickled) -> Any:
 def bound_again(
     program: Any, values: Mapping[str, Any], offset_provider: Mapping[str, Any] | None
 ) -> Any:
-    """Return a program with arguments fixed, as a pickle describes it."""
+    """Return the program with fixed arguments that a pickle describes."""
     return program.bind(offset_provider=offset_provider, **values)
 
 

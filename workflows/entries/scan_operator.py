@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
+from ...runtime.language.annotations import type_from_annotation
 from ...runtime.language.definition import Definition
 from ...runtime.language.structure import elements
 from ...runtime.language.types import CollectionType, TupleType, Type, type_of_value
+from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import SourceText
 from .decorated import Made
 from .field_operator import FieldOperator
@@ -81,6 +83,52 @@ class ScanOperator(FieldOperator):
             attrs.evolve(self._made, definition=definition, watch=watch(definition))
         )
 
+    def compile(  # type: ignore[override]  # passes all on
+        self, *args: Any, types: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> Self:
+        """Build for direct calls with arguments of these types, in the background.
+
+        Args:
+            args: as for an operator.
+            types: the type of each argument by name, as annotations have them: fields, or the type
+                of the parameter for a number.
+            kwargs: as for an operator.
+
+        >>> import fieldforge as ff
+        >>> I, K = ff.Dimension("I"), ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+        >>> Slab = ff.Field[ff.Dims[I, K], float]
+        >>> @ff.scan_operator(axis=K, forward=True, init=0.0, backend=ff.cpu)
+        ... def total(above: float, a: float) -> float:
+        ...     return above + a
+        >>> total.compile(types={"a": Slab})
+        <scan_operator total (cpu)>
+
+        """
+        if types is None:
+            self._check_compilable()
+        self._current()
+        self._with_types(types or {}).compile(*args, **kwargs)
+        return self
+
+    def _with_types(self, given: Mapping[str, Any]) -> FieldOperator:
+        """Return the wrapper operator for types by parameter."""
+        _, *parameters = self._variants.shape.summary.signature.parameters
+        names = [name for name, _ in parameters]
+        for name in given:
+            if name not in names:
+                raise ArgumentError(
+                    f"'types' names '{name}', which is no argument of '{self.__name__}'.",
+                    hint=f"Its arguments are {', '.join(map(repr, names))}.",
+                )
+        types = tuple(
+            type_from_annotation(given[name]) if name in given else type_
+            for name, type_ in parameters
+        )
+        found = self._direct.get(types)
+        if found is None:
+            found = self._direct[types] = self._made_for(names, types)
+        return found
+
     def trace(
         self,
         *args: Any,
@@ -101,7 +149,7 @@ class ScanOperator(FieldOperator):
         super()._check_compilable()
         raise NotImplementedError(
             f"Scan operator '{self.__name__}' takes arguments of any dimensions; compile a program "
-            "or field operator that calls it."
+            "or field operator that calls it, or give 'types=' for direct calls."
         )
 
     def _forget(self) -> None:

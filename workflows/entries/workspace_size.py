@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ...runtime.calls.plan import Argument, Code, Plan, Word
+from ...runtime.calls.plan_values import evaluate
 from ...runtime.fields.alignment import first
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension
@@ -53,17 +54,9 @@ class _Sizes:
 
     def value(self, code: Code) -> int:
         """Evaluate a postfix program."""
-        stack: list[int] = []
-        for word in code:
-            if word.op in _BINARY:
-                right = stack.pop()
-                stack.append(_BINARY[word.op](stack.pop(), right))
-            elif word.op in ("lowest", "beyond"):
-                stop = stack.pop()
-                stack.append(self._entry(word, stack.pop(), stop))
-            else:
-                stack.append(self._number(word))
-        return stack[-1]
+        found = evaluate(code, self._number, self._entry)
+        assert found is not None  # a missing size is an error
+        return found
 
     def _number(self, word: Word) -> int:
         if word.op == "const":
@@ -99,7 +92,7 @@ class _Sizes:
         name = self._plan.arguments[word.argument].name
         if name not in self._provider:
             raise _missing(self._plan, "offset_provider", f"the neighbour table '{name}'")
-        return extreme(self._provider[name], word.op, start, stop)
+        return extreme(self._provider[name], word.op, start, stop, word.slots)
 
     def _asked(self, name: str) -> Any:
         if name not in self._leaves:
@@ -134,14 +127,3 @@ def _missing(plan: Plan, name: str, what: str) -> ArgumentError:
         f"The workspace of '{plan.program}' depends on '{name}', {what}, which is not given.",
         hint=f"Call 'workspace_size({name}=...)'.",
     )
-
-
-_BINARY: Final[Mapping[str, Callable[[int, int], int]]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-    "floordiv": lambda a, b: a // b if b else 0,
-    "mod": lambda a, b: a % b if b else 0,
-}

@@ -1,1 +1,1 @@
-"""The options of backends: their schemas, the files that set them, and which file won."""
+"""The options of backends: their schemas, the files that set them, and the precedence of files."""

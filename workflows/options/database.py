@@ -251,7 +251,7 @@ def _setting(option: Option, found: Sequence[tuple[Any, Origin]]) -> Setting:
 
 
 def _with(backend: Backend, changed: Sequence[Setting]) -> Backend:
-    """Set the options; what the stage refuses is an error with the place that set it."""
+    """Set the options; a value that the stage refuses is an error with the place of the setting."""
     for each in changed:
         try:
             backend = backend.with_options(**{each.option.name: each.value})

@@ -1,4 +1,4 @@
-"""Read a file of options: TOML tables `[[when]]`, each with patterns and what they set."""
+"""Read a file of options: TOML tables `[[when]]`, each with patterns and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ...runtime.process.errors import OptionError
 
 WHEN: Final = "when"
 PATTERNS: Final = ("program", "backend", "arch")
-KEYS: Final = (*PATTERNS, "use", "set")
+MEASURED: Final = "tuned"  # when, where and by how much an entry was measured to be faster
+KEYS: Final = (*PATTERNS, "use", "set", MEASURED)
 _WILD: Final = re.compile(r"[*?\[]")
 _HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _NAME: Final = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
@@ -40,7 +41,7 @@ class Origin:
 
 @attrs.frozen
 class Entry:
-    """One table: patterns of programs, backends and architectures, and what they set.
+    """One table: patterns of programs, backends and architectures, and the options that it sets.
 
     Attributes:
         programs: patterns of names, or of 'module:name'; none for every program.

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process.errors import OptionError
-from ...stages.base import Stage
+from ...stages.base import TUNE, Stage
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 
@@ -45,8 +45,9 @@ class Option:
     Attributes:
         name: its name, as in 'codegen.parallel_from'.
         kind: its type, as the stage declares it.
-        default: what it is if nobody sets it.
-        about: what it does.
+        default: its value without any setting.
+        about: its description.
+        tune: values that tuning tries; empty if tuning leaves the option alone.
 
     """
 
@@ -54,6 +55,7 @@ class Option:
     kind: str
     default: Any
     about: str = ""
+    tune: tuple[Any, ...] = ()
 
     @property
     def short(self) -> str:
@@ -120,12 +122,16 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
         if is_settable and field.name not in _HIDDEN:
             default = getattr(stage, field.name)
             yield Option(
-                f"{name}.{field.name}", str(field.type), default, about.get(field.name, "")
+                f"{name}.{field.name}",
+                str(field.type),
+                default,
+                about.get(field.name, ""),
+                field.metadata.get(TUNE, ()),
             )
 
 
 def _documented(text: str) -> dict[str, str]:
-    """Return what a docstring says about each attribute."""
+    """Return the description of each attribute in a docstring."""
     found: dict[str, str] = {}
     last = ""
     for line in text.partition(_HEAD)[2].splitlines():

@@ -18,6 +18,7 @@ CPU: Final = "cpu"
 GPU: Final = "gpu"
 DEVICES: Final = (CPU, GPU)
 FACTORY: Final = "backend_factory"
+FAMILY: Final = "backend"
 DEVICE: Final = "device"
 
 
@@ -32,7 +33,8 @@ def backend_for(
     Args:
         given: a tag ('cpp_cpu', 'dace_gpu', ...); 'cpu', 'gpu' or a `DeviceType`, for which the
             database chooses the backend; a `Backend`, which is taken as it is; None or 'embedded';
-            a dictionary with the keys 'backend_factory' and 'device', others are options.
+            a dictionary with 'device' and 'backend_factory', a function that makes a backend, or
+            'backend', the name of a family ('cpp', 'dace'); its other entries are options.
         program: 'module:name'.
         options: options that overrule every file.
         known: the database; that of the process by default.
@@ -80,6 +82,20 @@ def _chosen(tag: str, usual: Backend, program: str, known: Database) -> Backend:
     return found
 
 
+def _tag(family: Any, device: Any) -> Any:
+    """Return the tag of a family on a device, as in 'dace_gpu'; the device alone without one.
+
+    >>> _tag("dace", DeviceType.CPU), _tag("cpp", "gpu"), _tag("reference", "cpu")
+    ('dace_cpu', 'cpp_gpu', 'reference')
+    """
+    if isinstance(device, DeviceType):
+        device = CPU if device == DeviceType.CPU else GPU
+    if family is None:
+        return device
+    whole = f"{family}_{device}"
+    return whole if whole in BACKENDS else family
+
+
 def _device(backend: Backend) -> bool:
     return getattr(backend.allocator, "device_type", DeviceType.CPU) == DeviceType.CPU
 
@@ -95,7 +111,7 @@ def _described(
     device = rest.get(DEVICE, DeviceType.CPU)
     factory = given.get(FACTORY)
     if factory is None:
-        rest.pop(DEVICE, None)
-        return backend_for(device, program, {**rest, **(options or {})}, known)
+        tag = _tag(rest.pop(FAMILY, None), rest.pop(DEVICE, device))
+        return backend_for(tag, program, {**rest, **(options or {})}, known)
     made = factory(**{**rest, DEVICE: device})
     return backend_for(made, program, options, known)

@@ -1,4 +1,4 @@
-"""Which entries of a file decide nothing, and how an option came to its value."""
+"""Find the unused entries of a file, and the origin of an option's value."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a model sets up before its time loop: programs with sizes, constants and variants."""
+"""Set up programs before a time loop: with sizes, constants and variants."""

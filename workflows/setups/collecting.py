@@ -1,4 +1,4 @@
-"""Which plan collects the set-ups that are made now."""
+"""The plan that collects new set-ups."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -21,6 +21,8 @@ from ..builds.progress import Progress
 from ..engine.events import Event, Finished
 from ..engine.policy import Policy, policy
 from ..engine.session import engine, using
+from ..entries.entry_point import EntryPoint
+from . import loop_total
 from .collecting import collect, stop
 from .request import SetUpWarning
 from .set_up import SetUpProgram
@@ -30,7 +32,7 @@ COMPILES = "compile"  # the stages whose names start like this run a compiler
 
 @attrs.define
 class LoopReport:
-    """What was compiled while a time loop ran: the seconds of all stages, by program."""
+    """The builds during a time loop: the seconds of all stages, by program."""
 
     seconds: dict[str, float] = attrs.field(factory=dict)
     compiles: dict[str, int] = attrs.field(factory=dict)
@@ -45,7 +47,7 @@ class LoopReport:
 
     @property
     def count(self) -> int:
-        """How many variants were compiled."""
+        """The number of compiled variants."""
         return sum(self.compiles.values())
 
     def __str__(self) -> str:
@@ -86,6 +88,7 @@ class Plan:
     """
 
     steps: list[SetUpProgram] = attrs.field(factory=list)
+    _others: list[tuple[EntryPoint, Any, dict[str, Any]]] = attrs.field(factory=list, init=False)
 
     def __enter__(self) -> Self:
         collect(self.steps)
@@ -99,12 +102,23 @@ class Plan:
     ) -> None:
         stop(self.steps)
 
+    def add(self, entry: EntryPoint, offset_provider: Any = None, **static: Sequence[Any]) -> None:
+        """Add a program or operator that the loop calls as it is, such as in a reduction.
+
+        The arguments are those of its `compile`.
+        """
+        self._others.append((entry, offset_provider, static))
+
     def orders(self) -> Iterator[Order]:
         """Yield the build of every variant of every set-up."""
         used = engine()
         for step in self.steps:
             for variant, provider in step.wanted():
                 yield step.program.order(variant, provider, used)
+        for entry, given, static in self._others:
+            if entry.backend is not None:
+                for variant, provider in entry.wanted(given, static):
+                    yield entry.order(variant, provider, used)
 
     def check(self) -> tuple[Missing, ...]:
         """Return every variant that is not in the store, and why; compiles and loads nothing."""
@@ -156,7 +170,7 @@ class Plan:
         """Watch a time loop: with `must_hit`, a call that would compile is an error.
 
         The error names program, argument and value. With 'may_build', what is compiled is counted
-        in the report and in the metrics, and told in a warning at the end.
+        in the report and in the metrics, and told in a warning at the end and in the log at exit.
         """
         report, used = LoopReport(), engine()
         with ExitStack() as stack:
@@ -192,7 +206,9 @@ def plan() -> Plan:
 
 
 def _keep(report: LoopReport) -> None:
-    """Add what was compiled to the metrics, which are written when the process ends."""
+    """Add what was compiled to the report at exit and to the metrics, which are written then."""
+    seconds = {name: report.seconds[name] for name in report.compiles}
+    loop_total.add(report.compiles, sum(seconds.values()))
     if not metrics.is_any_level_enabled():
         return
     for name, count in report.compiles.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ...runtime.calls.plan import Argument, Box, Code, Plan, Word
+from ...runtime.calls.plan_values import evaluate
 from ...runtime.calls.refusals import too_small
 from ...runtime.language.structure import leaves_of
 from ...runtime.process.errors import DomainError
@@ -69,19 +70,8 @@ class _Known:
         }
 
     def value(self, code: Code) -> int | None:
-        """Evaluate a postfix program."""
-        stack: list[int | None] = []
-        for word in code:
-            if word.op in _BINARY:
-                right, left = stack.pop(), stack.pop()
-                unknown = left is None or right is None
-                stack.append(None if unknown else _BINARY[word.op](left, right))  # type: ignore[arg-type]  # both known
-            elif word.op in ("lowest", "beyond"):
-                del stack[-2:]
-                stack.append(None)
-            else:
-                stack.append(self._number(word))
-        return stack[-1]
+        """Evaluate a postfix program; a neighbour table is not known before the call."""
+        return evaluate(code, self._number, lambda *_: None)
 
     def range(self, argument: Argument, dim: Any) -> tuple[int, int] | None:
         """Return the range of a bound field along a dimension."""
@@ -106,14 +96,3 @@ class _Known:
         if found is None:
             return None
         return found[0] if word.op == "start" else found[1]
-
-
-_BINARY: Final[Mapping[str, Callable[[int, int], int]]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-    "floordiv": lambda a, b: a // b if b else 0,
-    "mod": lambda a, b: a % b if b else 0,
-}

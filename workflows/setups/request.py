@@ -16,17 +16,20 @@ VERTICAL: Final = "vertical"
 HORIZONTAL: Final = "horizontal"
 CONSTANTS: Final = "constants"
 GROUPS: Final = (HORIZONTAL, VERTICAL, CONSTANTS)
+_SAID: Final = {
+    HORIZONTAL: "horizontal sizes", VERTICAL: "vertical sizes", CONSTANTS: "constants"
+}  # fmt: skip
 DEFAULT_STATIC: Final = (VERTICAL, CONSTANTS)
 MANY_VARIANTS: Final = 32
 
 
 class SetUpWarning(UserWarning):
-    """Something in a set-up that compiles more, or more often, than its author probably wants."""
+    """A set-up probably compiles more variants than its author wants."""
 
 
 @attrs.frozen(eq=False)
 class Request:
-    """What a set-up fixes, and what of it is compiled in.
+    """The arguments that a set-up fixes, and those that it compiles in.
 
     Attributes:
         horizontal: horizontal bounds by parameter.
@@ -56,6 +59,17 @@ class Request:
                 if _is_number(types[name]) and (group in self.static or name in self.static):
                     values[name] = [value]
         return values
+
+    def reasons(self) -> dict[str, str]:
+        """Return why each static parameter is one, by name."""
+        found = dict.fromkeys(self.variants, "listed in 'variants'")
+        for group, members in self._groups():
+            for name in members:
+                if name in self.static:
+                    found[name] = "named in 'static_args'"
+                elif group in self.static:
+                    found[name] = f"one of the {_SAID[group]}"
+        return found | dict.fromkeys(self.open_names(), "named in 'static_args'")
 
     def open_names(self) -> tuple[str, ...]:
         """Return the static parameters whose values only a call knows."""

@@ -6,16 +6,13 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
-import attrs
-
 from ...runtime.process.errors import ArgumentError
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
-from ..entries.bound_program import BoundProgram
+from ..entries.bound_program import BoundProgram, laid_out
 from ..entries.decorated import address_of
 from ..entries.program import Program
 from ..options.tags import backend_for
-from ..variants.naming import variant_of
 from .collecting import note
 from .ranges import mismatches
 from .request import DEFAULT_STATIC, Request, make_request, warn_of
@@ -24,7 +21,7 @@ Wanted = list[tuple[Variant, Mapping[str, Any] | None]]
 
 
 class _Unset:
-    """Marks a backend that was not given, where None means embedded."""
+    """Marks a missing backend, because None means embedded."""
 
     def __repr__(self) -> str:
         return "the program's own"
@@ -40,7 +37,7 @@ class SetUpProgram(BoundProgram):
 
     Attributes:
         program: the program with its static parameters and backend.
-        request: what was fixed, and what is compiled in.
+        request: the fixed arguments, and those compiled in.
 
     """
 
@@ -78,8 +75,8 @@ class SetUpProgram(BoundProgram):
 
     @property
     def variants(self) -> str:
-        """The variants that were built, as a table."""
-        return self.program.variants
+        """The variants that were built, as a table, and why each argument is static."""
+        return self.program._variants_text(self.request.reasons())
 
     def wanted(self) -> Wanted:
         """Return every variant that the loop can need, each with its offset provider.
@@ -91,11 +88,10 @@ class SetUpProgram(BoundProgram):
             return []
         static = self.request.static_values(self.program._variants.shape.types)
         found = self.program.wanted(self._provider, static)
-        bound = variant_of(self.program._variants.shape.parameters, (), self.request.fixed)
-        layouts = dict(bound.unit)
-        return [(_with_layouts(variant, layouts, self), given) for variant, given in found]
+        parameters = self.program._variants.shape.parameters
+        return [(laid_out(each, parameters, self.request.fixed), given) for each, given in found]
 
-    def compile(self) -> Self:
+    def compile(self) -> Self:  # type: ignore[override]  # the set-up knows all values
         """Start to build every variant that is missing, in the background."""
         missing = [(each, given) for each, given in self.wanted() if each not in self._table]
         if missing:
@@ -148,7 +144,7 @@ def setup(
     precompile: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> SetUpProgram:
-    """Prepare a program for a time loop: fix what does not change, compile what can come.
+    """Prepare a program for a time loop: fix constant arguments, compile all variants.
 
     Returns a callable that takes the remaining arguments, which its signature shows.
 
@@ -243,12 +239,3 @@ def _with_static(program: Program, request: Request, is_closed: bool) -> Program
         static_params=tuple(sorted(names)) or None, **options
     )
     return chosen
-
-
-def _with_layouts(variant: Variant, layouts: Mapping[str, str], made: SetUpProgram) -> Variant:
-    """Return the variant with the contiguous axes of the bound fields."""
-    fixed = made.request.fixed.keys()
-    unit = {name: dim for name, dim in variant.unit if name.partition(".")[0] not in fixed}
-    order = {name: place for place, name in enumerate(made.program._variants.shape.parameters)}
-    both = sorted({**unit, **layouts}.items(), key=lambda row: order[row[0].partition(".")[0]])
-    return attrs.evolve(variant, unit=tuple(both))

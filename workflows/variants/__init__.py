@@ -1,1 +1,1 @@
-"""Variants: what selects one, the table of a function's entries, and how missing ones are built."""
+"""Variants: their selection, the table of a function's entries, and builds of missing ones."""

@@ -25,11 +25,12 @@ from .static_arguments import check_names, spelled
 from .table import EntrySink, VariantTable
 
 COMPILE: Final = "asked for by 'compile'"
+SHOWN: Final = 4  # values of a static argument in the table of variants
 MANY: Final = 8  # variants by values of one static argument, from which calls warn
 
 
 class ManyVariantsWarning(UserWarning):
-    """Calls of one program keep on bringing new values of a static argument."""
+    """Calls of one program keep passing new values of a static argument."""
 
 
 class NotCompiledError(FieldforgeError, RuntimeError):
@@ -71,15 +72,24 @@ class Variants:
         """The variants that are built, as hooks and metrics see them."""
         return pool_of(self.shape.source().name, self.backend, self.table)
 
-    @property
-    def static_text(self) -> str:
-        """Which arguments are static, and how many values each has so far; empty without any."""
-        counts: dict[str, int] = {}
-        for leaf, values in unbounded(self.table.entries, 1).items():
-            name = leaf.partition(".")[0]
-            counts[name] = max(counts.get(name, 0), len(values))
-        shown = [f"{name} ({counts.get(name, 0)} values)" for name in self.shape.static]
-        return f"static: {', '.join(shown)}; a new value compiles a variant" if shown else ""
+    def static_text(self, reasons: Mapping[str, str]) -> list[str]:
+        """Return which arguments are static, why, how many values each has, and what one costs."""
+        found = dict(unbounded(self.table.entries, 1))
+        values: dict[str, tuple[str, ...]] = {}
+        for leaf, own in found.items():
+            values.setdefault(leaf.partition(".")[0], own)
+        lines = []
+        for name in self.shape.static:
+            own = values.get(name, ())
+            shown = f": {', '.join(own[:SHOWN])}{', ...' * (len(own) > SHOWN)}" if own else ""
+            why = f"; {reasons[name]}" if name in reasons else ""
+            count = f"{len(own)} value{'s' * (len(own) != 1)}"
+            lines.append(f"static {name}: {count}{shown}{why}")
+        if lines:
+            seconds = list(self.table.seconds.values())
+            cost = f", in about {sum(seconds) / len(seconds):.2f} s" if seconds else ""
+            lines.append(f"a new value compiles a variant{cost}")
+        return lines
 
     def drop(self, static: Mapping[str, Any]) -> int:
         """Drop the variants with these values of static arguments, all without any."""
@@ -190,18 +200,20 @@ class Variants:
         if hooks.compile_variant_hook:
             static = dict(variant.static)
             hooks.compile_variant_hook(self.pool, variant, self.backend, static, provider or {})
+        told: list[float] = []
         try:
-            made = build(definition, self.backend, variant, used, self.budget)
+            made = build(definition, self.backend, variant, used, self.budget, told.append)
         except NotStoredError as error:
             known = tuple(self.table.entries)
             raise error.explained(f"It is needed for {needed(variant, known)}.") from None
         added = self.table.add(variant, made, reason, age)
+        self.table.seconds[variant] = sum(told)
         if not reason:  # a call asked for it, no `compile`
             self._warn_of_many(definition.name)
         return added
 
     def _warn_of_many(self, name: str) -> None:
-        """Warn once if calls keep on bringing new static values."""
+        """Warn once if calls keep passing new static values."""
         values = unbounded(self.table.entries, MANY)
         if values and not self._has_warned:
             self._has_warned = True

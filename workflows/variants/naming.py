@@ -130,7 +130,7 @@ def _contiguous(value: Any) -> str | None:
     """Return the dimension along which a field is contiguous, None if there is none.
 
     An axis with at most one element fits any layout; the layout of our constructors is then taken.
-    The native core must accept the layout returned here for the call, or it asks in vain.
+    The native core must accept the layout returned here for the call, or it asks for ever.
     """
     if not isinstance(value, FieldView) or not value.dims:
         return None

@@ -1,4 +1,4 @@
-"""`ProgramPool`: what hooks and metrics see of the variants of a program, read-only."""
+"""`ProgramPool`: the read-only view of a program's variants for hooks and metrics."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ProgramPool:
 
     Attributes:
         name: the name of the program.
-        backend: what compiles it; None runs embedded, which has no variants.
-        compiled_programs: what is called for each variant; it grows while programs are built.
+        backend: compiles it; None runs embedded, which has no variants.
+        compiled_programs: the entry of each variant; it grows while programs are built.
 
     """
 

@@ -35,6 +35,7 @@ class VariantTable:
     sink: EntrySink | None = None
     entries: dict[Variant, Any] = attrs.field(factory=dict, init=False)
     reasons: dict[Variant, str] = attrs.field(factory=dict, init=False)
+    seconds: dict[Variant, float] = attrs.field(factory=dict, init=False)  # to build, by the stages
     age: int = attrs.field(default=0, init=False)  # how often the entries were dropped
     _in_progress: dict[Variant, Build] = attrs.field(factory=dict, init=False)
     _lock: Any = attrs.field(factory=RLock, init=False)  # `forget` may be called inside itself
@@ -87,6 +88,7 @@ class VariantTable:
             self.age += 1
             self.entries.clear()
             self.reasons.clear()
+            self.seconds.clear()
             self._in_progress.clear()
             if self.sink is not None:
                 self.sink.forget()
@@ -102,6 +104,7 @@ class VariantTable:
                     self.sink.add(variant, entry)
             for variant in self.entries.keys() - kept.keys():
                 del self.entries[variant], self.reasons[variant]
+                self.seconds.pop(variant, None)
         return count
 
     @property

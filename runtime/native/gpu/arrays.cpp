@@ -2,16 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "guarded.h"
-#include "memory.h"
 #include "tensor.h"
 
 namespace fieldforge::gpu {
-
-PyTypeObject* array_type = nullptr;
 
 Array::~Array() {
     if (view.obj != nullptr) PyBuffer_Release(&view);
@@ -20,15 +16,14 @@ Array::~Array() {
 
 const Array* as_array(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
-    if (type != array_type && (array_type == nullptr || !PyType_IsSubtype(type, array_type))) return nullptr;
+    if (type == class_of<Array>) return nb::inst_ptr<Array>(object);
+    if (class_of<Array> == nullptr || !PyType_IsSubtype(type, class_of<Array>)) return nullptr;
     return nb::inst_ptr<Array>(object);
 }
 
 nb::object new_array(Array*& made) {
-    const nb::handle type(reinterpret_cast<PyObject*>(array_type));
-    nb::object object = nb::steal(nb::inst_alloc(type).release().ptr());
-    made = new (nb::inst_ptr<Array>(object)) Array();
-    nb::inst_mark_ready(object);
+    nb::object object = make_object<Array>();
+    made = nb::inst_ptr<Array>(object);
     return object;
 }
 
@@ -68,13 +63,13 @@ nb::object array_from_tensor(const DLTensor& tensor, bool readonly, nb::object o
     return array;
 }
 
-namespace {
-
 int64_t size_of(const Array& array) {
     int64_t size = 1;
     for (int i = 0; i < array.axes; ++i) size *= array.shape[i];
     return size;
 }
+
+namespace {
 
 bool is_dense(const Array& array) {
     auto step = static_cast<int64_t>(array.type.size());
@@ -248,121 +243,12 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-// --- copies ------------------------------------------------------------------------------------
-
-struct Axis {
-    int64_t extent, to, from;
-};
-
-// Axes that follow each other in memory become one; the innermost comes last.
-std::vector<Axis> merged(const Array& to, const Array& from) {
-    std::vector<Axis> axes;
-    for (int i = 0; i < to.axes; ++i) {
-        if (to.shape[i] != 1) axes.push_back({to.shape[i], to.strides[i], from.strides[i]});
-    }
-    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
-        return std::abs(a.to) > std::abs(b.to);
-    });
-    std::vector<Axis> joined;
-    for (const Axis& axis : axes) {
-        if (!joined.empty() && joined.back().to == axis.to * axis.extent &&
-            joined.back().from == axis.from * axis.extent) {
-            joined.back() = {joined.back().extent * axis.extent, axis.to, axis.from};
-        } else {
-            joined.push_back(axis);
-        }
-    }
-    return joined;
-}
-
-void copy_rows(Device& device, Address to, Address from, const Axis& rows, size_t width, const StreamRef& on) {
-    const auto pitch_to = static_cast<size_t>(rows.to), pitch_from = static_cast<size_t>(rows.from);
-    const bool pitched = rows.to > 0 && rows.from > 0 && pitch_to >= width && pitch_from >= width;
-    if (pitched) {
-        GPU_CALL(device, copy_2d_async, to, pitch_to, from, pitch_from, width,
-                 static_cast<size_t>(rows.extent), on->ptr);
-        return;
-    }
-    for (int64_t i = 0; i < rows.extent; ++i) {
-        GPU_CALL(device, copy_async, to + static_cast<Address>(i * rows.to),
-                 from + static_cast<Address>(i * rows.from), width, on->ptr);
-    }
-}
-
-}  // namespace
-
-void copy_arrays(const Array& to, const Array& from, const StreamRef& stream, Device& device) {
-    if (size_of(to) == 0) return;
-    std::vector<Axis> axes = merged(to, from);
-    auto width = static_cast<int64_t>(to.type.size());
-    const Guard guard(device);
-    if (!axes.empty() && axes.back().to == width && axes.back().from == width) {
-        width *= axes.back().extent;
-        axes.pop_back();
-    }
-    if (axes.empty()) {
-        GPU_CALL(device, copy_async, to.address, from.address, static_cast<size_t>(width), stream->ptr);
-        return;
-    }
-    const Axis rows = axes.back();
-    axes.pop_back();
-    std::vector<int64_t> index(axes.size(), 0);
-    while (true) {
-        Address target = to.address, source = from.address;
-        for (size_t i = 0; i < axes.size(); ++i) {
-            target += static_cast<Address>(index[i] * axes[i].to);
-            source += static_cast<Address>(index[i] * axes[i].from);
-        }
-        copy_rows(device, target, source, rows, static_cast<size_t>(width), stream);
-        size_t axis = axes.size();
-        while (axis > 0 && ++index[axis - 1] == axes[axis - 1].extent) index[--axis] = 0;
-        if (axis == 0) return;
-    }
-}
-
-namespace {
-
-bool equal_shapes(const Array& a, const Array& b) {
-    return a.axes == b.axes && std::equal(a.shape, a.shape + a.axes, b.shape) && a.type.code == b.type.code &&
-           a.type.bits == b.type.bits;
-}
-
-// In the order of a stream; `wait` also lets the host wait, where it reads or wrote the memory.
-void copy(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
-    const Array &target = *as_array(to.ptr()), &source = *as_array(from.ptr());
-    if (target.readonly) throw nb::value_error("The array is read-only.");
-    if (!equal_shapes(target, source)) {
-        throw nb::value_error("Shapes and element types must agree in a copy.");
-    }
-    Device* place = target.device != nullptr ? target.device : source.device;
-    if (place == nullptr) throw nb::value_error("A copy on the host is made by NumPy.");
-    const StreamRef on = stream_from(stream, place);
-    if (target.buffer != nullptr) target.buffer->use(on);
-    if (source.buffer != nullptr) {
-        source.buffer->use(on);
-        allow_access(*place, *source.buffer);
-    }
-    copy_arrays(target, source, on, *place);
-    if (source.buffer != nullptr) source.buffer->end_use(on);
-    if (on->graph != nullptr) {
-        keep_for_capture(*on, to.ptr());
-        keep_for_capture(*on, from.ptr());
-    }
-    if (!wait) return;
-    const Guard guard(*place);
-    Result result;
-    {
-        nb::gil_scoped_release release;
-        result = place->driver->stream_sync(on->ptr);
-    }
-    if (result != success) fail(*place, result, Entry::stream_sync);
-}
-
 }  // namespace
 
 void add_arrays(nb::module_& module) {
-    auto array = nb::class_<Array>(module, "ArrayBase", nb::is_weak_referenceable(), nb::type_slots(slots));
-    array_type = reinterpret_cast<PyTypeObject*>(array.ptr());
+    auto array = nb::class_<Array>(module, "ArrayBase", nb::is_weak_referenceable(), nb::pooled(),
+                                   nb::type_slots(slots));
+    class_of<Array> = reinterpret_cast<PyTypeObject*>(array.ptr());
     array.def_prop_ro("ptr", [](const Array& self) { return self.address; })
         .def_prop_ro("shape", [](const Array& self) { return numbers(self.shape, self.axes); })
         .def_prop_ro("strides", [](const Array& self) { return numbers(self.strides, self.axes); })
@@ -394,13 +280,10 @@ void add_arrays(nb::module_& module) {
             return nb::make_tuple(self.device_type, self.device_id);
         });
     array.attr("__dlpack_c_exchange_api__") = own_exchange();
-    module.def("set_array_type", [](nb::type_object type) {
-        array_type = reinterpret_cast<PyTypeObject*>(type.release().ptr());
-    });
     module.def("array_on", array_on, nb::arg("buffer"), nb::arg("offset"), nb::arg("shape"),
                nb::arg("strides"), nb::arg("code"), nb::arg("bits"), nb::arg("readonly") = false);
     module.def("import_array", import_any, nb::arg("obj"), nb::arg("order_after") = true);
-    module.def("copy_array", copy, nb::arg("to"), nb::arg("source"), nb::arg("stream") = nb::none(),
+    module.def("copy_array", copy_array, nb::arg("to"), nb::arg("source"), nb::arg("stream") = nb::none(),
                nb::arg("wait") = false);
 }
 

@@ -156,8 +156,8 @@ size_t device_count(const std::optional<std::string>& platform) {
 }  // namespace
 
 Device& device_from(nb::handle given) {
-    if (given.is_none() || !given.is_valid()) return current_device();
-    if (nb::isinstance<DeviceObject>(given)) return *nb::cast<DeviceObject&>(given).device;
+    if (!given.is_valid() || given.is_none()) return current_device();
+    if (const auto* object = as<DeviceObject>(given.ptr())) return *object->device;
     return device_at(default_platform(), nb::cast<int>(given));
 }
 
@@ -175,7 +175,9 @@ int device_type_of(const Device& device, MemoryKind kind) {
 }
 
 void add_devices(nb::module_& module) {
-    nb::class_<DeviceObject>(module, "Device", nb::is_final())
+    nb::class_<DeviceObject> type(module, "Device", nb::is_final());
+    class_of<DeviceObject> = reinterpret_cast<PyTypeObject*>(type.ptr());
+    type
         .def(nb::new_(&make_device), nb::arg("id") = nb::none(), nb::kw_only(),
              nb::arg("platform") = nb::none())
         .def_prop_ro("id", [](const DeviceObject& self) { return self.device->ordinal; })

@@ -32,4 +32,16 @@ PyMethodDef fast_method(const char* name, F function, int flags, const char* doc
     return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), flags, doc};
 }
 
+// An attribute that Python reads without a dispatch by types in between.
+template <typename F>
+constexpr PyGetSetDef fast_property(const char* name, F get, const char* doc) {
+    return {name, get, nullptr, doc, nullptr};
+}
+
+// The constructor of a class, in place of `__init__`; the number is that of Python 3.14, and nanobind
+// takes it in earlier ones.
+#if !defined(Py_tp_vectorcall)
+#define Py_tp_vectorcall 82
+#endif
+
 }  // namespace fieldforge::gpu

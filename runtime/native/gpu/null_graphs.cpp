@@ -74,7 +74,7 @@ std::vector<std::shared_ptr<Node>> copied(const std::vector<std::shared_ptr<Node
 Result graph_instantiate(Handle* exec, Handle graph, unsigned long long) {
     NULL_ENTER(graph_instantiate, graph);
     const auto* given = static_cast<Graph*>(graph);
-    auto* made = new Exec{copied(given->nodes), given->nodes};
+    auto* made = new Exec{copied(given->nodes), given->nodes, given->memory};
     s.execs.insert(made);
     return *exec = made, success;
 }
@@ -97,10 +97,6 @@ Result graph_destroy(Handle graph) {
     NULL_ENTER(graph_destroy, graph);
     auto* given = static_cast<Graph*>(graph);
     if (s.graphs.erase(given) == 0) return problem("A graph was destroyed twice.", invalid_handle);
-    for (const Address address : given->memory) {
-        Block* block = find_block(address);
-        if (block != nullptr && block->live) release_memory(address, *block);
-    }
     delete given;
     return success;
 }
@@ -128,6 +124,7 @@ Result exec_update(Handle exec, Handle graph) {
     }
     mine->nodes = copied(given->nodes);
     mine->originals = given->nodes;
+    mine->memory = given->memory;
     return success;
 }
 
@@ -168,6 +165,13 @@ Result exec_kernel_set(Handle exec, Handle node, const KernelNode* params) {
 Result kernel_parameter(Handle, size_t, size_t*, size_t*) { return not_supported; }
 
 }  // namespace
+
+GraphMemory::~GraphMemory() {
+    for (const Address address : blocks) {
+        Block* block = find_block(address);
+        if (block != nullptr && block->live) release_memory(address, *block);
+    }
+}
 
 Result forbid_in_capture() {
     for (Capture* capture : state().captures) {

@@ -66,7 +66,7 @@ Result alloc_from(Address* address, size_t size, Pool* pool, Handle handle) {
     if (result != success) return result;
     if (stream->capture != nullptr) {
         state().blocks[*address].of_graph = true;
-        stream->capture->graph->memory.push_back(*address);
+        stream->capture->graph->memory->blocks.push_back(*address);
         return submit(stream, std::make_shared<Node>(10, std::vector<Access>{},
                                                      [](const Node&) { return success; }));
     }

@@ -86,14 +86,21 @@ struct Node {
         : type(type), accesses(std::move(accesses)), run(std::move(run)) {}
 };
 
+// The blocks allocated while a graph was captured; they live as long as it and what it was made into.
+struct GraphMemory {
+    std::vector<Address> blocks;
+    ~GraphMemory();
+};
+
 struct Graph {
     std::vector<std::shared_ptr<Node>> nodes;
-    std::vector<Address> memory;  // blocks allocated while it was captured
+    std::shared_ptr<GraphMemory> memory = std::make_shared<GraphMemory>();
 };
 
 struct Exec {
     std::vector<std::shared_ptr<Node>> nodes;      // its own, because they can be changed
     std::vector<std::shared_ptr<Node>> originals;  // of the graph, which name them
+    std::shared_ptr<GraphMemory> memory;
 };
 
 struct Stream;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "platform.h"
 
@@ -18,6 +19,13 @@ struct DeviceObject {
 
 struct Stream {
     StreamRef ref;
+    PyObject* number = nullptr;  // `ptr`, once somebody asked
+    explicit Stream(StreamRef ref) : ref(std::move(ref)) {}
+    ~Stream() { Py_XDECREF(number); }
+    Stream(Stream&& other) noexcept
+        : ref(std::move(other.ref)), number(std::exchange(other.number, nullptr)) {}
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
 };
 
 struct Event {
@@ -119,6 +127,27 @@ struct Kernel {
 struct Dim3 {
     unsigned of[3];
 };
+
+// The Python class of T, once there is one. Objects of exactly that class are known without asking
+// nanobind for it; `as` is null where the object is none.
+template <typename T>
+inline PyTypeObject* class_of = nullptr;
+
+template <typename T>
+T* as(PyObject* object) {
+    if (Py_TYPE(object) != class_of<T> && !nb::isinstance<T>(object)) return nullptr;
+    return nb::inst_ptr<T>(object);
+}
+
+// A new object of a class of ours, made of what `T` takes.
+template <typename T, typename... Args>
+nb::object make_object(Args&&... args) {
+    const nb::handle type(reinterpret_cast<PyObject*>(class_of<T>));
+    nb::object made = nb::steal(nb::inst_alloc(type).release().ptr());
+    new (nb::inst_ptr<T>(made)) T(std::forward<Args>(args)...);
+    nb::inst_mark_ready(made);
+    return made;
+}
 
 // What `grid` and `block` may be: a number, or up to three.
 Dim3 dim3_from(PyObject* given, const char* what);

@@ -49,6 +49,21 @@ struct StreamHandle {
 };
 using StreamRef = std::shared_ptr<StreamHandle>;
 
+// Held for a few instructions, by threads with and without the interpreter's lock.
+class SpinLock {
+   public:
+    void lock() noexcept {
+        while (taken_.exchange(true, std::memory_order_acquire)) {
+            while (taken_.load(std::memory_order_relaxed)) {
+            }
+        }
+    }
+    void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> taken_{false};
+};
+
 // Never destroyed, so that every object may point to its device.
 struct Device {
     Platform* platform;
@@ -58,6 +73,7 @@ struct Device {
     int index;  // among the devices of all platforms
     Handle context = nullptr;
     std::mutex mutex;
+    SpinLock kept;  // of `events` and `streams`
     std::vector<Handle> events[4];  // to be used again: by `timing` and `blocking`
     std::vector<Handle> streams;    // likewise: those of the default priority that do not block
     StreamRef stream;               // current wherever nobody chose another

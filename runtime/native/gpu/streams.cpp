@@ -39,7 +39,7 @@ StreamHandle::~StreamHandle() {
     int status = 0;
     if (capturing.load(std::memory_order_relaxed) != 0) device->driver->capture_status(ptr, &status);
     if (status == 0 && priority == 0 && (flags & stream_nonblocking) != 0) {
-        const std::lock_guard<std::mutex> lock(device->mutex);
+        const std::lock_guard<SpinLock> lock(device->kept);
         if (device->streams.size() < most_kept) {
             device->streams.push_back(ptr);
             return;
@@ -53,7 +53,7 @@ StreamRef make_stream(Device& device, int priority, bool nonblocking) {
     const unsigned flags = nonblocking ? stream_nonblocking : 0;
     Handle stream = nullptr;
     if (priority == 0 && nonblocking) {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         if (!device.streams.empty()) {
             stream = device.streams.back();
             device.streams.pop_back();
@@ -96,7 +96,7 @@ void pop_stream() {
 
 Handle take_event(Device& device, bool timing, bool blocking) {
     {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         auto& kept = device.events[timing * 2 + blocking];
         if (!kept.empty()) {
             const Handle event = kept.back();
@@ -114,7 +114,7 @@ Handle take_event(Device& device, bool timing, bool blocking) {
 void give_event(Device& device, Handle event, bool timing, bool blocking) noexcept {
     if (is_finalizing()) return;
     {
-        const std::lock_guard<std::mutex> lock(device.mutex);
+        const std::lock_guard<SpinLock> lock(device.kept);
         auto& kept = device.events[timing * 2 + blocking];
         if (kept.size() < most_kept) {
             kept.push_back(event);

@@ -44,16 +44,30 @@ struct DLExchange {
     int (*current_stream)(int32_t type, int32_t id, void** out);
 };
 
-// The class that `Array` objects are made of; of Python, derived from ours.
-extern PyTypeObject* array_type;
+inline bool on_device(int type) {
+    return type == device_cuda || type == device_rocm || type == device_null ||
+           type == device_cuda_managed;
+}
+
 nb::object new_array(Array*& made);
 // Takes over the reference to `owner`, which keeps the memory of the tensor.
 nb::object array_from_tensor(const DLTensor& tensor, bool readonly, nb::object owner);
 Device* device_for(int type, int id);  // null for the host
 const DLExchange* exchange_of(PyTypeObject* type);
+// Lets our current stream wait for what another library has under way on `theirs`.
+void order_after_stream(Device& device, void* theirs);
+// Arrays of NumPy and CuPy, read without a protocol; false for everything else, and where a
+// protocol has to tell more.
+bool import_known(nb::handle given, bool order_after, nb::object& array);
+bool is_numpy(PyTypeObject* type);  // or a subclass
 nb::object import_any(nb::handle given, bool order_after);
 nb::object export_array(nb::handle self, nb::handle stream, nb::handle max_version);
 nb::capsule own_exchange();
+// A capsule that calls the deleter of what another library made.
+nb::object delete_with(DLManagedVersioned* managed);
+int64_t size_of(const Array& array);  // in elements
+// In the order of a stream; `wait` also lets the host wait, where it reads or wrote the memory.
+void copy_array(nb::handle to, nb::handle from, nb::handle stream, bool wait);
 void copy_arrays(const Array& to, const Array& from, const StreamRef& stream, Device& device);
 
 }  // namespace fieldforge::gpu

@@ -1,1 +1,1 @@
-"""Where `gt4py._core` stood."""
+"""Counterpart of `gt4py._core`."""

@@ -1,4 +1,4 @@
-"""What `gt4py._core.definitions` offers: scalars, element types, devices."""
+"""Counterpart of `gt4py._core.definitions`: scalars, element types, devices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def is_scalar_type(given: Any) -> bool:
-    """Say whether something is a number, or the type of one.
+    """Tell whether an object is a number or a type of numbers.
 
     >>> is_scalar_type(1.0), is_scalar_type(np.int32), is_scalar_type("1.0")
     (True, True, False)
@@ -43,7 +43,7 @@ def is_scalar_type(given: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """Find `CUPY_DEVICE_TYPE` when it is asked for: that imports CuPy."""
+    """Resolve `CUPY_DEVICE_TYPE` on first use, because that imports CuPy."""
     if name == "CUPY_DEVICE_TYPE":
         return _device.CUPY_DEVICE_TYPE
     raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")

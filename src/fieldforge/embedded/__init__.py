@@ -1,1 +1,1 @@
-"""Where `gt4py.next.embedded` stood."""
+"""Counterpart of `gt4py.next.embedded`."""

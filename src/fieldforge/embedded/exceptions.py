@@ -1,4 +1,4 @@
-"""What `gt4py.next.embedded.exceptions` offers."""
+"""Counterpart of `gt4py.next.embedded.exceptions`."""
 
 from ..runtime.process.errors import IndexOutOfBounds, NonContiguousDomain
 

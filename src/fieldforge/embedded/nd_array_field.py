@@ -1,4 +1,4 @@
-"""What `gt4py.next.embedded.nd_array_field` offers: the class of every field with memory."""
+"""Counterpart of `gt4py.next.embedded.nd_array_field`: the class of every field with memory."""
 
 from ..runtime.fields.field import Field as NdArrayField
 

@@ -1,4 +1,4 @@
-"""What `gt4py.next.errors.exceptions` offers; the same as `fieldforge.errors`."""
+"""Counterpart of `gt4py.next.errors.exceptions`; the same as `fieldforge.errors`."""
 
 from ..runtime.process.errors import (
     CompilationError,

@@ -1,4 +1,4 @@
-"""What models use of `gt4py.eve`: enumerations, and `utils.FrozenNamespace`."""
+"""Counterpart of `gt4py.eve`, for models: enumerations, and `utils.FrozenNamespace`."""
 
 from enum import Enum, IntEnum, StrEnum
 

@@ -1,4 +1,4 @@
-"""What models use of `gt4py.eve.utils`."""
+"""Counterpart of `gt4py.eve.utils`, as far as models use it."""
 
 from ..runtime.language.namespace import FrozenNamespace
 

@@ -1,1 +1,1 @@
-"""Where `gt4py.next.ffront` stood: decorators and builtins."""
+"""Counterpart of `gt4py.next.ffront`: decorators and builtins."""

@@ -1,4 +1,4 @@
-"""What `gt4py.next.ffront.decorator` offers; `DEFAULT_BACKEND` may be set and patched here."""
+"""Counterpart of `gt4py.next.ffront.decorator`; `DEFAULT_BACKEND` may be set and patched here."""
 
 import sys
 

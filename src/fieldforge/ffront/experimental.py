@@ -1,4 +1,4 @@
-"""What `gt4py.next.ffront.experimental` offers; the same as `fieldforge.experimental`."""
+"""Counterpart of `gt4py.next.ffront.experimental`; the same as `fieldforge.experimental`."""
 
 from ..experimental import as_offset, concat_where
 

@@ -1,4 +1,4 @@
-"""What `gt4py.next.ffront.fbuiltins` offers: the builtins, and what operators are written with."""
+"""Counterpart of `gt4py.next.ffront.fbuiltins`: the builtins, types and classes of operators."""
 
 from ..runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
 from ..runtime.embedded.builtins import __all__ as _builtins

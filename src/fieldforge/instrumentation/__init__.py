@@ -1,1 +1,1 @@
-"""Where `gt4py.next.instrumentation` stood: hooks and metrics."""
+"""Counterpart of `gt4py.next.instrumentation`: hooks and metrics."""

@@ -1,4 +1,4 @@
-"""What `gt4py.next.instrumentation.gpu_profiler` offers: ranges in the profiles of GPUs."""
+"""Counterpart of `gt4py.next.instrumentation.gpu_profiler`: ranges in the profiles of GPUs."""
 
 from ..runtime.calls.gpu_profiling import (
     is_profiling_calls,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.instrumentation.hook_machinery` offers: the two kinds of hooks."""
+"""Counterpart of `gt4py.next.instrumentation.hook_machinery`: the two kinds of hooks."""
 
 from ..runtime.process.hooks import ContextHook, EventHook
 

@@ -1,4 +1,4 @@
-"""What `gt4py.next.instrumentation.hooks` offers: the places that callbacks register for."""
+"""Counterpart of `gt4py.next.instrumentation.hooks`: the places that callbacks register for."""
 
 from ..runtime.process.hooks import (
     compile_variant_hook,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.instrumentation.metrics` offers: levels, sources, collectors, output.
+"""Counterpart of `gt4py.next.instrumentation.metrics`: levels, sources, collectors, output.
 
 `sources` may be set and patched here: samples go to the mapping that stands there.
 """

@@ -1,1 +1,1 @@
-"""Where `gt4py.next.program_processors` stood."""
+"""Counterpart of `gt4py.next.program_processors`."""

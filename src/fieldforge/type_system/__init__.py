@@ -1,1 +1,1 @@
-"""Where `gt4py.next.type_system` stood: the types of the language, and how to read them."""
+"""Counterpart of `gt4py.next.type_system`: the types of the language, and how to read them."""

@@ -1,4 +1,4 @@
-"""What `gt4py.next.type_system.type_specifications` offers: the types of the language as values."""
+"""Counterpart of `gt4py.next.type_system.type_specifications`: types as values."""
 
 from ..runtime.language.types import (
     CollectionType,

@@ -1,4 +1,4 @@
-"""What `gt4py.next.type_system.type_translation` offers: types of annotations and of values."""
+"""Counterpart of `gt4py.next.type_system.type_translation`: types of annotations and of values."""
 
 from __future__ import annotations
 

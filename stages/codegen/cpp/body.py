@@ -27,7 +27,7 @@ from .operations import TYPES, express, literal, vectorised, written_out
 
 # For each axis: the row of its index (None: the index of the loop), and an offset.
 Places: TypeAlias = tuple[tuple[int | None, int], ...]
-# Instructions that are written at each use.
+# Instructions without a variable: their text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 
 
@@ -50,7 +50,7 @@ class BodyText:
                 if key is not None:
                     self.rows.setdefault(key, f"{'q' if later else 'r'}{len(self.rows)}")
 
-    # --- what stands where ----------------------------------------------------------------------
+    # --- blocks of text -------------------------------------------------------------------------
 
     def at(
         self, level: int, part: int = 0, kept: Mapping[str, str] | None = None, deeper: int = 0
@@ -99,13 +99,7 @@ class BodyText:
                 yield indent + self._line(number, self.nest.body[number], {})
         for (name, places), row in self.rows.items():
             buffer = self.names.by_name[name]
-            terms = [
-                self.names.term(buffer, axis, index)
-                for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1]
-                and (index := self._index_of(buffer, axis, *places[axis])) != "0"
-            ]
-            address = " + ".join([self.names.buffers[name], *terms])
+            address = self._address(buffer, places)
             is_told = any(place is not None for place, _ in places)
             held = f' asm("" : "+r"({row}));' if is_told else ""
             yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
@@ -141,7 +135,7 @@ class BodyText:
         return list(zip(access.rows or (None,) * count, access.offsets, strict=True))
 
     def _key(self, access: Load | Store) -> tuple[str, Places] | None:
-        """Return what identifies a row; None for a load across the innermost loop."""
+        """Return the key of a row; None for a load across the innermost loop."""
         buffer = self.names.by_name[access.buffer]
         if not self.dims or self.dims[-1] not in buffer.dims:
             return None
@@ -152,6 +146,16 @@ class BodyText:
             return None
         places[inner] = (None, 0)
         return access.buffer, tuple(places)
+
+    def _address(self, buffer: Buffer, places: Places) -> str:
+        """Return the address of a row: all indices but that of the innermost loop."""
+        terms = [
+            self.names.term(buffer, axis, index)
+            for axis, dim in enumerate(buffer.dims)
+            if dim is not self.dims[-1]
+            and (index := self._index_of(buffer, axis, *places[axis])) != "0"
+        ]
+        return " + ".join([self.names.buffers[buffer.name], *terms])
 
     def _index_of(self, buffer: Buffer, axis: int, row: int | None, offset: int) -> str:
         index = self._index(buffer.dims[axis], row, offset)

@@ -58,7 +58,7 @@ def functions(names: Names) -> Iterator[str]:
 
 
 def head(names: Names) -> Iterator[str]:
-    """Define what the nests share; NaN is made of bits that the compiler cannot see through."""
+    """Define the variables that nests share; the compiler cannot see that the bits are NaN."""
     if names.tests:
         yield f"  s32 first = {len(names.tests)};"
         yield "  s32* const found = &first;"
@@ -73,7 +73,7 @@ def head(names: Names) -> Iterator[str]:
 
 
 def status(names: Names) -> str:
-    """Return what the entry returns."""
+    """Return the expression that the entry returns."""
     if not names.tests:
         return "0"
     places = ", ".join(map(str, codes(names.kernel)))
@@ -81,7 +81,7 @@ def status(names: Names) -> str:
 
 
 def codes(kernel: Kernel) -> tuple[int, ...]:
-    """Return what the entry returns for each tested store."""
+    """Return the code that the entry returns for each tested store."""
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]
     return tuple(fields.index(field) + 1 for _, field in tested_stores(kernel))
 
@@ -106,12 +106,12 @@ def beyond(kernel: Kernel) -> int:
 
 
 def is_nothing(text: str, dtype: str) -> bool:
-    """Tell whether a constant is NaN, which stands for a neighbour that is missing."""
+    """Tell whether a constant is NaN, which marks a missing neighbour."""
     return dtype in _BITS and literal(text, dtype).startswith("__builtin_nan")
 
 
 class Tests:
-    """The tests of what one nest stores."""
+    """The tests of the stores of one nest."""
 
     def __init__(self, names: Names, nest: Nest) -> None:
         stored = {row.buffer: row.dtype for row in nest.body if isinstance(row, Store)}

@@ -1,4 +1,4 @@
-"""C++ expressions: the types of generated code, literals, and what writers of operations share."""
+"""C++ expressions: the types of generated code, literals, and helpers for spellings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 import numpy as np
 
-# Names of the types in generated code, and what they are without any header.
+# Names of the types in generated code, and their definitions without any header.
 TYPES: Final = {
     "bool": ("b8", "bool"),
     "int8": ("s8", "__INT8_TYPE__"),
@@ -55,7 +55,7 @@ def literal(text: str, dtype: str) -> str:
 
 
 def _hexadecimal(number: float) -> str:
-    """Spell a float exactly, without the zeros that mean nothing."""
+    """Spell a float exactly, without trailing zeros."""
     mantissa, _, exponent = number.hex().partition("p")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -63,12 +63,12 @@ def _hexadecimal(number: float) -> str:
 
 
 def is_float(dtype: str) -> bool:
-    """Tell whether a dtype is one of floats."""
+    """Tell whether a dtype is a floating point type."""
     return dtype.startswith("float")
 
 
 def is_unsigned(dtype: str) -> bool:
-    """Tell whether a dtype is one of integers without a sign."""
+    """Tell whether a dtype is an unsigned integer type."""
     return dtype.startswith("uint")
 
 
@@ -78,7 +78,7 @@ def builtin(name: str, dtype: str) -> str:
 
 
 def narrow(dtype: str, text: str) -> Expression:
-    """Wrap what C++ computes in `int` back to the small type."""
+    """Convert a result that C++ computes in `int` back to the small type."""
     if dtype in ("int8", "uint8", "int16", "uint16", "bool"):
         return Expression(f"{TYPES[dtype][0]}({text})")
     return Expression(text)

@@ -1,4 +1,4 @@
-"""Write a kernel as plain C++: one function, no headers, no names of the user."""
+"""Write a kernel as plain C++: one function, without headers and without the user's names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
 static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }"""
 
 
-# The version that clamps indices is compiled for size: it runs on few calls, and every build pays.
+# Few calls run the version that clamps indices, so it is optimised for size and compiles fast.
 CLAMPED = """\
 #ifdef __clang__
 #define CLAMPED __attribute__((cold, noinline, minsize))

@@ -17,14 +17,14 @@ from .operations import TYPES
 
 @attrs.frozen
 class WriterOptions:
-    """What the C++ writer may use, and from which size of a loop nest on.
+    """The options of the C++ writer, and the thresholds for threads and non-temporal stores.
 
     Attributes:
-        parallel_from: loop nests over fewer points run on one thread; None: the call decides.
-        stream_from: calls that touch so many bytes use non-temporal stores; None likewise.
+        parallel_from: loop nests over fewer points run on one thread; None lets the call decide.
+        stream_from: calls that touch this many bytes use non-temporal stores; None likewise.
         vector_bytes: the size of a vector register.
         vector_math: whether the C library has `exp` and a few others for vectors.
-        own_math: whether transcendental functions are written out.
+        own_math: whether the writer emits its own transcendental functions.
         checked: whether every store tests that its number is finite.
 
     """
@@ -92,7 +92,7 @@ class Names:
         return f"within({index}, {self.bound(start)}, {self.bound(stop)})"
 
     def is_far(self, nest: Nest) -> str:
-        """Return the test whether a call touches more bytes of fields than the caches hold.
+        """Return the test that a call touches more bytes of fields than the caches hold.
 
         The test takes each field to be as large as the domain of the nest.
         """

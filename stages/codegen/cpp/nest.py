@@ -30,7 +30,7 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
     else:
         tests = Tests(names, nest)
         yield from (*tests.begin("    "), *body.at(0), *tests.end("    "))
-    flat = 0  # outer loops that are written as one, of which each thread runs a part
+    flat = 0  # the number of outer loops that are collapsed into one and shared among threads
     if len(nest.loops) > 1 and nest.loops[0].kind != "sequential" and tiling is None:
         flat = max(1, min(shared, len(nest.loops) - 1))
         yield from _shared_loops(names, nest, body, flat)

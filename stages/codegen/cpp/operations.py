@@ -32,7 +32,7 @@ def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> 
 def vectorised(
     op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
 ) -> Expression | None:
-    """Return `op` by a function of which glibc has a variant for vectors, None if it has none."""
+    """Return `op` as a call that glibc can vectorise, None if it has no vector variant."""
     if op not in VECTORISED or not _is_of_floats(dtype, dtypes):
         return None
     name = op + ("f" if dtype == "float32" else "")
@@ -45,7 +45,7 @@ def vectorised(
 def written_out(
     op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]
 ) -> Expression | None:
-    """Return `op` by a function of our own, None if there is none.
+    """Return `op` as a call of our own function, None if there is none.
 
     >>> written_out("pow", "float64", ["v1", "s32(3)"], ["float64", "int32"]).text
     'v1 * v1 * v1'
@@ -66,7 +66,7 @@ def _is_of_floats(dtype: str, dtypes: Sequence[str]) -> bool:
     return is_float(dtype) and all(each == dtype for each in dtypes)
 
 
-# a product of up to three is as near as a power is
+# a product of up to three factors is as exact as a power
 _SMALL_POWERS: Final = {
     literal(f"{power}{rest}", dtype): power
     for power in (1, 2, 3)

@@ -1,8 +1,8 @@
-"""Write loops that threads share: the loop becomes a function that runs a part of it.
+"""Write loops that threads share: each becomes a function that runs a part of the iterations.
 
-The native core calls the function on its threads, by way of the context of the call. Who runs which
-part has no influence on results: the iterations of such a loop are independent, and blocks of a
-loop over points begin at multiples of the vector size.
+The native core calls the function on its threads, through the context of the call. Results do not
+depend on the thread of a part: the iterations are independent, and blocks of a loop over points
+begin at multiples of the vector size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..entry_point import CONTEXT
 from .names import Names
 
 CALLEE: Final = "context"  # the name of the entry's last parameter
-BLOCK: Final = 512  # points of a loop without others around it
+BLOCK: Final = 512  # points of a block of a single loop
 PARALLEL_FROM: Final = 8192  # points
 STREAM_FROM: Final = 12 << 20  # bytes
 MACHINE: Final = f"""\
@@ -25,7 +25,7 @@ static inline s64 measured(const Context* context, s64 Machine::* number, s64 us
   return is_known ? context->machine->*number : usual;
 }}"""
 FAR: Final = f"  const s64 far = measured({CALLEE}, &Machine::stream_from, {STREAM_FROM});"
-# The copy of the body's variables lets compilers keep them in registers: nothing else points to it.
+# Compilers keep a copy of the body's variables in registers, because no pointer refers to it.
 SHARING: Final = """\
 template <class Body>
 static __attribute__((noinline)) void part(void* data, s64 begin, s64 end, s64 place) {
@@ -65,9 +65,9 @@ def extents(names: Names, loops: Sequence[Loop]) -> tuple[list[str], str]:
 def flat_loop(
     indices: Sequence[str], starts: Sequence[str], stops: Sequence[str], steps: Sequence[str]
 ) -> Iterator[str]:
-    """Open one loop over the part of nested loops that a call of the function has.
+    """Open one loop over the part of nested loops that one call of the function runs.
 
-    Number `m<level>` says how many iterations each of them has.
+    `m<level>` is the number of iterations of each.
     """
     inner = len(indices) - 1
     left, first = "begin", []
@@ -84,7 +84,7 @@ def flat_loop(
 
 
 def flat_loops(names: Names, loops: Sequence[Loop]) -> Iterator[str]:
-    """Open one loop over the iterations of nested ones."""
+    """Open one loop over the iterations of nested loops."""
     return flat_loop(
         [f"i{level}" for level in range(len(loops))],
         [names.bound(loop.range.start) for loop in loops],

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
-from ..value_names import value_names
+from ..value_names import check_size, value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.placement import Rules
     from .names import WriterOptions
 
-# No flag here changes a value: floats keep IEEE arithmetic in the order of the source. Only errno
-# and the exception flags of the processor are not set; nobody reads them.
+# No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
+# code only leaves errno and the processor's exception flags undefined, which nothing reads.
 FLAGS = (
     "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
@@ -34,20 +34,22 @@ class Codegen(Stage):
 
     Attributes:
         target: the machine that will run the code.
-        parallel_from: loops over fewer points than this run on one thread. By default what was
-            measured on the machine that runs the code (`fieldforge doctor --machine`), or 8192.
+        parallel_from: loops over fewer points than this run on one thread. The default is the
+            number that `fieldforge doctor --machine` measured on the node of the call, or 8192.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
+        tile_size: the points of a tile along the dimension that tiles divide; 0 lets the size of
+            the cache decide.
         numerics: 'strict' keeps to scalar functions of the C library; 'contract' vectorises them
             (within 4 ulp); 'fast' lets the compiler reorder sums and multiply by reciprocals.
-        mathematics: 'own' writes transcendental functions out (`mathematics/`) where `numerics` is
+        mathematics: 'own' emits our transcendental functions (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
-        stream_from: calls that touch so many bytes write outputs that they do not read with
-            non-temporal stores, 0 for never. By default what was measured, or 12 MiB.
+        stream_from: calls that touch this many bytes write outputs that they do not read with
+            non-temporal stores; 0 never does. The default is the measured number, or 12 MiB.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
-        passes: the passes over loops in their order: names of ours, functions of the user's.
+        passes: the passes over loops in order: names of built-in passes, or functions.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -61,15 +63,22 @@ class Codegen(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int | None = None
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
+    parallel_from: int | None = attrs.field(default=None, metadata=tunable(0, 2048, 8192, 1 << 15))
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    tile_size: int = attrs.field(
+        default=0, validator=check_size, metadata=tunable(0, 8, 16, 32, 64, 128, 256)
+    )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    stream_from: int | None = None
-    jam: bool = True
-    prefetch: bool = True
-    unswitch: bool = True
+    stream_from: int | None = attrs.field(default=None, metadata=tunable(0, 1 << 20, 12 << 20))
+    jam: bool = attrs.field(default=True, metadata=tunable(True, False))
+    prefetch: bool = attrs.field(default=True, metadata=tunable(True, False))
+    unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=CPU_PASSES, converter=tuple, validator=check_passes
@@ -87,7 +96,7 @@ class Codegen(Stage):
         from .operations import DECLARATION
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
-        # a call with domains has compared those, not the ranges of the fields
+        # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, kernel)
         place = step_place(kernel, groups, clamping)
@@ -131,10 +140,17 @@ class Codegen(Stage):
         return without(self.passes, *(name for name, is_out in left_out.items() if is_out))
 
     def rules(self) -> Rules:
-        """Return what the schedule and the loop passes have to know."""
+        """Return the options of the schedule and of the loop passes."""
         from ..schedule.placement import Rules
 
-        return Rules(self.target, self.arrays, self.inline, jam=self.jam, checked=self.checked)
+        return Rules(
+            self.target,
+            self.arrays,
+            self.inline,
+            jam=self.jam,
+            checked=self.checked,
+            tile_size=self.tile_size,
+        )
 
     def _writer_options(self) -> WriterOptions:
         from .names import WriterOptions

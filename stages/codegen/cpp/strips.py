@@ -25,8 +25,8 @@ _SHORT: Final = 16  # bytes of a register
 def stream_function(vector_bytes: int) -> str:
     """Return the function that writes registers with non-temporal stores.
 
-    A locked instruction drains the store buffers, so that other threads see the data when threads
-    meet.
+    A locked instruction drains the store buffers, so that other threads see the data at the next
+    barrier.
     """
     return f"""\
 typedef long long line __attribute__((vector_size({vector_bytes})));

@@ -1,1 +1,1 @@
-"""Hand a program to DaCe as an SDFG and take its C++."""
+"""Generate code with DaCe: from loops to an SDFG, and to DaCe's C++."""

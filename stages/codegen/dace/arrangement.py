@@ -1,9 +1,9 @@
-"""Which nests may stand in one state of an SDFG, where DaCe may reorder and fuse them.
+"""Group nests into states of an SDFG, inside which DaCe may reorder and fuse them.
 
-An SDFG has no word for "these two arguments may be one memory where they are read point by point",
-which is what a plan promises. So a nest that writes fields ends its state, and joins only nests
-that all work for it: in whatever order and fusion DaCe runs these, it stores last. What the plan
-promises is asked of a state as a whole.
+An SDFG cannot express "these two arguments may share memory if they are read point by point", as a
+plan promises. So a nest that writes fields ends its state, and shares it only with nests that
+compute its operands: however DaCe orders and fuses these, the stores come last. The promises of the
+plan hold for a state as a whole.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def arranged(kernel: Kernel) -> tuple[Together, ...]:
 
 
 def as_steps(kernel: Kernel, together: tuple[Together, ...]) -> Kernel:
-    """Return the kernel with the nests of a state as one step, for what asks it of steps."""
+    """Return the kernel with the nests of each state as one step, for analyses of steps."""
     steps = tuple(
         Tiling(each.first, each.last, (), "a state") for each in together if each.last > each.first
     )
@@ -56,7 +56,7 @@ def _joins(kernel: Kernel, members: list[int], nest: Nest) -> bool:
         return False
     if not fields & set(_written(nest)):
         return True
-    # all must work for the nest that stores
+    # all must compute operands of the nest that stores
     needed = set(_read(nest))
     for each in reversed(before):
         if not needed & set(_written(each)):
@@ -74,7 +74,7 @@ def _read(nest: Nest) -> list[str]:
 
 
 def needs_guard(nest: Nest) -> bool:
-    """Tell whether loops that are empty do not keep a nest from reading where it may not."""
+    """Tell whether a nest must test its guard, because its loops alone may read out of range."""
     if not nest.guard:
         return False
     loops = {(loop.range.dim, loop.range.start, loop.range.stop) for loop in nest.loops}

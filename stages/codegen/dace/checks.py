@@ -23,9 +23,9 @@ static inline void note(s32* first, s32 store) {
 def check_functions(
     kernel: Kernel, tests: Mapping[tuple[int, str], int], checked: bool
 ) -> Iterator[str]:
-    """Write what tasklets of a checked program call, and the NaN that stands for what is missing.
+    """Write the functions that tasklets of a checked program call, and the NaN of missing values.
 
-    Bits are compared, so that no flag of a compiler takes the test away.
+    They compare bits, so that no compiler flag removes the test.
     """
     dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
     for dtype in sorted({dtypes[name] for _, name in tests}):
@@ -46,7 +46,7 @@ def check_functions(
 
 
 def status_of(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> str:
-    """Return what the entry returns: one more than the place of a field, 0 where all is well."""
+    """Return the expression that the entry returns: 0, or one more than the place of a field."""
     if not tests:
         return "0"
     fields = [buffer.name for buffer in kernel.buffers if buffer.memory == "field"]

@@ -1,4 +1,4 @@
-"""The entry point of a library: it gives DaCe's program its arguments by their meaning."""
+"""Write the entry point of a library, which passes DaCe's program its arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tasklet import STATUS
 
 
 class Entry:
-    """Writes the entry point of a kernel; `kernel` has the arrays that DaCe has left."""
+    """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes."""
 
     def __init__(self, kernel: Kernel, names: Names) -> None:
         self.names = names
@@ -34,7 +34,7 @@ class Entry:
     ) -> Iterator[str]:
         """Write the function: integers, scalars, pointers, and then the call.
 
-        `signature` are the arguments as DaCe orders them; `head` defines what they refer to.
+        `signature` are the arguments in DaCe's order; `head` defines the names in them.
         """
         yield from entry_head()
         yield from opening

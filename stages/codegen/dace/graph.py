@@ -1,4 +1,4 @@
-"""Build the SDFG of a kernel: states of nests, in them maps, and in those tasklets or scans."""
+"""Build the SDFG of a kernel: states of nests, with maps that contain tasklets or scans."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .tasklet import STATUS, Style
 class Graph:
     """An SDFG and the inline functions, by name, that its tasklets call.
 
-    `together` are the nests that share a state; what keeps the order between states is that an
-    argument of a call may lie in the memory of another where a plan allows it.
+    `together` are the nests that share a state. States keep their order, because arguments of a
+    call may share memory where the plan allows it.
     """
 
     sdfg: Any
@@ -33,7 +33,7 @@ def build_graph(
 ) -> Graph:
     """Return the SDFG of a kernel; arrays of the arena are transients of one state or of several.
 
-    `tests` are the stores that are tested, by group of stores and field.
+    `tests` are the tested stores, by group of stores and field.
     """
     import dace
 
@@ -59,7 +59,7 @@ def build_graph(
 
 
 def _label(nests: Sequence[Nest], place: int) -> str:
-    """Name a state after what its nests write."""
+    """Name a state after the buffers that its nests write."""
     from ...ir.loops import Store
 
     stored = [row.buffer for nest in nests for row in nest.body if isinstance(row, Store)]
@@ -80,7 +80,7 @@ class _Describing(Descriptors):
         self.tested = tested
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` where it is not there."""
+        """Add the descriptor of `data` if it is missing."""
         if data in sdfg.arrays:
             return
         if data in self.dtypes:
@@ -91,7 +91,7 @@ class _Describing(Descriptors):
             self._add_array(sdfg, data, self.buffers[data], nested)
 
     def _add_array(self, sdfg: Any, data: str, buffer: Buffer, nested: bool) -> None:
-        """Add an array that begins at index 0 of the domain; where it ends is nobody's business."""
+        """Add an array that begins at index 0 of the domain; nothing depends on its end."""
         strides = self.names.strides(buffer)
         sdfg.add_array(
             data,
@@ -117,8 +117,8 @@ class _Describing(Descriptors):
 
     def symbol(self, sdfg: Any, name: str) -> Any:
         """Return a symbol, known to an SDFG."""
-        # 64 bits: with fewer, products of indices and strides would wrap
+        # 64 bits, because products of indices and strides would wrap in fewer
         if name not in sdfg.symbols:
             sdfg.add_symbol(name, self.dace.int64)
-        # made as DaCe makes those that it reads: others of the same name would differ from them
+        # made as DaCe makes those that it parses: other symbols of the same name differ from them
         return self.dace.symbolic.pystr_to_symbolic(name)

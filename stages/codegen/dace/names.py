@@ -1,4 +1,4 @@
-"""The names of one kernel in an SDFG: those of the user where C++ and DaCe allow it."""
+"""The names of one kernel in an SDFG: the user's names where C++ and DaCe allow them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..integers import buffers_of, split
 
 SDFG_NAME: Final = "kernel"  # never the user's: C++ names functions after it
 
-# What C++ or the text around DaCe's keeps for itself; names of one letter and a number are ours.
+# Names that C++ or our text around DaCe's reserves; names of one letter and a number are ours.
 _TAKEN: Final = frozenset(
     """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class
     compl concept const const_cast consteval constexpr constinit continue co_await
@@ -45,7 +45,7 @@ class ArrayStride:
 
 @attrs.frozen
 class GuardedStop:
-    """Where the outermost loop of a nest ends: where it starts, if its guard is empty."""
+    """The end of the outermost loop of a nest; equal to the start if the guard is empty."""
 
     start: Bound
     stop: Bound
@@ -56,7 +56,7 @@ Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop"
 
 
 class Names:
-    """What everything is called: `u`, `u_I_stride`, `out_I_stop`, `i_I`."""
+    """The names of a kernel: `u`, `u_I_stride`, `out_I_stop`, `i_I`."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -68,7 +68,7 @@ class Names:
         self._known: dict[Meaning, str] = {}
 
     def _claim(self, wanted: str) -> str:
-        """Return a name like the one wanted that nothing else has."""
+        """Return a unique name like the one wanted."""
         plain = re.sub(r"[^0-9A-Za-z_]+", "_", wanted).strip("_") or "value"
         if plain in _TAKEN or _OURS.fullmatch(plain) or not plain[0].isalpha():
             plain = f"f_{plain}"
@@ -96,7 +96,7 @@ class Names:
 
     @property
     def symbols(self) -> dict[str, Meaning]:
-        """The symbols that were asked for, and what they stand for."""
+        """The symbols in use, and their meanings."""
         return {name: meaning for meaning, name in self._known.items()}
 
     def symbol(self, meaning: Meaning) -> str:
@@ -130,7 +130,7 @@ class Names:
         return f"({symbol} {'+' if constant > 0 else '-'} {abs(constant)})" if constant else symbol
 
     def end(self, end: Bound | GuardedStop) -> str:
-        """Return where a loop begins or ends as an expression that binds tightly."""
+        """Return the start or stop of a loop as an expression that binds tightly."""
         return self.symbol(end) if isinstance(end, GuardedStop) else self.text(end)
 
     def strides(self, buffer: Buffer) -> list[str]:
@@ -146,7 +146,7 @@ class Names:
             for axis, dim in enumerate(buffer.dims)
         ]
 
-    # --- what is used ---------------------------------------------------------------------------
+    # --- buffers and scalars in use ---------------------------------------------------------------
 
     def touched(self) -> list[Buffer]:
         """Return the buffers that nests read or write, in the order of the kernel."""

@@ -1,4 +1,4 @@
-"""Put one nest into a state: its loops as maps and loop regions, between them tasklets."""
+"""Put one nest into a state: its loops as maps and loop regions, its instructions as tasklets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .rooms import Room
 from .subsets import Subsets
 from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
 
-# Nests are told apart in DaCe's text by a number of threads that nobody has.
+# A number of threads that no machine has marks each nest in DaCe's text.
 MARK: Final = 100_000
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class NestBuilder:
-    """Adds one nest to rooms; `functions` are what its tasklets call."""
+    """Adds one nest to rooms; `functions` are those that its tasklets call."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class NestBuilder:
 
     @property
     def depth(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.nest.loops)
 
     def build(self, room: Room) -> None:
@@ -65,7 +65,7 @@ class NestBuilder:
     # --- loops ----------------------------------------------------------------------------------
 
     def _descend(self, room: Room, level: int) -> None:
-        """Add what stands inside `level` loops."""
+        """Add the instructions and loops inside `level` loops."""
         if level < self.depth or not self.nest.loops:
             self._block(room, self._rows(level))
         if level == self.depth:
@@ -132,7 +132,7 @@ class NestBuilder:
             room.state.add_nedge(room.maps[-2][0], entry, room.dace.Memlet())
 
     def _sequence(self, room: Room, level: int) -> None:
-        """Add a loop whose steps follow one another, in an SDFG of its own."""
+        """Add a sequential loop, in a nested SDFG."""
         from dace.sdfg.state import LoopRegion
 
         loop = self.nest.loops[level]
@@ -146,7 +146,7 @@ class NestBuilder:
             self._first_states(room.within(inner, state, known))
         previous = state
         index = self.indices[loop.range.dim]
-        room.describe.symbol(inner, index)  # DaCe would guess its type from where it begins
+        room.describe.symbol(inner, index)  # else DaCe would guess its type from the start
         innermost = level == self.depth - 1
         parts = self.nest.parts if innermost and self.nest.parts else (None,)
         for part, range_ in enumerate(parts):
@@ -200,7 +200,7 @@ class NestBuilder:
             room.store(node, name, name, room.describe.whole(room.sdfg, name))
 
     def _first_states(self, room: Room) -> None:
-        """Add the states of a scan and what they hold before the first level."""
+        """Add the states of a scan with their values before the first level."""
         for index, (dtype, row) in enumerate(self.nest.states):
             name = f"{self._state(index)}"
             room.sdfg.add_scalar(
@@ -245,7 +245,7 @@ class NestBuilder:
     # --- instructions ---------------------------------------------------------------------------
 
     def _rows(self, level: int, part: int = 0) -> list[Row]:
-        """Return what stands inside `level` loops, of one part of the innermost, and has a name."""
+        """Return the named instructions inside `level` loops, for one part of the innermost."""
         inside = level == self.depth
         return [
             number
@@ -296,7 +296,7 @@ class NestBuilder:
             room.store(node, f"{STATUS}_at", STATUS, one, dynamic=True)
 
     def _title(self, rows: Iterable[Row]) -> str:
-        """Name a tasklet after what it writes, or the nest that it belongs to."""
+        """Name a tasklet after the buffer that it writes, or after its nest."""
         stores = [row.buffer for row in map(self.nest.body.__getitem__, rows)
                   if isinstance(row, Store)]  # fmt: skip
         names = [self.names.data[name] for name in dict.fromkeys(stores)]

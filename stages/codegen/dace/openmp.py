@@ -1,4 +1,4 @@
-"""OpenMP in the C++ that DaCe writes: its flags, and calls of one thread without its runtime."""
+"""OpenMP in the C++ that DaCe writes: its flags, and a shortcut for calls on one thread."""
 
 from __future__ import annotations
 

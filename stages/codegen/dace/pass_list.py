@@ -1,6 +1,6 @@
-"""Which of DaCe's transformations run on an SDFG, in which order: names, or the user's functions.
+"""The option that lists DaCe's transformations in order: names, or the user's functions.
 
-An option of the stage holds such a list, so this module imports neither DaCe nor the functions.
+This module imports neither DaCe nor the passes, because a warm start reads the option.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...base import Stage
 
 SdfgPass: TypeAlias = str | Callable[..., Any]
 
-# What each does stands beside its function in `passes.py`.
+# `passes.py` describes each beside its function.
 KNOWN: Final = (
     "simplify",
     "fuse_vertical",
@@ -29,7 +29,7 @@ DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
 
 
 def check_flag(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse values other than True and False."""
     if not isinstance(value, bool):
         raise OptionError(
             f"Option '{field.name}' of stage '{stage.name}' is True or False, got {value!r}."
@@ -37,7 +37,7 @@ def check_flag(stage: Stage, field: attrs.Attribute[Any], value: object) -> None
 
 
 def check_count(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse what is no number of things."""
+    """Refuse values that are no count."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise OptionError(
             f"Option '{field.name}' of stage '{stage.name}' is a number of 0 or more, "
@@ -46,7 +46,7 @@ def check_count(stage: Stage, field: attrs.Attribute[Any], value: object) -> Non
 
 
 def check_fusion(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse who cannot fuse."""
+    """Refuse values other than the known choices of fusion."""
     if value not in FUSIONS:
         raise OptionError(
             f"Option '{field.name}' of stage '{stage.name}' is one of {FUSIONS}, got {value!r}.",

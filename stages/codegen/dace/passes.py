@@ -1,7 +1,7 @@
-"""DaCe's transformations by name, each with a budget, and undone where it exceeds that.
+"""DaCe's transformations by name; one that exceeds its budget is undone.
 
-A budget counts applications and nodes, never time: what is built may not depend on how busy the
-machine is.
+A budget counts applications and nodes, never time, because builds may not depend on the load of the
+machine.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
 from .pass_list import SdfgPass, name_of
 
-# What DaCe calls 'simplify', but for the passes that would undo decisions of ours: the order of
-# states keeps what is read from being overwritten, also where two arguments of a call are one
-# memory, which an SDFG cannot say; the other one takes minutes on large graphs.
+# Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
+# values from being overwritten, also where two arguments of a call share memory, which an SDFG
+# cannot express. `LiftTrivialIf` takes minutes on large graphs.
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf")
 
 Watch = Callable[[str, Any], None]
@@ -36,7 +36,7 @@ class InvalidGraphError(CodegenError):
 
 @attrs.frozen
 class Settings:
-    """What passes have to know: dimensions to block by loop index, sizes, factors, budgets."""
+    """The options of passes: dimensions to block by loop index, sizes, factors, budgets."""
 
     block_loops: tuple[str, ...] = ()
     block_size: int = 10
@@ -113,7 +113,7 @@ def _saving_nothing(sdfg: Any) -> Iterator[None]:
 
 
 def simplify(sdfg: Any, _: Settings) -> int:
-    """Inline what is nested without need, remove what nobody uses, propagate constants."""
+    """Inline needless nesting, remove unused data, propagate constants."""
     from dace.transformation.pass_pipeline import Pipeline
     from dace.transformation.passes import simplify as simplification
 
@@ -123,7 +123,7 @@ def simplify(sdfg: Any, _: Settings) -> int:
 
 
 def fuse_vertical(sdfg: Any, settings: Settings) -> int:
-    """Join a map with one that reads its results point by point; they are in registers then."""
+    """Join a map with one that reads its results point by point, so that they stay in registers."""
     from dace.transformation.dataflow import MapFusionVertical
 
     if all(_maps(state) < 2 for state in _states(sdfg)):
@@ -148,7 +148,7 @@ def fuse_tasklets(sdfg: Any, settings: Settings) -> int:
 
 
 def block(sdfg: Any, settings: Settings) -> int:
-    """Cut the loops over the dimensions of option 'blocking_dims' into blocks, which go outside."""
+    """Cut the loops over the dimensions of option 'blocking_dims' into blocks; these go outside."""
     from dace.sdfg import nodes
     from dace.transformation.dataflow import StripMining
 
@@ -169,7 +169,7 @@ def block(sdfg: Any, settings: Settings) -> int:
 
 
 def unroll_scans(sdfg: Any, settings: Settings) -> int:
-    """Ask the compiler to unroll the loops over levels that scans are."""
+    """Ask the compiler to unroll the loops over levels of scans."""
     from dace.sdfg.state import LoopRegion
 
     if not settings.unroll:
@@ -192,7 +192,7 @@ def _maps(state: Any) -> int:
 
 
 def _everywhere(sdfg: Any, kind: Any, settings: Settings) -> int:
-    """Apply a transformation until it finds nothing more, or the budget is spent."""
+    """Apply a transformation until it finds no match, or the budget is spent."""
     count = 0
     while count <= settings.most_applications:
         applied = sdfg.apply_transformations_once_everywhere(

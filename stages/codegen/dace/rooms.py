@@ -1,4 +1,4 @@
-"""A place in an SDFG where nodes are put: a state, the maps around it, what is known there."""
+"""A place for nodes in an SDFG: a state, the maps around them, and the values known there."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import attrs
 
 
 class Descriptors(Protocol):
-    """Adds what SDFGs have to know of data and symbols."""
+    """Adds descriptors of data and symbols to SDFGs."""
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
-        """Add the descriptor of `data` where it is not there."""
+        """Add the descriptor of `data` if it is missing."""
 
     def whole(self, sdfg: Any, data: str) -> Any:
         """Return the range of all elements."""
@@ -49,7 +49,7 @@ class Room:
         return attrs.evolve(self, maps=(*self.maps, (entry, exit_)), known=dict(self.known))
 
     def begin_nest(self) -> None:
-        """Take what the last nest has written for written."""
+        """Begin a new nest: later reads use the values that the last nest wrote."""
         self.latest.update(self.written)
         self.written.clear()
 
@@ -95,7 +95,7 @@ class Room:
         self.state.add_edge(source, port, node, connector, self.memlet(data, subset, **how))
 
     def store(self, node: Any, connector: str, data: str, subset: Any, **how: bool) -> None:
-        """Write what a connector of `node` gives to data."""
+        """Write the value of a connector of `node` to data."""
         target = self.written.get(data)
         if target is None:
             self.describe.ensure(self.sdfg, data, nested=self.nested)
@@ -113,7 +113,7 @@ class Room:
         self.state.add_edge(node, connector, target, None, memlet)
 
     def hang(self, node: Any) -> None:
-        """Say of a node that reads nothing which map it stands in."""
+        """Connect a node without inputs to the map around it."""
         if self.maps and not self.state.in_degree(node):
             self.state.add_nedge(self.maps[-1][0], node, self.dace.Memlet())
 

@@ -1,4 +1,4 @@
-"""What of DaCe's own state we touch: its version and its configuration."""
+"""DaCe's version and configuration, the only parts of its state that we touch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def dace_version() -> str:
     """Return the version of the DaCe that is installed, without importing it.
 
     Raises:
-        DaceNotFoundError: if there is none, or one whose code we do not know.
+        DaceNotFoundError: if there is none, or one of an unsupported version.
 
     """
     found = importlib.util.find_spec("dace")
@@ -46,18 +46,18 @@ def _fitting(version: str) -> str:
 
 @contextmanager
 def dace_defaults() -> Iterator[None]:
-    """Run with DaCe's own defaults, whatever files and variables of the user say, in this thread.
+    """Run with DaCe's own defaults in this thread, whatever the user's files and variables set.
 
-    So the generated text depends on the version of DaCe and on nothing else.
+    The generated text then depends on the version of DaCe only.
     """
     from dace.config import Config, temporary_config
 
     with temporary_config():
         for path in _options(Config.get_metadata()["required"]):
             Config.set(*path, value=Config.get_default(*path))
-        # Loops that do not depend on each other stay in the order in which they are written.
+        # Independent loops stay in the order in which they are written.
         Config.set("compiler", "cpu", "openmp_sections", value=False)
-        Config.set("progress", value=False)  # passes that take long would print how far they are
+        Config.set("progress", value=False)  # else slow passes print their progress
         yield
 
 

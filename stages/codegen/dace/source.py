@@ -29,15 +29,15 @@ from .settings import dace_defaults
 from .tasklet import Style
 from .text import show_graph
 
-# All that generated code of maps, tasklets and arrays takes from DaCe's headers, which
-# cost seconds to read. The library shows nothing but the entry point.
+# The definitions that generated code of maps, tasklets and arrays needs from DaCe's headers, which
+# take seconds to read. The library exports the entry point only.
 PRELUDE: Final = (
     *(f"typedef __{name.upper()}_TYPE__ {name}_t;" for name in TYPES if "int" in name),
     "#define DACE_EXPORTED",
     "#define DACE_ALIGN(bytes)",
     "namespace dace { typedef uint32_t uint; }",
 )
-# Functions of DaCe's headers that bounds of loops may call once they were cut into blocks.
+# Functions of DaCe's headers that bounds of blocked loops may call.
 FUNCTIONS: Final = {
     "Min": "static inline s64 Min(s64 a, s64 b) { return a < b ? a : b; }",
     "Max": "static inline s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
@@ -50,12 +50,12 @@ _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)
 
 
 class DaceTextError(FieldforgeError):
-    """DaCe wrote other text than we know how to join with our entry point."""
+    """DaCe wrote text of an unknown form, which we cannot join with our entry point."""
 
 
 @attrs.frozen
 class Written:
-    """The source of a kernel, the listing of its SDFG, and the kernel as DaCe has left it."""
+    """The source of a kernel, the listing of its SDFG, and the kernel after DaCe's passes."""
 
     source: str
     listing: str
@@ -64,7 +64,7 @@ class Written:
 
 @attrs.frozen
 class Plan:
-    """How an SDFG is made and changed, and from how many points on threads share a nest."""
+    """The options of an SDFG and its passes, and the points from which threads share a nest."""
 
     rules: Rules
     style: Style
@@ -142,7 +142,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
 
 
 def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
-    """Make arguments of the arrays that DaCe has left, and plan where they lie."""
+    """Make arguments of the arrays that remain after DaCe's passes, and plan their slots."""
     from dace import dtypes
 
     data = {name: buffer for buffer, name in names.data.items()}
@@ -167,7 +167,7 @@ def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) 
 
 
 def _merged(kernel: Kernel, together: Sequence[Together]) -> tuple[Any, ...]:
-    """Return one nest a state, which touches what all its nests do: their order is DaCe's."""
+    """Return one nest for each state with the accesses of all its nests, which DaCe orders."""
     return tuple(
         attrs.evolve(
             kernel.nests[each.first],
@@ -193,7 +193,7 @@ def _plain(frame: str) -> list[str]:
 def _annotated(
     lines: Iterable[str], names: Names, signature: Sequence[str], parallel_from: int
 ) -> Iterator[str]:
-    """Say of the loops what DaCe cannot: from which size on they are worth threads, and SIMD."""
+    """Add to loops what an SDFG cannot express: the size from which threads pay, and SIMD."""
     known = set(signature)
     pending = ""
     for line in lines:
@@ -216,7 +216,7 @@ def _annotated(
 
 
 def _limit(mark: str, names: Names, known: set[str], parallel_from: int) -> str:
-    """Return the clause that says from how many points on threads share a nest."""
+    """Return the clause with the number of points from which threads share a nest."""
     nest = names.kernel.nests[int(mark) - MARK]
     factors = []
     for loop in nest.loops:

@@ -1,4 +1,4 @@
-"""Schedule a program for a CPU, hand it to DaCe as an SDFG, and take DaCe's C++ for it."""
+"""Schedule a program for a CPU, make an SDFG of its loops, and let DaCe write the C++."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import Artifact, Stage
+from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
@@ -38,23 +38,23 @@ class CodegenDace(Stage):
     Attributes:
         target: the machine that will run the code.
         parallel_from: loops over fewer points than this run on one thread.
-        arrays: values (as in '%12') that become arrays, whatever the cost model says.
-        inline: values that are computed where they are used, likewise.
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
         jam: whether unroll-and-jam may compute several rows of a stencil together; compilers keep
-            that in registers for the diffusion and not for stencils of many points.
+            the rows in registers for the diffusion, but not for stencils of many points.
         numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
         mathematics: 'own' or 'library', as for the backend 'cpu'.
-        fusion: 'schedule' lets our cost model decide what becomes an array; with 'dace' every value
-            that is used becomes one, and DaCe's passes fuse what they can.
-        auto_optimize: whether the passes run; without them the SDFG is written as it was made.
+        fusion: 'schedule' lets our cost model choose the values that become arrays; with 'dace'
+            every used value becomes one, and DaCe's passes fuse the maps.
+        auto_optimize: whether the passes run.
         passes: DaCe's transformations in their order: names of ours, functions of the user's.
         blocking_dims: names of the dimensions that pass 'block' cuts.
         blocking_size: how many indices a block has.
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
-        checked: whether numbers that are not finite are refused when they are written, and what is
-            missing is NaN; `program.checked` sets it.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
 
     """
 
@@ -66,26 +66,32 @@ class CodegenDace(Stage):
     }
 
     target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int = 16384
-    arrays: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    inline: tuple[str, ...] = attrs.field(default=(), converter=value_names)
-    jam: bool = attrs.field(default=False, validator=check_flag)
+    parallel_from: int = attrs.field(default=16384, metadata=tunable(0, 4096, 16384, 1 << 16))
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    jam: bool = attrs.field(default=False, validator=check_flag, metadata=tunable(False, True))
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(default="schedule", validator=check_fusion)
+    fusion: str = attrs.field(
+        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
+    )
     auto_optimize: bool = attrs.field(default=True, validator=check_flag)
     passes: tuple[SdfgPass, ...] = attrs.field(
         default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
     )
     blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    blocking_size: int = attrs.field(default=10, validator=check_count)
-    unroll_scans: int = attrs.field(default=0, validator=check_count)
+    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
+    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)
     most_nodes: int = attrs.field(default=100_000, validator=check_count)
     checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
-        """Return DaCe's source with our entry point, and what that expects."""
+        """Return DaCe's source with our entry point, and the interface."""
         from ..cpp.checks import statuses
         from ..cpp.operations import DECLARATION
         from ..interface import describe
@@ -98,7 +104,7 @@ class CodegenDace(Stage):
         libraries += WRAPPED if ALONE in written.source else ()
         reordering = FAST if self.numerics == "fast" else ()
         flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
-        # where a call gives domains, those were compared, not the ranges of the fields
+        # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         return {
             "generated": Generated("c++", written.source, written.listing, flags),
@@ -114,7 +120,7 @@ class CodegenDace(Stage):
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the SDFG as it is made, and after each pass."""
+        """Return the listing of the SDFG before the passes, and after each."""
         from .source import after_passes
 
         plan = self._plan(lowered)
@@ -132,7 +138,7 @@ class CodegenDace(Stage):
         from .source import Plan
         from .tasklet import Style
 
-        dace_version()  # says how to install what is missing
+        dace_version()  # the error says how to install DaCe
         arrays = self.arrays
         if self.fusion == "dace":
             values = lowered.program.values

@@ -1,4 +1,4 @@
-"""What the accesses of a nest touch, as subsets of DaCe."""
+"""The elements that accesses of a nest touch, as DaCe's subsets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Subsets:
     indices: Mapping[Dimension, str]
 
     def element_type(self, room: Room, load: Load) -> Any:
-        """Return the type of what a load reads."""
+        """Return the type of the loaded element."""
         return room.describe.type("uint8" if load.dtype == "bool" else load.dtype)
 
     def _places(self, room: Room, access: Load | Store) -> list[Any]:
-        """Return the index of each axis, without what a row tells."""
+        """Return the index of each axis, without indirect parts."""
         dims = self.names.by_name[access.buffer].dims
         offsets = access.offsets or (0,) * len(dims)
         named = room.dace.symbolic.pystr_to_symbolic
@@ -41,7 +41,7 @@ class Subsets:
         return room.dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
 
     def opened(self, room: Room, load: Load) -> Any:
-        """Return the elements among which a lookup finds its own."""
+        """Return the elements that a lookup may read."""
         assert is_lookup(load)
         data = self.names.data[load.buffer]
         room.describe.ensure(room.sdfg, data, nested=room.nested)

@@ -27,14 +27,14 @@ from ..cpp.expressions import literal
 from ..cpp.operations import express, vectorised, written_out
 from .names import Names, type_name
 
-# What is written where it is used.
+# Instructions whose text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
 STATUS: Final = "status"
 
 
 @attrs.frozen
 class Style:
-    """How expressions are written; see the options of the same names of the stage."""
+    """The options of expressions; see the stage's options of the same names."""
 
     vector_math: bool = False
     own_math: bool = False
@@ -43,10 +43,10 @@ class Style:
 
 @attrs.frozen
 class Block:
-    """A tasklet: what it does, and by connector what it reads and writes.
+    """A tasklet: its code, and its reads and writes by connector.
 
-    `loads` are elements of buffers, `lookups` pointers into buffers that it looks into itself,
-    `known` values that stand around it, `states` those of the scan.
+    `loads` are elements of buffers, `lookups` pointers into buffers that it indexes itself,
+    `known` values from around it, `states` those of the scan.
     """
 
     text: str
@@ -63,18 +63,18 @@ class Block:
 
 
 def is_lookup(load: Load) -> bool:
-    """Tell whether a load reads where another one says, or only under a condition."""
+    """Tell whether a load is indirect or conditional."""
     return load.when is not None or any(row is not None for row in load.rows)
 
 
 def ranged_axes(load: Load) -> tuple[int, ...]:
-    """Return the axes whose index a lookup finds itself: those that are told, or the first."""
+    """Return the axes that a lookup indexes itself: the indirect ones, or the first."""
     told = tuple(axis for axis, row in enumerate(load.rows) if row is not None)
     return told or tuple(range(len(load.dims)))[:1]
 
 
 class BlockWriter:
-    """Writes the rows `numbers` of a nest; `exports` are those that deeper loops use."""
+    """Writes the rows `numbers` of a nest; `exports` are the rows that deeper loops use."""
 
     def __init__(
         self,

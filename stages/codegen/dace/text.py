@@ -10,7 +10,7 @@ from .names import Names
 
 
 def show_graph(sdfg: Any, kernel: Kernel, names: Names) -> str:
-    """Return the listing of an SDFG and of what its names stand for."""
+    """Return the listing of an SDFG and of the meanings of its names."""
     return "\n".join([*_head(sdfg, kernel, names), *show_sdfg(sdfg)]) + "\n"
 
 
@@ -35,7 +35,7 @@ def _head(sdfg: Any, kernel: Kernel, names: Names) -> Iterator[str]:
 
 
 def show_sdfg(sdfg: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of a control flow region: blocks in order, and where they lead."""
+    """Yield the lines of a control flow region: blocks in order, and their successors."""
     for block in _in_order(sdfg):
         yield from _block_lines(block, indent)
         for edge in block.parent_graph.out_edges(block):
@@ -76,7 +76,7 @@ def _block_lines(block: Any, indent: str) -> Iterator[str]:
 
 
 def _nodes(state: Any, scope: Any, indent: str) -> Iterator[str]:
-    """Yield the lines of what stands in one scope of a state."""
+    """Yield the lines of one scope of a state."""
     from dace.sdfg import nodes
     from dace.sdfg.utils import dfs_topological_sort
 
@@ -118,7 +118,7 @@ def _edges(edges: Iterable[Any], indent: str, arrow: str) -> Iterator[str]:
 
 
 def _full(edges: Iterable[Any]) -> Iterator[Any]:
-    """Leave out the edges that carry nothing and only say what comes first."""
+    """Leave out empty edges, which only order nodes."""
     return (edge for edge in edges if not edge.data.is_empty())
 
 

@@ -18,14 +18,7 @@ class ThreadBody(BodyText):
         """Define a pointer for each row."""
         for (name, places), row in self.rows.items():
             buffer = self.names.by_name[name]
-            terms = [
-                self.names.term(buffer, axis, index)
-                for axis, dim in enumerate(buffer.dims)
-                if dim is not self.dims[-1]
-                and (index := self._index_of(buffer, axis, *places[axis])) != "0"
-            ]
-            address = " + ".join([self.names.buffers[buffer.name], *terms])
-            yield f"{indent}{stored_type(buffer)}* const {row} = {address};"
+            yield f"{indent}{stored_type(buffer)}* const {row} = {self._address(buffer, places)};"
 
     def _value(self, row: Instruction) -> str:
         if not isinstance(row, Compute):

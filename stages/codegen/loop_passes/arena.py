@@ -45,7 +45,7 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
 
 
 def extent(range_: Range) -> Bound:
-    """Return how many indices a range has; negative where it is empty."""
+    """Return the number of indices of a range; it may be negative for an empty range."""
     return add(range_.stop, negative(range_.start))
 
 

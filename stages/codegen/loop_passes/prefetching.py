@@ -63,7 +63,7 @@ def _is_row(nest: Nest, load: Load) -> bool:
 
 
 def _place(load: Load, nest: Nest) -> tuple[tuple[object, ...], int | None]:
-    """Return what identifies a row, and its offset along the next outer loop if that moves it."""
+    """Return the key of a row, and its offset along the next outer loop if that moves it."""
     inner, around = nest.loops[-1].range.dim, nest.loops[-2].range.dim
     rows = load.rows or (None,) * len(load.dims)
     rest: list[object] = [load.buffer]

@@ -23,7 +23,7 @@ from .arena import lives_of
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
-# Extents that the cost model assumes where only a call knows them.
+# Extents that the cost model assumes for dimensions that are known at the call only.
 USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
 WIDEST_MARGIN: Final = 4
 LARGEST_TILE: Final = 64
@@ -201,15 +201,16 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     budget = rules.target.core_memory // 2
     bound = [dim for dim in outer if run.margin(dim)]
     needed = _bytes(arrays, sizes)
-    if bound and (not free or needed > budget):
+    wanted = rules.tile_size
+    if bound and (wanted or not free or needed > budget):
         dim = bound[-1]
         row = _bytes(arrays, {**sizes, dim: 1})
-        size = min(LARGEST_TILE, budget // row - run.margin(dim))
-        if size < 2 * run.margin(dim):
+        size = wanted or min(LARGEST_TILE, budget // row - run.margin(dim))
+        if not wanted and size < 2 * run.margin(dim):
             return None
         sizes[dim] = size
-    elif needed > budget and inner in run.margins[0] and not run.margin(inner):
-        columns = budget // _bytes(arrays, {**sizes, inner: 1})
+    elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
+        columns = wanted or budget // _bytes(arrays, {**sizes, inner: 1})
         sizes[inner] = max(ROW, columns // ROW * ROW)
     if not sizes:
         return None
@@ -223,7 +224,7 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
-    """Estimate what the arrays of one tile take."""
+    """Estimate the bytes of the arrays of one tile."""
     total = 0
     for array in arrays:
         product = ITEMSIZES[array.dtype]

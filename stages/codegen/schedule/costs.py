@@ -1,4 +1,4 @@
-"""What operations cost, in units of one addition of a vectorised loop."""
+"""The cost of operations, in units of one addition of a vectorised loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ITEMSIZES: Final[Mapping[str, int]] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
-TRANSCENDENTAL: Final = 25  # from here on an operation is a function of its own
+TRANSCENDENTAL: Final = 25  # the least cost of an operation that calls a function
 _COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
 
@@ -28,11 +28,11 @@ def operations(op: str) -> int:
 
 
 def point_costs(nodes: Sequence[Node], needed: Sequence[int], gather: float) -> dict[int, float]:
-    """Return for each node what one point of it costs, operands at the same point included.
+    """Return the cost of one point of each node, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
     other points too is a stage of its own. `needed` is ascending and closed under operands;
-    `gather` is what it costs to read an element where a table tells.
+    `gather` is the cost of one load through a neighbour table.
     """
     users: dict[int, int] = dict.fromkeys(needed, 0)
     for index in needed:
@@ -42,7 +42,7 @@ def point_costs(nodes: Sequence[Node], needed: Sequence[int], gather: float) -> 
     for index in needed:
         node = nodes[index]
         costs[index] = 0.0
-        # what has no dimensions is computed once, outside all loops
+        # a value without dimensions is computed once, outside all loops
         if isinstance(node.value, _COMPUTED) and node.dims:
             places: dict[int, set[Coords]] = {}
             for operand, coords in node.operands:
@@ -62,14 +62,14 @@ def _own(value: dataflow.Value) -> float:
 
 
 def _gathered(operand: Node, at: set[Coords]) -> int:
-    """Return at how many places that tables tell a field is read."""
+    """Return how many loads through neighbour tables read a field."""
     if not isinstance(operand.value, dataflow.Input):
         return 0
     return sum(any(base > OWN for base, _ in coords) for coords in at)
 
 
 def _share(value: dataflow.Value, cost: float, users: int, at: set[Coords]) -> float:
-    """Return what an operand at some places costs its user."""
+    """Return the cost of an operand at some places for its user."""
     if isinstance(value, dataflow.Reduce):
         return len(at) * (1 + cost / users)
     (first, *others) = at

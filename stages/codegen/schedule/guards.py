@@ -35,7 +35,7 @@ class InPart:
 
 
 Test: TypeAlias = Beyond | InPart
-Case: TypeAlias = tuple[tuple[Test, bool], ...]  # tests and what they must say
+Case: TypeAlias = tuple[tuple[Test, bool], ...]  # tests and the results that they must have
 Guard: TypeAlias = tuple[Case, ...]
 
 ALWAYS: Final[Guard] = ((),)
@@ -137,7 +137,7 @@ def _differ_in_one(left: set[tuple[Test, bool]], right: set[tuple[Test, bool]]) 
     return test == same and wanted != opposite
 
 
-# --- the innermost loop in parts --------------------------------------------------------------
+# --- parts of the innermost loop --------------------------------------------------------------
 
 
 @attrs.frozen

@@ -44,10 +44,11 @@ MOST_TABLES = 3
 
 @attrs.frozen
 class Rules:
-    """What decides: the target, and options; `arrays` and `inline` name values, as in '%12'.
+    """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
 
-    With `columns_apart` a scan walks one column after another, whatever the layout. `gpu` is what
-    options say about the threads of a GPU.
+    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
+    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
+    `gpu` is what options say about the threads of a GPU.
     """
 
     target: Machine
@@ -58,6 +59,7 @@ class Rules:
     checked: bool = False
     columns_apart: bool = False
     gpu: GpuChoices = NO_CHOICES
+    tile_size: int = 0
 
 
 @attrs.frozen
@@ -120,7 +122,7 @@ def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> 
 
 
 class _Placing:
-    """What each node is needed for, as far as the walk has come."""
+    """The uses of each node that the walk has found so far."""
 
     def __init__(self, points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> None:
         self.points = points

@@ -31,12 +31,12 @@ from .places import (
     widen,
 )
 
-Env: TypeAlias = Mapping[Dimension, Coord]  # what takes the place of the loop's own index
+Env: TypeAlias = Mapping[Dimension, Coord]  # coordinates in place of the loop's own index
 
 
 @attrs.frozen
 class Node:
-    """A value without its place: what it is, and its operands relative to itself.
+    """A value without its place: its operation, and its operands relative to itself.
 
     The operands of a reduction are its slots and, where some may be missing, then the entries of
     the table; those of a scan its first states and arguments. `row` is the first row of the
@@ -63,7 +63,7 @@ class Node:
 class Points:
     """The nodes of a program, operands first, and where each row stands.
 
-    In a `checked` program what a neighbour that is missing gives is NaN.
+    In a `checked` program the value of a missing neighbour is NaN.
     """
 
     def __init__(
@@ -115,11 +115,6 @@ class Points:
         value = self.nodes[point[0]].value
         assert isinstance(value, dataflow.Reduce)
         return self._tables[value.table].width
-
-    def mentions(self, point: Point) -> dict[Dimension, tuple[int, int]]:
-        """Return the loops that a point depends on, with the smallest and largest offset."""
-        index, coords = point
-        return self.indices.mentioned(list(zip(self.nodes[index].dims, coords, strict=True)))
 
     def placed(self, point: Point, env: Env) -> Point:
         """Return the point with other coordinates in place of the loops' own indices."""

@@ -110,7 +110,7 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
             if isinstance(row, Store) and row.buffer in risky:
                 name = f"@{row.buffer}.{nest.statement}"
                 body.append(attrs.evolve(row, buffer=name))
-                if all(array.name != name for array in arrays):  # parts of a loop store apart
+                if all(array.name != name for array in arrays):  # parts have stores of their own
                     arrays.append(_copy_array(name, row, nest, rules))
                     copies.append(_copy_nest(nest, row.buffer, arrays[-1], rules))
             else:
@@ -120,7 +120,7 @@ def _stage(drafts: Sequence[Draft], rules: Rules) -> tuple[list[Nest], list[Buff
 
 
 def _is_part(nest: Nest, other: Nest) -> bool:
-    """Tell whether nests do parts of one work: groups of rows, and the remaining rows."""
+    """Tell whether nests share one task: groups of rows, and the remaining rows."""
     return (nest.statement, nest.guard) == (other.statement, other.guard)
 
 

@@ -8,6 +8,10 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError
+from fieldforge.runtime import gpu
+from fieldforge.runtime.fields.device import DeviceType
+from fieldforge.runtime.fields.device_allocator import GPUAllocator
+from fieldforge.runtime.fields.field import Field
 
 I = ff.Dimension("I")
 J = ff.Dimension("J")
@@ -164,3 +168,114 @@ def test_memory_of_a_device_is_copied_and_reduced_in_the_same_order():
 
     device = OnDevice(field)
     assert (ff.sum(device), ff.max(device, {I: (3, 9)})) == expected
+
+
+# --- of expressions -------------------------------------------------------------------------------
+
+Slab = ff.Field[ff.Dims[I, K], ff.float64]
+
+
+@ff.field_operator
+def energy(u: Slab, v: Slab, by: float) -> Slab:
+    return by * (u * u + v(I + 1) * v(I + 1))
+
+
+@ff.field_operator
+def both(u: Slab) -> tuple[Slab, Slab]:
+    return u, u
+
+
+@pytest.mark.parametrize(
+    "backend", [None, "reference", pytest.param("cpu", marks=pytest.mark.needs_compiler),
+                pytest.param("gpu-host", marks=pytest.mark.needs_compiler)]
+)  # fmt: skip
+def test_an_operator_is_reduced_as_the_field_that_it_writes(backend):
+    u, v = (ff.as_field([I, K], drawn((40, 33), seed=seed)) for seed in (1, 2))
+    operator = energy.with_backend(backend)
+    out = ff.zeros({I: (3, 39), K: 33})
+    operator(u, v, 0.5, out=out)
+
+    for reduce in (ff.sum, ff.max, ff.min, ff.norm):
+        for _ in range(2):  # the second call has the memory of the first
+            found = reduce(operator, {I: (3, 39)}, u=u, v=v, by=0.5)
+            assert found.tobytes() == reduce(out).tobytes()
+
+
+@pytest.mark.needs_compiler
+def test_threads_change_no_bit_of_an_expression():
+    u, v = (ff.as_field([I, K], drawn((900, 700), seed=seed)) for seed in (1, 2))
+    operator = energy.with_backend("cpu")
+
+    def with_threads(count):
+        with ff.threads(count):
+            return ff.sum(operator, {I: (0, 899)}, u=u, v=v, by=0.5).tobytes()
+
+    assert len({with_threads(count) for count in (1, 2, 3, 8)}) == 1
+
+
+def test_mistakes_in_expressions_are_named():
+    u = ff.ones({I: 4, K: 3})
+
+    with pytest.raises(DomainError, match="'energy' has no dimension 'J'"):
+        ff.sum(energy, {J: 3}, u=u, v=u, by=1.0)
+    with pytest.raises(DomainError, match="'v'"):
+        ff.sum(energy.with_backend("reference"), u=u, v=u, by=1.0)
+    with pytest.raises(ArgumentError, match="only a single field can be reduced"):
+        ff.sum(both, u=u)
+    with pytest.raises(ArgumentError, match="'sum' of a field takes no argument 'by'"):
+        ff.sum(u, by=1.0)
+
+
+# --- on devices -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def allocator():
+    """Allocate on the simulated device, whose driver finds what a kernel does wrong."""
+    with gpu.use_platform("null"):
+        gpu.null.forget_problems()
+        yield GPUAllocator(DeviceType.NULL)
+        assert gpu.null.problems() == []
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_devices_have_the_bits_of_the_host_for_equal_strides(shape, dtype, allocator, monkeypatch):
+    monkeypatch.setattr(Field, "asnumpy", None)  # nothing but partial results is copied
+    values = drawn(shape, dtype)
+    field = ff.as_field([I, J, K], values, allocator=allocator)
+    given = gpu.Array.from_any(field.ndarray)
+    room = np.zeros(
+        max(sum((n - 1) * s for n, s in zip(shape, given.strides, strict=True)), 0) + 8, "u1"
+    )
+    alike = np.ndarray(shape, dtype, room, strides=given.strides)
+    alike[...] = values
+    host = _field(alike, domain=field.domain)
+
+    for reduce in (ff.sum, ff.max, ff.min, ff.norm):
+        found, expected = reduce(field), reduce(host)
+        assert found.tobytes() == expected.tobytes()
+        assert found.dtype == expected.dtype
+        assert reduce(field, {K: (0, 1)}).tobytes() == reduce(host, {K: (0, 1)}).tobytes()
+
+
+@pytest.mark.needs_compiler
+def test_nan_is_found_on_devices(allocator):
+    values = drawn((3, 50, 200))
+    values[1, 7, 133] = np.nan
+    field = ff.as_field([I, J, K], values, allocator=allocator)
+
+    for reduce in (ff.sum, ff.max, ff.min, ff.norm):
+        assert np.isnan(reduce(field))
+    assert not np.isnan(ff.max(field, {I: (0, 1)}))
+    assert np.isnan(field.max())
+
+
+@pytest.mark.needs_compiler
+def test_fields_without_points_are_refused_on_devices_too(allocator):
+    field = ff.zeros({I: 0, J: 3}, allocator=allocator)
+
+    assert ff.sum(field) == 0.0
+    with pytest.raises(DomainError, match="without points"):
+        ff.max(field)

@@ -13,6 +13,7 @@ from fieldforge.examples.tridiagonal import solve
 from fieldforge.runtime import _core
 from fieldforge.runtime.calls.call_limits import as_workspace
 from fieldforge.runtime.calls.refusals import reject
+from fieldforge.workflows.backends import recipes
 
 SIZES = {"I": 8, "J": 8, "K": 20}
 
@@ -124,3 +125,27 @@ def test_a_small_loop_is_whole_inside_a_region_of_somebody_else(tmp_path):
     around(u, out)
 
     assert out.asnumpy().tolist() == [2.0] * 98
+
+
+V, Edge, E2V_DIM = (
+    ff.Dimension("V"),
+    ff.Dimension("Edge"),
+    ff.Dimension("E2V", kind=ff.DimensionKind.LOCAL),
+)
+E2V = ff.FieldOffset("E2V", source=V, target=(Edge, E2V_DIM))
+
+
+@ff.field_operator
+def root_at_first_end(u: ff.Field[ff.Dims[V], ff.float64]) -> ff.Field[ff.Dims[Edge], ff.float64]:
+    roots = ff.sqrt(u) + u
+    return roots(E2V[0])
+
+
+def test_a_workspace_holds_what_the_slots_that_are_read_name():
+    table = ff.as_connectivity([Edge, E2V_DIM], codomain=V, data=[[0, 500], [1, 900], [2, 3]])
+    arrays = tuple(f"%{number}" for number in range(6))
+    program = root_at_first_end.with_backend(recipes.cpu(arrays=arrays))
+
+    size = program.workspace_size(u={V: 1000}, out={Edge: 3}, offset_provider={"E2V": table})
+
+    assert 0 < size < 900 * 8

@@ -275,6 +275,19 @@ def test_descriptors_have_an_equal():
     assert "backend_factory" in descriptor
 
 
+def test_a_descriptor_may_name_a_family_of_backends():
+    descriptor = {"backend": "cpp", "device": ff.DeviceType.CPU, "jam": False}
+
+    found = backend_for(descriptor, DIFFUSE)
+
+    assert (found.name, found.options["codegen.jam"]) == ("cpu", False)
+    assert backend_for({"backend": "dace"}, DIFFUSE) is ff.dace_cpu
+    assert backend_for({"backend": "dace", "device": "gpu"}, DIFFUSE).name == "dace_gpu"
+    assert backend_for({"backend": "reference", "device": "cpu"}, DIFFUSE) is ff.reference
+    with pytest.raises(OptionError, match="no backend 'dase'"):
+        backend_for({"backend": "dase"}, DIFFUSE)
+
+
 # --- commands -------------------------------------------------------------------------------------
 
 

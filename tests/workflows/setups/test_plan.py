@@ -1,5 +1,9 @@
 """A plan: what is missing, one build for all, and a time loop in which nothing compiles."""
 
+import os
+import subprocess
+import sys
+
 import attrs
 import numpy as np
 import pytest
@@ -133,6 +137,42 @@ def test_compiles_in_the_loop_are_counted_and_told(own_engine, out):
         settings.set_current(before)
         metrics.sources.clear()
         metrics.sources.update(sources)
+
+
+def test_the_log_at_exit_has_the_total_of_all_loops(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import fieldforge as ff\n"
+        "I = ff.Dimension('I')\n"
+        "Line = ff.Field[ff.Dims[I], ff.float64]\n"
+        "@ff.field_operator\n"
+        "def scaled(u: Line, by: float) -> Line:\n"
+        "    return u * by\n"
+        "@ff.program(backend=ff.cpu)\n"
+        "def scale(u: Line, by: float, out: Line):\n"
+        "    scaled(u, by, out=out)\n"
+        "u, out = ff.ones({I: 3}), ff.zeros({I: 3})\n"
+        "loose = scale.with_static_params('by')\n"
+        "with ff.plan().loop('may_build'):\n"
+        "    loose(u, 2.0, out)\n"
+        "with ff.plan().loop('may_build'):\n"
+        "    loose(u, 3.0, out)\n"
+        "with ff.plan().loop():\n"
+        "    loose(u, 3.0, out)\n"
+    )
+    environment = {
+        **os.environ, "FIELDFORGE_LOG": "warning", "FIELDFORGE_CACHE_DIR": str(tmp_path / "store"),
+    }  # fmt: skip
+
+    done = subprocess.run(
+        [sys.executable, script], env=environment, check=True, capture_output=True, text=True
+    )
+
+    (line,) = [
+        each for each in (done.stdout + done.stderr).splitlines() if "loops.compiled" in each
+    ]
+    assert "programs='scale: 2'" in line
+    assert "variants=2" in line
 
 
 def looped(call):

@@ -110,6 +110,17 @@ def test_no_call_builds_after_the_set_up():
     assert len(static_of(step)) == 2
 
 
+def test_the_table_says_why_an_argument_is_static_and_what_a_value_costs():
+    text = set_up().wait().variants
+
+    assert "  static twice: 2 values: False, True; listed in 'variants'\n" in text
+    assert "  static top: 1 value: 3; one of the vertical sizes\n" in text
+    assert "  static rate: 1 value: 0.5; one of the constants\n" in text
+    assert "  a new value compiles a variant, in about " in text
+    named = ff.setup(relax, static_args=("rate",), constant_args={"rate": 0.5}, **SIZES).wait()
+    assert "static rate: 1 value: 0.5; named in 'static_args'" in named.variants
+
+
 def test_bound_fields_choose_the_layout_that_is_compiled():
     u, out = fields()
     transposed = _field(np.asfortranarray(u.asnumpy()), domain=u.domain)

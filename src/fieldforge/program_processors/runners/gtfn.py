@@ -29,10 +29,10 @@ _UNHONOURED = frozenset(("device_type", "executor", "key_function", "name_device
 def GTFNBackendFactory(  # noqa: N802 - a class in gt4py, called like this
     *, gpu: bool = False, cached: bool = True, name_postfix: str = "", **options: Any
 ) -> Backend:
-    """Return the C++ backend; `options` are those of `recipes.cpu`, results are always cached.
+    """Return the C++ backend, or with `gpu` the one for GPUs; results are always cached.
 
-    A backend for GPUs may be made anywhere; to allocate or build by it is an error so far.
-    Options of gt4py's own workflow, `otf_workflow__...`, are named in a warning.
+    `options` are those of `recipes.cpu` or `recipes.gpu`. A warning names the options of gt4py's
+    own workflow, `otf_workflow__...`.
 
     >>> GTFNBackendFactory(name_postfix="_no_fold", fold=False).name
     'cpu_no_fold'

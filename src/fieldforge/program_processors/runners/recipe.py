@@ -1,4 +1,4 @@
-"""What the runners share: another name for a backend, and a warning of what is not honoured."""
+"""Helpers of the runners: rename a backend, and warn of options without effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...workflows.backends.backend import Backend
 
 
 def customised(backend: Backend, postfix: str, given: Mapping[str, Any]) -> Backend:
-    """Return the backend with what gt4py's factories replace: its name and its allocator."""
+    """Return the backend with another name and allocator, as gt4py's factories make it."""
     name = given.get("name", backend.name + postfix)
     allocator = given.get("allocator", backend.allocator)
     if name == backend.name and allocator is backend.allocator:
@@ -21,7 +21,7 @@ def customised(backend: Backend, postfix: str, given: Mapping[str, Any]) -> Back
 
 
 def warn_of(names: Iterable[str], factory: str) -> None:
-    """Name in one warning the options that gt4py honours and we do not."""
+    """Name in one warning the options of gt4py that have no effect here."""
     listed = ", ".join(f"'{name}'" for name in sorted(names))
     if listed:
         warnings.warn(f"'{factory}' does not honour {listed} in fieldforge.", stacklevel=3)

@@ -17,7 +17,7 @@ _ROUNDED: Final = (
 
 
 def _in_float64(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return a function of float32 that is the one of float64, rounded."""
+    """Return a function of float32 that rounds the result of the float64 function."""
     return f"EACH f32 {name}_f32(f32 a) {{ return f32({name}_f64(f64(a))); }}", (f"{name}_f64",)
 
 

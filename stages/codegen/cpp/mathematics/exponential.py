@@ -2,13 +2,13 @@
 
 x = n ln 2 + r is the reduction of Cody and Waite (1980, "Software Manual for the Elementary
 Functions"): ln 2 in two numbers, the first so short that its product with n is exact. Adding
-1.5 * 2^52 rounds to an integer and leaves it in the low bits: AVX2 has no conversion of 64 bits.
-The logarithm is the series of (m - 1) / (m + 1), as Tang has it (1990, "Table-driven implementation
-of the logarithm function in IEEE floating-point arithmetic"), without his table. Polynomials are
-those of `bench/coefficients.py`, summed in pairs after Estrin.
+1.5 * 2^52 rounds to an integer in the low bits; AVX2 has no conversion to 64-bit integers.
+The logarithm is the series of (m - 1) / (m + 1) of Tang (1990, "Table-driven implementation of the
+logarithm function in IEEE floating-point arithmetic"), without the table. `bench/coefficients.py`
+computes the polynomials; the code evaluates them by Estrin's scheme.
 
-Exponents are moved in integers of half the width, so that compilers take two registers of numbers
-at a time: the chain of one hides behind that of the other.
+The code adds exponents in integers of half the width, so compilers process two registers of
+numbers at a time, and the latencies of the two chains overlap.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ EACH f32 log_f32(f32 a) {
   return a > 0.0f ? y : n;
 }"""
 
-# C99, annex F.9.4.4, for a base and an exponent of which `r` is the power of the sizes.
+# The special cases of C99, annex F.9.4.4; `r` is the power of the absolute value of the base.
 POWER_CASES: Final = """\
 EACH f64 power_cases(f64 a, f64 b, f64 r) {
   const f64 size = __builtin_fabs(b), e = size > 0x1p+52 ? 0x1p+52 : size;
@@ -107,7 +107,7 @@ EACH f64 power_cases(f64 a, f64 b, f64 r) {
   return b == 0.0 ? 1.0 : same;
 }"""
 
-# The logarithm is two numbers, right to 2^-65: so are s and the terms of the series up to s^3.
+# The logarithm is a sum of two numbers, with an error of 2^-65; so are s and the series up to s^3.
 POW_F64: Final = """\
 EACH f64 pow_f64(f64 a, f64 b) {
   const f64 size = __builtin_fabs(a);
@@ -142,7 +142,7 @@ EACH f64 pow_f64(f64 a, f64 b) {
   return power_cases(a, b, ph < -746.0 ? 0.0 : y);
 }"""
 
-# In float64: a product of a logarithm with 45 bits and a power of two with 34 are right in float32.
+# In float64: a logarithm with 45 correct bits and a power with 34 suffice for float32.
 POW_F32: Final = """\
 EACH f32 pow_f32(f32 a, f32 b) {
   const f64 size = f64(__builtin_fabsf(a)), c = f64(b);

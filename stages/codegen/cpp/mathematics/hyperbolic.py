@@ -1,4 +1,4 @@
-"""Hyperbolic functions, from e^x - 1 in two numbers so that nothing cancels near 0.
+"""Hyperbolic functions, from e^x - 1 as a sum of two numbers, so that no digits cancel near 0.
 
 Muller et al., "Handbook of Floating-Point Arithmetic", chapter 11.
 """

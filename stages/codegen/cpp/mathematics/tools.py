@@ -1,4 +1,4 @@
-"""What the functions share: numbers as bits and back, and the multiply-add of the target."""
+"""Tools that the functions share: numbers as bits and back, and the target's multiply-add."""
 
 from __future__ import annotations
 

@@ -126,6 +126,34 @@ def test_tiles_of_stencils_overlap_by_what_later_ones_read():
     assert " in tile - 2 + 2" in program.trace()["codegen"].loops
 
 
+@pytest.mark.parametrize("size", [1, 5, 16, 200])
+def test_the_size_of_tiles_is_an_option(size):
+    backend = tiled_backend(tile_size=size)
+    u = levels(14, 64, 4)
+
+    result = ran(smooth, backend, u)
+
+    np.testing.assert_array_equal(result[3:11, 3:60], ran(smooth, None, u)[3:11, 3:60])
+    (tiles,) = tilings(smooth.with_backend(backend))
+    assert f" by {size}" in tiles
+
+
+def test_the_size_of_tiles_is_a_number_of_rows_of_columns_where_tiles_do_not_overlap():
+    backend = tiled_backend(tile_size=100)
+    u = levels(300, 3, 5)
+
+    result = ran(sweep, backend, u)
+
+    np.testing.assert_array_equal(result, ran(sweep, None, u))
+    (tiles,) = tilings(sweep.with_backend(backend))
+    assert "I: start(out, I) .. stop(out, I) by at most 64" in tiles
+
+
+def test_a_negative_size_is_refused():
+    with pytest.raises(ff.errors.OptionError, match="'tile_size' takes a number of points, got -1"):
+        ff.cpu.with_options(tile_size=-1)
+
+
 def test_an_output_in_the_memory_of_an_input_is_not_overwritten_before_other_tiles_read_it():
     u = levels(14, 64, 4)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from fieldforge.runtime.language.dimension import flip_staggered
+from fieldforge.runtime.language.dimension import Dimension, flip_staggered
+from fieldforge.stages.codegen.schedule.places import Point
 from fieldforge.stages.codegen.schedule.points import Points
 from fieldforge.stages.lower.graph import Graph
 
@@ -54,6 +55,11 @@ def test_a_neighbour_is_a_place_of_the_value_itself() -> None:
     assert coords == ((0, 0), (-1, 1))
 
 
+def mentioned(points: Points, point: Point) -> dict[Dimension, tuple[int, int]]:
+    index, coords = point
+    return points.indices.mentioned(list(zip(points.nodes[index].dims, coords, strict=True)))
+
+
 def test_neighbours_of_neighbours_are_found_through_two_tables() -> None:
     graph = Graph()
     c = graph.input("c", (C, K), REAL)
@@ -61,7 +67,7 @@ def test_neighbours_of_neighbours_are_found_through_two_tables() -> None:
     points = Points(graph.values, (C2E, E2C))
     point = points.at(row)
     assert points.indices.depth(point[1][0][0]) == 2
-    assert points.mentions(point) == {C: (0, 0), K: (0, 0)}
+    assert mentioned(points, point) == {C: (0, 0), K: (0, 0)}
     assert points.indices.unsure(point[1][0][0])
 
 
@@ -73,4 +79,4 @@ def test_there_and_back_along_a_staggered_dimension_is_no_place_at_all() -> None
     back = graph.shift(there, half, -1, I)
     points = Points(graph.values)
     assert points.at(back) == points.at(u)
-    assert points.mentions(points.at(there)) == {half: (0, 0)}
+    assert mentioned(points, points.at(there)) == {half: (0, 0)}

@@ -30,15 +30,15 @@ run_dace_gpu = run_dace_gpu_cached = run_dace_gpu_noopt = dace_gpu
 def make_dace_backend(gpu: bool = False, *, name_postfix: str = "", **options: Any) -> Backend:
     """Return the DaCe backend; `options` are gt4py's, and those of `recipes.dace`.
 
-    Of gt4py's, `auto_optimize` and what `optimization_args` says of blocks, scans, tasklets and
-    hooks have their effect; a warning says why others are not needed here.
-    A backend for GPUs may be made anywhere; to allocate or build by it is an error so far.
+    Of gt4py's options, `auto_optimize` and the arguments in `optimization_args` for blocks, scans,
+    tasklets and hooks take effect; a warning tells why the others are not needed here.
+    The backend for GPUs may be made anywhere, but it cannot build yet.
 
     >>> make_dace_backend(gpu=False, auto_optimize=False).options["codegen.auto_optimize"]
     False
 
     Raises:
-        OptionError: for an option that neither has.
+        OptionError: for an option that neither gt4py nor fieldforge has.
 
     """
     ours = translated(options, "make_dace_backend")

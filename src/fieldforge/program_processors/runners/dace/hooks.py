@@ -1,12 +1,12 @@
-"""The places in gt4py's optimiser where hooks of the user are called."""
+"""The places in gt4py's optimiser that call hooks of the user."""
 
 import enum
 
 
 class GT4PyAutoOptHook(enum.StrEnum):
-    """Where a hook goes: before maps are fused, after, and when all is done.
+    """The place of a hook: before the fusion of maps, after it, or at the end.
 
-    The callbacks that gt4py asks whether it may fuse two maps have no place here.
+    There is no place for the callbacks by which gt4py decides whether to fuse two maps.
     """
 
     TopLevelDataFlowPre = "TopLevelDataFlowPre"

@@ -1,4 +1,4 @@
-"""gt4py's options of its DaCe backend: what they are here, or what here does without them."""
+"""gt4py's options of its DaCe backend: their counterparts, or why there is none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ....runtime.process.errors import OptionError
 from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass
 from .hooks import GT4PyAutoOptHook
 
-UNROLLED: Final = 4  # what a compiler would choose, where gt4py leaves it to the compiler
+UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it
 
-# What asks for something that is so here anyway: the value that asks for nothing, and why.
+# Options that fieldforge fulfils in any case: the value without effect, and the reason.
 _GIVEN: Final[dict[str, tuple[Any, str]]] = {
     "external_workspace": (
         None,
@@ -80,7 +80,7 @@ _CALLBACK: Final = "write a pass of your own, and name it in the option 'passes'
 
 
 def translated(options: Mapping[str, Any], factory: str) -> dict[str, Any]:
-    """Return options of ours for gt4py's and ours; one warning names what is not needed here.
+    """Return our options for gt4py's and ours; one warning names those that are not needed here.
 
     Raises:
         OptionError: for an optimisation argument that gt4py does not have, or sets itself.
@@ -114,7 +114,7 @@ def translated(options: Mapping[str, Any], factory: str) -> dict[str, Any]:
 
 
 def _reasons(options: Mapping[str, Any], known: Mapping[str, tuple[Any, str]]) -> Iterator[str]:
-    """Say of each option that asks for something why it is not needed."""
+    """Return, for each option with an effect in gt4py, why it is not needed."""
     for name in sorted(options.keys() & known.keys()):
         usual, why = known[name]
         if options[name] != usual and not (usual is None and not options[name]):
@@ -122,7 +122,7 @@ def _reasons(options: Mapping[str, Any], known: Mapping[str, tuple[Any, str]]) -
 
 
 def _tuned(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of ours that optimisation arguments stand for."""
+    """Return our options for optimisation arguments."""
     ours: dict[str, Any] = {}
     if dims := arguments.get("blocking_dims"):
         ours["blocking_dims"] = tuple(d.value if isinstance(d, Dimension) else d for d in dims)
@@ -136,7 +136,7 @@ def _tuned(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _with_hooks(
     arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...]
 ) -> tuple[tuple[SdfgPass, ...], list[str]]:
-    """Return the list of passes with hooks in their places, and the hooks that have none."""
+    """Return the list of passes with hooks in their places, and the hooks without a place."""
     hooks: dict[str, Callable[..., Any]] = {
         GT4PyAutoOptHook(place).value: hook
         for place, hook in dict(arguments.get("optimization_hooks") or {}).items()

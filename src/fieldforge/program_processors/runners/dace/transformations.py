@@ -1,8 +1,8 @@
-"""What models use of gt4py's DaCe transformations, under its names.
+"""Counterpart of gt4py's DaCe transformations, for models.
 
-Hooks are called with our SDFGs. Of the transformations those are here that DaCe has as well; what
-edits graphs of the shape that gt4py gives them, as the functions of `utils` do, says so when it is
-called. DaCe is imported when a transformation is first used.
+Hooks receive our SDFGs. This module has the transformations that DaCe has as well. Functions that
+edit graphs of gt4py's shape, such as those of `utils`, raise an error. The first use of a
+transformation imports DaCe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class TransientMemoryMode(enum.StrEnum):
-    """Where temporaries lie; ours lie in an arena that is kept, or in memory of the caller."""
+    """The place of temporaries; ours lie in a persistent arena, or in memory of the caller."""
 
     SCOPED = "SCOPED"
     PERSISTENT = "PERSISTENT"
@@ -32,7 +32,7 @@ class TransientMemoryMode(enum.StrEnum):
     EXTERNAL = "EXTERNAL"
 
 
-# Copies from one array to another are tasklets in our SDFGs; what others add is removed by these.
+# Copies between arrays are tasklets in our SDFGs; these passes remove copies that others add.
 _OF_DACE: Final = {
     "MapFusionHorizontal": "MapFusionHorizontal",
     "MapFusionVertical": "MapFusionVertical",

@@ -1,10 +1,33 @@
-// Arrays of other libraries as ours, and ours for them: the C exchange interface of DLPack, its
-// capsules, the CUDA array interface and the buffer protocol.
+// Arrays of other libraries as ours: the C exchange interface of DLPack, its capsules, the CUDA
+// array interface and the buffer protocol.
 #include "tensor.h"
 
 #include <cstring>
 
 namespace fieldforge::gpu {
+nb::object delete_with(DLManagedVersioned* managed) {
+    return nb::capsule(managed, [](void* given) noexcept {
+        auto* each = static_cast<DLManagedVersioned*>(given);
+        if (each->deleter != nullptr) each->deleter(each);
+    });
+}
+
+// Asking whether there is anything to wait for costs less than an event. A stream that is captured
+// must not be asked; waiting for it joins the capture.
+void order_after_stream(Device& device, void* theirs) {
+    const StreamRef& mine = current_stream(device);
+    if (mine->ptr == theirs || is_capturing(*mine)) return;
+    {
+        const Guard guard(device);
+        int status = 0;
+        if (device.driver->capture_status(theirs, &status) == success && status == 0 &&
+            device.driver->stream_query(theirs) == success) {
+            return;
+        }
+    }
+    order(std::make_shared<StreamHandle>(&device, theirs, false, 0, 0), mine);
+}
+
 namespace {
 
 // The names of Python that are looked up in every call.
@@ -31,30 +54,11 @@ const Names& names() {
     return *made;
 }
 
-nb::object delete_with(DLManagedVersioned* managed) {
-    return nb::capsule(managed, [](void* given) noexcept {
-        auto* each = static_cast<DLManagedVersioned*>(given);
-        if (each->deleter != nullptr) each->deleter(each);
-    });
-}
-
 nb::object delete_with(DLManaged* managed) {
     return nb::capsule(managed, [](void* given) noexcept {
         auto* each = static_cast<DLManaged*>(given);
         if (each->deleter != nullptr) each->deleter(each);
     });
-}
-
-bool on_device(int type) {
-    return type == device_cuda || type == device_rocm || type == device_null ||
-           type == device_cuda_managed;
-}
-
-// Our current stream, to wait for what another library has under way on `theirs`.
-void order_after_stream(Device& device, void* theirs) {
-    const StreamRef& mine = current_stream(device);
-    if (mine->ptr == theirs || is_capturing(*mine)) return;
-    order(std::make_shared<StreamHandle>(&device, theirs, false, 0, 0), mine);
 }
 
 nb::object import_exchange(const DLExchange& exchange, nb::handle given, bool order_after) {
@@ -105,45 +109,7 @@ nb::object stream_argument(nb::handle given, bool order_after) {
     return nb::int_(address == 0 && type == device_cuda ? uintptr_t{1} : address);
 }
 
-// CuPy says what its current stream is, which costs less than an event that it makes for each array.
-PyObject* cupy_current_stream(PyTypeObject* type) {
-    static PyTypeObject* array = nullptr;
-    static PyObject* current = nullptr;
-    if (type == array) return current;
-    if (array != nullptr || std::strstr(type->tp_name, "ndarray") == nullptr) return nullptr;
-    const nb::object module = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), "cupy"));
-    if (!module.is_valid() || !nb::object(module.attr("ndarray")).is(nb::handle(reinterpret_cast<PyObject*>(type)))) {
-        return nullptr;
-    }
-    nb::object stream = nb::module_::import_("cupy.cuda.stream");
-    if (!nb::hasattr(stream, "get_current_stream_ptr")) return nullptr;
-    current = nb::object(stream.attr("get_current_stream_ptr")).release().ptr();
-    array = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(type)));
-    return current;
-}
-
-nb::object import_cupy(nb::handle given, PyObject* current, bool order_after) {
-    const Names& known = names();
-    PyObject* args[] = {given.ptr(), known.minus_one, known.version};
-    nb::object capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.keywords));
-    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {  // CuPy before 14
-        PyErr_Clear();
-        capsule = nb::steal(PyObject_VectorcallMethod(known.dlpack, args, 1, known.old_keywords));
-    }
-    if (!capsule.is_valid()) throw nb::python_error();
-    nb::object array = open_capsule(std::move(capsule));
-    Device* device = as_array(array.ptr())->device;
-    if (!order_after || device == nullptr) return array;
-    const nb::object stream = nb::steal(PyObject_CallNoArgs(current));
-    if (!stream.is_valid()) throw nb::python_error();
-    order_after_stream(*device, PyLong_AsVoidPtr(stream.ptr()));
-    return array;
-}
-
 nb::object import_dlpack(nb::handle given, bool order_after) {
-    if (PyObject* current = cupy_current_stream(Py_TYPE(given.ptr()))) {
-        return import_cupy(given, current, order_after);
-    }
     const Names& known = names();
     const nb::object stream = stream_argument(given, order_after);
     PyObject* args[] = {given.ptr(), stream.ptr(), known.version};
@@ -246,15 +212,6 @@ nb::object attribute_or_none(nb::handle given, PyObject* name) {
 
 }  // namespace
 
-bool is_numpy(PyTypeObject* type) {
-    static auto* const numpy_type = [] {
-        const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
-        if (!numpy.is_valid()) throw nb::python_error();
-        return reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
-    }();
-    return type == numpy_type || PyType_IsSubtype(type, numpy_type);
-}
-
 // The table of a type lives as long as the process; null where there is none that we know.
 const DLExchange* exchange_of(PyTypeObject* type) {
     static PyTypeObject* last_type = nullptr;
@@ -276,6 +233,7 @@ const DLExchange* exchange_of(PyTypeObject* type) {
 
 nb::object import_any(nb::handle given, bool order_after) {
     if (as_array(given.ptr()) != nullptr) return nb::borrow(given);
+    if (nb::object known; import_known(given, order_after, known)) return known;
     if (const DLExchange* exchange = exchange_of(Py_TYPE(given.ptr()))) {
         return import_exchange(*exchange, given, order_after);
     }
@@ -290,163 +248,6 @@ nb::object import_any(nb::handle given, bool order_after) {
                  "Expected an array (with DLPack, the CUDA array interface or a buffer), got an "
                  "object of type '%s'.", Py_TYPE(given.ptr())->tp_name);
     throw nb::python_error();
-}
-
-// --- ours for others ---------------------------------------------------------------------------
-
-namespace {
-
-template <typename T>
-struct Exported {
-    T managed{};
-    int64_t shape[most_axes], strides[most_axes];
-    PyObject* array;
-};
-
-void describe(const Array& array, DLTensor& tensor, int64_t* shape, int64_t* strides) {
-    const auto size = static_cast<int64_t>(array.type.size());
-    for (int i = 0; i < array.axes; ++i) {
-        shape[i] = array.shape[i];
-        if (array.strides[i] % size != 0) {
-            throw nb::buffer_error("A stride is not a whole number of elements, which DLPack needs.");
-        }
-        strides[i] = array.strides[i] / size;
-    }
-    tensor = {reinterpret_cast<void*>(array.address), {array.device_type, array.device_id}, array.axes,
-              array.type, shape, strides, 0};
-}
-
-template <typename T>
-T* managed_tensor(PyObject* object) {
-    const Array& array = *as_array(object);
-    auto made = std::make_unique<Exported<T>>();
-    describe(array, made->managed.tensor, made->shape, made->strides);
-    made->array = Py_NewRef(object);
-    made->managed.context = made.get();
-    made->managed.deleter = [](T* managed) {
-        auto* each = static_cast<Exported<T>*>(managed->context);
-        if (!is_finalizing()) {
-            const PyGILState_STATE gil = PyGILState_Ensure();
-            Py_DECREF(each->array);
-            PyGILState_Release(gil);
-        }
-        delete each;
-    };
-    if constexpr (std::is_same_v<T, DLManagedVersioned>) {
-        made->managed.version = {dlpack_major, dlpack_minor};
-        made->managed.flags = array.readonly ? flag_readonly : 0;
-    }
-    return &made.release()->managed;
-}
-
-template <typename T>
-void delete_unused(PyObject* capsule, const char* name) {
-    if (!PyCapsule_IsValid(capsule, name)) return;  // somebody has taken it
-    auto* managed = static_cast<T*>(PyCapsule_GetPointer(capsule, name));
-    managed->deleter(managed);
-}
-
-int exchange_from(void* object, DLManagedVersioned** out) {
-    try {
-        *out = managed_tensor<DLManagedVersioned>(static_cast<PyObject*>(object));
-        return 0;
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_BufferError, error.what());
-        return -1;
-    }
-}
-
-int exchange_to(DLManagedVersioned* tensor, void** out) {
-    try {
-        const bool readonly = (tensor->flags & flag_readonly) != 0;
-        *out = array_from_tensor(tensor->tensor, readonly, delete_with(tensor)).release().ptr();
-        return 0;
-    } catch (nb::python_error& error) {
-        error.restore();
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_BufferError, error.what());
-    }
-    return -1;
-}
-
-int exchange_allocate(DLTensor*, DLManagedVersioned**, void* context,
-                      void (*set_error)(void*, const char*, const char*)) {
-    if (set_error != nullptr) set_error(context, "BufferError", "Allocate with 'gpu.Array.empty'.");
-    return -1;
-}
-
-int exchange_describe(void* object, DLTensor* out) {
-    Array& array = *const_cast<Array*>(as_array(static_cast<PyObject*>(object)));
-    const auto size = static_cast<int64_t>(array.type.size());
-    bool dense = true;
-    int64_t step = size;
-    for (int i = array.axes - 1; i >= 0; --i) {
-        dense &= array.strides[i] == step || array.shape[i] == 1;
-        step *= array.shape[i];
-    }
-    if (!dense) {  // strides in elements have no place that would live long enough
-        PyErr_SetString(PyExc_BufferError, "The array is not dense.");
-        return -1;
-    }
-    *out = {reinterpret_cast<void*>(array.address), {array.device_type, array.device_id}, array.axes,
-            array.type, array.shape, nullptr, 0};
-    return 0;
-}
-
-int exchange_stream(int32_t type, int32_t id, void** out) {
-    try {
-        Device* device = device_for(type, id);
-        *out = device == nullptr ? nullptr : current_stream(*device)->ptr;
-        return 0;
-    } catch (const Failure& failure) {
-        set_python_error(failure);
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_BufferError, error.what());
-    }
-    return -1;
-}
-
-// Lets the consumer's stream wait for what this array is used for; -1 asks for no order.
-void order_for_consumer(const Array& array, nb::handle stream) {
-    if (array.device == nullptr || !on_device(array.device_type)) {
-        if (!stream.is_none() && !(PyLong_Check(stream.ptr()) && PyLong_AsLong(stream.ptr()) == -1)) {
-            throw nb::buffer_error("Memory of the host has no stream.");
-        }
-        return;
-    }
-    const bool cuda = array.device_type == device_cuda || array.device_type == device_cuda_managed;
-    const intptr_t theirs = stream.is_none() ? 0 : nb::cast<intptr_t>(stream);
-    if (theirs == -1) return;
-    if (cuda && !stream.is_none() && theirs == 0) {
-        throw nb::buffer_error("The stream 0 may mean two things on CUDA: say 1 or 2.");
-    }
-    const bool known = array.buffer != nullptr && array.buffer->stream != nullptr;
-    const StreamRef mine = known ? array.buffer->stream : current_stream(*array.device);
-    if (is_capturing(*mine)) return;
-    order(mine, std::make_shared<StreamHandle>(array.device, reinterpret_cast<Handle>(theirs), false, 0, 0));
-}
-
-}  // namespace
-
-nb::object export_array(nb::handle self, nb::handle stream, nb::handle max_version) {
-    const Array& array = *as_array(self.ptr());
-    order_for_consumer(array, stream);
-    const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
-    if (versioned) {
-        return nb::steal(PyCapsule_New(managed_tensor<DLManagedVersioned>(self.ptr()),
-                                       "dltensor_versioned", [](PyObject* capsule) {
-                                           delete_unused<DLManagedVersioned>(capsule, "dltensor_versioned");
-                                       }));
-    }
-    if (array.readonly) throw nb::buffer_error("A read-only array needs a consumer of DLPack 1.");
-    return nb::steal(PyCapsule_New(managed_tensor<DLManaged>(self.ptr()), "dltensor",
-                                   [](PyObject* capsule) { delete_unused<DLManaged>(capsule, "dltensor"); }));
-}
-
-nb::capsule own_exchange() {
-    static DLExchange table{{dlpack_major, dlpack_minor}, nullptr, exchange_allocate, exchange_from,
-                            exchange_to, exchange_describe, exchange_stream};
-    return nb::capsule(&table, "dlpack_exchange_api");
 }
 
 }  // namespace fieldforge::gpu

@@ -1,0 +1,1 @@
+"""Programs for models in C and Fortran: `fieldforge export` makes a library of them."""

@@ -1,0 +1,64 @@
+"""Build many programs for the null platform at once: the kernels of all in one library.
+
+Each has a namespace of its own and names of its own for its kernels, which its launches follow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from fieldforge.runtime import _core
+from fieldforge.runtime.calls.plan import Plan
+from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.process.library_file import place_library
+from fieldforge.runtime.process.settings import current
+from fieldforge.stages.artifacts import Generated
+from fieldforge.stages.codegen.gpu.preludes import entry_of, prelude
+from fieldforge.stages.codegen.gpu.stage import HOST
+from fieldforge.stages.compile.stage import Compile
+
+WITH_BLOCKS = prelude("host", "ff::")
+PLAIN = prelude("host")
+
+
+def source_of(programs: Sequence[str]) -> str:
+    """Return one source of all: the prelude once, and each program apart."""
+    together = any(text.startswith(WITH_BLOCKS) for text in programs)
+    parts = [WITH_BLOCKS if together else PLAIN]
+    for index, text in enumerate(programs):
+        own = text.removeprefix(WITH_BLOCKS if text.startswith(WITH_BLOCKS) else PLAIN)
+        assert own != text, "every program has the prelude of the host"
+        names = re.sub(rf"\b{entry_of('', 'host')}", rf"p{index}_\g<0>", own)
+        parts.append(f"namespace n{index} {{\n{names}\n}}")
+    return "\n".join(parts)
+
+
+def renamed(plan: Plan, index: int) -> Plan:
+    """Let the launches of a plan name the kernels of the program in its place."""
+    launches = [attrs.evolve(each, kernel=f"p{index}_{each.kernel}") for each in plan.launches]
+    return attrs.evolve(plan, launches=tuple(launches))
+
+
+def compiled_for_gpu(programs: Sequence[Any], optimise: str) -> list[Any]:
+    """Compile programs together and return the callables, in order."""
+    settings = current()
+    stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
+    source = source_of([each.source for each in programs])
+    outputs: Any = stage.run(generated=Generated("c++", source, "", HOST))
+    folder = settings.local_dir / "generated"
+    library = os.fsencode(place_library(outputs["compiled"].library, folder))
+    made = []
+    for index, each in enumerate(programs):
+        program = _core.Program(each.plan.program, each.plan.parameters, _never, reject)
+        program.add(_core.Entry(renamed(each.plan, index), 0, (("host", library),)))
+        made.append(program)
+    return made
+
+
+def _never(args: Any, kwargs: Any) -> None:
+    raise AssertionError("No entry fits the arguments that the program was built for.")

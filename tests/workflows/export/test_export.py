@@ -1,0 +1,422 @@
+"""Exported libraries: the same numbers and refusals as a call in Python, from C and Fortran."""
+
+import ctypes
+import itertools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fieldforge as ff
+from fieldforge.errors import OptionError
+from fieldforge.examples.exported import model as example
+from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.export.names import DTYPES
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
+SOURCES = Path(example.__file__).parent
+OK, ARGUMENT, DOMAIN, LAYOUT, NOT_EXPORTED, OVERLAP, TABLE, NOT_FINITE, BEYOND = range(9)
+pytestmark = pytest.mark.needs_compiler
+no_fortran = pytest.mark.skipif(
+    shutil.which("gfortran") is None, reason="there is no Fortran compiler: install gfortran"
+)
+
+
+@ff.field_operator
+def added(u: Plane, v: Plane, by: float) -> Plane:
+    return u + v * by
+
+
+@ff.program
+def add(u: Plane, v: Plane, by: float, out: Plane):
+    added(u, v, by, out=out)
+
+
+@ff.field_operator
+def around(u: Plane) -> Plane:
+    return u(I + 1) + u(I - 1)
+
+
+@ff.field_operator
+def twice_around(u: Plane) -> Plane:
+    return around(around(u))
+
+
+@ff.program
+def two_steps(u: Plane, middle: Plane, out: Plane):
+    around(u, out=middle)
+    around(middle, out=out, domain={I: (0, 4), J: (0, 3)})
+
+
+@ff.scan_operator(axis=K, forward=True, init=0.0)
+def summed(state: float, a: float) -> float:
+    return state + a
+
+
+@ff.field_operator
+def summed_up(u: Levels) -> Levels:
+    return summed(u) * 0.5
+
+
+@ff.program
+def sum_up(u: Levels, out: Levels, n: ff.int32):
+    summed_up(u, out=out, domain={I: (0, n), J: (0, 3), K: (0, 4)})
+
+
+@ff.field_operator
+def pair(u: Plane) -> tuple[Plane, tuple[Plane, Plane]]:
+    return u, (u + 1.0, u + 2.0)
+
+
+@ff.program
+def split(u: Plane, new: tuple[Plane, tuple[Plane, Plane]]):
+    pair(u, out=new)
+
+
+class CField(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("dtype", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("start", ctypes.c_int64 * 8),
+        ("extent", ctypes.c_int64 * 8),
+        ("stride", ctypes.c_int64 * 8),
+    ]
+
+
+def described(field):
+    """Describe a field of ours, or a table, as C does."""
+    array = field.ndarray
+    made = CField(array.ctypes.data, DTYPES.index(array.dtype.name), array.ndim)
+    for axis, (ends, stride) in enumerate(zip(field.domain.ranges, array.strides, strict=True)):
+        made.start[axis], made.extent[axis] = ends.start, len(ends)
+        made.stride[axis] = stride // array.itemsize
+    return made
+
+
+class Loaded:
+    def __init__(self, files):
+        self.name = files.name
+        self.library = ctypes.CDLL(str(files.library))
+        self.message = getattr(self.library, f"{files.name}_message")
+        self.message.restype = ctypes.c_char_p
+
+    def __call__(self, function, *args):
+        given = [
+            ctypes.byref(described(each)) if hasattr(each, "domain") else each for each in args
+        ]
+        code = getattr(self.library, f"{self.name}_{function}")(*given)
+        return code, self.message().decode() if code else ""
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def exported(tmp_path):
+    def make(*programs, **more):
+        name = f"lib{os.getpid()}_{next(_numbers)}"  # a library that is loaded stays so
+        return Loaded(ff.export(*programs, to=tmp_path, name=name, **more))
+
+    return make
+
+
+def plane(*domain, seed=1):
+    (a, b), (c, d) = domain
+    values = np.random.default_rng(seed).integers(-9, 9, (b - a, d - c)) / 4.0
+    return ff.as_field({I: (a, b), J: (c, d)}, np.asfortranarray(values))
+
+
+def real(value):
+    return ctypes.c_double(value)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_numbers_are_those_of_python(exported, threads):
+    library = exported(two_steps)
+    library.library[f"{library.name}_set_threads"](threads)
+    u = plane((-2, 7), (0, 3))
+    fields = [[ff.zeros({I: (-1, 6), J: 3}), ff.zeros({I: (0, 5), J: 3})] for _ in range(2)]
+
+    code, _ = library("two_steps", u, *fields[0])
+    two_steps.with_backend(None)(u, *fields[1], offset_provider={})
+
+    assert code == OK
+    for found, expected in zip(*fields, strict=True):
+        assert np.array_equal(found.asnumpy(), expected.asnumpy())
+
+
+def test_scans_and_integers_work(exported):
+    library = exported(sum_up)
+    u = ff.as_field({I: 5, J: 3, K: 4}, np.random.default_rng(2).random((5, 3, 4)))
+    out, expected = ff.zeros({I: 5, J: 3, K: 4}), ff.zeros({I: 5, J: 3, K: 4})
+
+    code, message = library("sum_up", u, out, 4)
+    sum_up.with_backend(None)(u, expected, np.int32(4))
+
+    assert code == OK, message
+    assert np.array_equal(out.asnumpy(), expected.asnumpy())
+    assert library("sum_up", u, out, 6)[0] == DOMAIN
+
+
+def test_tuples_are_several_parameters(exported):
+    library = exported(split)
+    u, outs = plane((0, 3), (0, 2)), [ff.zeros({I: 3, J: 2}) for _ in range(3)]
+
+    assert library("split", u, *outs)[0] == OK
+
+    for number, out in enumerate(outs):
+        assert np.array_equal(out.asnumpy(), u.asnumpy() + number)
+
+
+def test_a_field_that_is_too_small_is_told_with_the_words_of_python(exported):
+    library = exported(add)
+    u, small, out = plane((0, 4), (0, 3)), plane((0, 3), (0, 3)), ff.zeros({I: 4, J: 3})
+
+    code, message = library("add", u, small, real(2.0), out)
+
+    assert code == DOMAIN
+    assert message == ("Field 'v' is too small: along 'I' 'add' reads 0:4, but 'v' covers 0:3.")
+    assert not out.asnumpy().any()
+
+
+def test_memory_that_is_shared_is_refused_where_the_program_is_not_pointwise(exported):
+    library = exported(add, two_steps)
+    u, v = plane((0, 4), (0, 3)), plane((0, 4), (0, 3), seed=2)
+    before = u.asnumpy().copy()
+
+    assert library("add", u, v, real(2.0), u)[0] == OK  # the very same points
+    assert np.array_equal(u.asnumpy(), before + 2.0 * v.asnumpy())
+    whole = plane((-2, 7), (0, 3))
+    view = ff.zeros({I: (-1, 6), J: 3})
+    shifted = described(view)
+    shifted.data = whole.ndarray.ctypes.data + 8
+    function = library.library[f"{library.name}_two_steps"]
+    out = described(ff.zeros({I: (0, 5), J: 3}))
+    code = function(ctypes.byref(described(whole)), ctypes.byref(shifted), ctypes.byref(out))
+    assert code == OVERLAP
+    assert "writes 'middle', which shares memory with 'u'" in library.message().decode()
+
+
+def test_interleaved_fields_share_no_memory(exported):
+    library = exported(add, layouts="any")
+    both = np.zeros((2, 4, 3))
+    one, other = both[0], both[1]
+    mixed = np.zeros((4, 3, 2))
+    u, out = (described(ff.as_field({I: 4, J: 3}, one)) for _ in range(2))
+    for field, number in ((u, 0), (out, 1)):
+        field.data = mixed.ctypes.data + 8 * number
+        field.stride[0], field.stride[1] = 6, 2
+    mixed[..., 0] = 3.0
+    v = described(ff.as_field({I: 4, J: 3}, other))
+    function = library.library[f"{library.name}_add"]
+
+    code = function(*map(ctypes.byref, (u, v)), real(1.0), ctypes.byref(out))
+
+    assert code == OK, library.message()
+    assert (mixed[..., 1] == 3.0).all()
+
+
+def test_other_types_ranks_and_missing_fields_are_refused(exported):
+    library = exported(add)
+    u, out = plane((0, 4), (0, 3)), ff.zeros({I: 4, J: 3})
+    single = ff.zeros({I: 4, J: 3}, dtype=np.float32)
+    line = ff.zeros({I: 4})
+
+    assert library("add", u, single, real(1.0), out) == (
+        ARGUMENT,
+        "Argument 'v' of 'add' must be a field of float64, got float32.",
+    )
+    assert library("add", u, line, real(1.0), out) == (
+        ARGUMENT,
+        "Argument 'v' of 'add' must have 2 dimensions, got 1.",
+    )
+    assert library("add", u, None, real(1.0), out) == (
+        ARGUMENT,
+        "Argument 'v' of 'add' is a null pointer.",
+    )
+
+
+def test_layouts_that_were_not_exported_are_refused(exported):
+    u = described(plane((0, 4), (0, 3)))
+    rows = np.arange(12.0).reshape(4, 3)
+    c_order = described(plane((0, 4), (0, 3)))
+    c_order.data, c_order.stride[0], c_order.stride[1] = rows.ctypes.data, 3, 1
+    out = described(ff.zeros({I: 4, J: 3}))
+
+    def code(library):
+        function = library.library[f"{library.name}_add"]
+        return function(*map(ctypes.byref, (u, c_order)), real(1.0), ctypes.byref(out))
+
+    first = exported(add, layouts="first")
+    assert code(first) == LAYOUT
+    assert "stride 1 is expected of 'u' along 'I'" in first.message().decode()
+    assert code(exported(add, layouts=["first", "any"])) == OK
+
+
+def test_values_of_static_parameters_choose_the_variant(exported):
+    library = exported(example.diffuse, static={"limited": [False, True]})
+    u = ff.as_field({example.I: (-1, 5), example.J: (-1, 4)}, -np.ones((6, 5)))
+    for limited in (False, True):
+        out = ff.ones({example.I: 4, example.J: 3})
+        assert library("diffuse", u, real(0.1), ctypes.c_bool(limited), out)[0] == OK
+        assert (out.asnumpy() == (0.0 if limited else -1.0)).all()
+
+
+def test_a_static_parameter_with_one_value_is_not_given(exported, tmp_path):
+    library = exported(add, static={"by": [0.1]})
+    u, v, out = plane((0, 4), (0, 3)), plane((0, 4), (0, 3), seed=5), ff.zeros({I: 4, J: 3})
+
+    assert library("add", u, v, out)[0] == OK
+
+    expected = ff.zeros({I: 4, J: 3})
+    add.with_backend(None)(u, v, 0.1, expected)
+    assert np.array_equal(out.asnumpy(), expected.asnumpy())
+    (header,) = tmp_path.glob("*.h")
+    assert "compiled in: by = 0.1" in header.read_text()
+
+
+def test_a_value_that_was_not_exported_is_refused(exported):
+    library = exported(sum_up, static={"n": [np.int32(2), np.int32(4)]})
+    u, out = (ff.zeros({I: 5, J: 3, K: 4}) for _ in range(2))
+
+    assert library("sum_up", u, out, 4)[0] == OK
+    assert library("sum_up", u, out, 3) == (
+        NOT_EXPORTED,
+        "'sum_up' was not exported for these values of n.",
+    )
+
+
+def test_a_set_up_brings_its_sizes(exported, own_engine):
+    step = ff.setup(
+        sum_up, backend="cpu", horizontal_sizes={"n": ff.int32(4)}, static_args="horizontal",
+        precompile=False,
+    )  # fmt: skip
+    library = exported(step)
+    u, out = ff.ones({I: 5, J: 3, K: 4}), ff.zeros({I: 5, J: 3, K: 4})
+
+    assert library("sum_up", u, out)[0] == OK
+    assert out.asnumpy()[3, 0].tolist() == [0.5, 1.0, 1.5, 2.0]
+    assert not out.asnumpy()[4].any()
+
+
+def test_tables_are_checked(exported):
+    library = exported(example.average, offset_provider=example.ring())
+    domain = {example.Cell: (1, 7), example.K: 3}
+    u, out = ff.ones(domain), ff.zeros(domain)
+    table = example.ring()["C2C"]
+
+    assert library("average", u, out, 0, 3, table)[0] == OK
+    assert np.array_equal(out.asnumpy(), u.asnumpy())
+
+    def refused(entries):
+        library.library[f"{library.name}_forget_tables"]()
+        changed = ff.as_connectivity(table.domain, example.Cell, entries, skip_value=-1)
+        return library("average", u, out, 0, 3, changed)
+
+    beyond, missing = table.asnumpy().copy(), table.asnumpy().copy()
+    beyond[2, 1], missing[3, 0] = 9, -1
+    assert refused(beyond)[0] == DOMAIN
+    code, message = refused(missing)
+    assert code == TABLE
+    assert "has missing entries" in message
+
+
+def test_checks_that_were_compiled_in_give_their_code(exported):
+    checked = add.with_backend(ff.cpu.with_options(checked=True))
+    library = exported(checked)
+    u, v, out = plane((0, 4), (0, 3)), plane((0, 4), (0, 3)), ff.zeros({I: 4, J: 3})
+    v.ndarray[1, 1] = 1e300
+
+    assert library("add", u, v, real(1.0), out)[0] == OK
+    assert library("add", u, v, real(1e300), out) == (
+        NOT_FINITE,
+        "'add' wrote a number to 'out' that is not finite.",
+    )
+
+
+def test_mistakes_are_errors(tmp_path):
+    with pytest.raises(OptionError, match="'static' names 'byy'") as caught:
+        ff.export(add, to=tmp_path, static={"byy": [1.0]})
+    assert "Did you mean 'by'?" in str(caught.value)
+    with pytest.raises(OptionError, match="is an identifier, got 'my-model'"):
+        ff.export(add, to=tmp_path, name="my-model")
+    with pytest.raises(OptionError, match="Two programs are called 'add'"):
+        ff.export(add, add, to=tmp_path)
+    with pytest.raises(OptionError, match="no layout 'frist'"):
+        ff.export(add, to=tmp_path, layouts="frist")
+    with pytest.raises(OptionError, match="got a 'FieldOperator'"):
+        ff.export(added, to=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the examples, as docs/models.md has them -------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exported")
+    file = SOURCES / "model.py"
+    words = ["export", f"{file}:diffuse", f"{file}:average", "--tables", ":ring"]
+    words += ["--static", "limited=false,true", "--layout", "first", "--name", "small"]
+    result = CliRunner().invoke(main, [*words, "-o", str(folder / "lib")])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def run(folder, *command):
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [f"./{command[-1]}"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.splitlines()
+
+
+LINKED = ("-Ilib", "-Llib", "-lsmall", "-Wl,-rpath,lib", "-o")
+
+
+def stepped(backend):
+    """Return what `from_c.c` computes; fused products and sums are those of the reference."""
+    i, j = np.meshgrid(np.arange(8), np.arange(8), indexing="ij")
+    now, new = (ff.zeros({example.I: (-1, 9), example.J: (-1, 9)}) for _ in range(2))
+    now.ndarray[1:-1, 1:-1] = (i * 7 + j * 3) % 5 - 1.0
+    for step in range(4):
+        inner = ff.zeros({example.I: 8, example.J: 8})
+        example.diffuse.with_backend(backend)(now, 0.1, step % 2 == 1, inner)
+        new.ndarray[1:-1, 1:-1] = inner.ndarray
+        now, new = new, now
+    return now.asnumpy()[1:-1, 1:-1]
+
+
+def test_the_model_in_c_has_the_numbers_of_embedded_execution(small):
+    lines = run(small, "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", str(SOURCES / "from_c.c"),
+                *LINKED, "from_c")  # fmt: skip
+
+    found = [float.fromhex(line) for line in lines[:-1]]
+    assert found == stepped("reference").T.ravel().tolist()
+    np.testing.assert_allclose(found, stepped(None).T.ravel(), rtol=1e-15)
+    assert lines[-1].startswith("code 2: Field 'u' is too small: along 'I' 'diffuse' reads -2:10")
+
+
+@no_fortran
+def test_the_model_in_fortran_has_the_numbers_of_embedded_execution(small):
+    lines = run(small, "gfortran", "-Wall", "-Jlib", "lib/small.f90",
+                str(SOURCES / "from_fortran.f90"), *LINKED, "from_fortran")  # fmt: skip
+
+    cell, k = np.meshgrid(np.arange(1, 7), np.arange(1, 4), indexing="ij")
+    now = ff.as_field({example.Cell: (1, 7), example.K: 3}, ((cell * 5 + k * 2) % 7).astype(float))
+    new = ff.zeros(now.domain)
+    for _ in range(4):
+        example.average.with_backend(None)(
+            now, new, np.int32(0), np.int32(3), offset_provider=example.ring()
+        )
+        now, new = new, now
+    assert [float(line) for line in lines[:-1]] == now.asnumpy().T.ravel().tolist()
+    assert lines[-1].startswith("code 5: 'average' writes 'out', which shares memory with 'u'")

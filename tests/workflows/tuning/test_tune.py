@@ -1,0 +1,264 @@
+"""`tune` on real fields: which options it finds by a cost that is given, and what it keeps."""
+
+import tomllib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fieldforge as ff
+from fieldforge.errors import ArgumentError, NotCompilableError, OptionError
+from fieldforge.runtime.process import settings
+from fieldforge.workflows.backends.ready_made import BACKENDS
+from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.options.database import database, use_options
+from fieldforge.workflows.options.tags import backend_for
+from fieldforge.workflows.tuning import bench as benches
+from fieldforge.workflows.tuning.tune import TuningError, TuningInterrupt
+
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
+NAME = f"{__name__}:smooth"
+SPOILED = '[[when]]\nprogram = "smooth"\nset.tile_size = 2\nset.inline = ["%20"]\nset.jam = false\n'
+
+
+@ff.field_operator
+def laplacian(u: Levels) -> Levels:
+    return u(I + 1) + u(I - 1) + u(J + 1) + u(J - 1) - 4.0 * u
+
+
+@ff.field_operator
+def smoothed(u: Levels) -> Levels:
+    return u - 0.1 * laplacian(laplacian(u))
+
+
+@ff.program
+def smooth(u: Levels, out: Levels):
+    smoothed(u, out=out)
+
+
+@ff.field_operator
+def halved(u: Levels, rate: float) -> Levels:
+    return u * rate
+
+
+@ff.program
+def decay(u: Levels, rate: float):
+    halved(u, rate, out=u)
+
+
+@pytest.fixture(autouse=True)
+def kept_settings():
+    before = settings.current()
+    yield
+    settings.set_current(before)
+
+
+@pytest.fixture
+def model(tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text(SPOILED)
+    use_options(file)
+    return file
+
+
+@pytest.fixture
+def fields():
+    domain = {I: (-2, 10), J: (-2, 10), K: 3}
+    u = ff.as_field(domain, np.random.default_rng(3).random((12, 12, 3)))
+    return {"u": u, "out": ff.zeros({I: 8, J: 8, K: 3})}
+
+
+def price(candidate):
+    """Tiles of 32 points are best; a program that computes rows together is twice as fast."""
+    options = dict(candidate.options)
+    return (1.0 + abs(options.get("codegen.tile_size", 2) - 32) / 100) * (
+        0.5 if options.get("codegen.jam", False) else 1.0
+    )
+
+
+def tuned(program, fields, **more):
+    more = {"cost": price, "progress": None, "options": ["tile_size", "jam"]} | more
+    return ff.tune(program, fields, **more)
+
+
+def test_the_winner_is_kept_with_what_it_was_measured_on(own_engine, model, fields):
+    report = tuned(smooth.with_backend("cpu"), fields)
+
+    (entry,) = tomllib.loads((model.parent / "model.tuned.toml").read_text())["when"]
+    assert dict(report.options)["codegen.jam"] is True
+    assert entry["program"] == NAME
+    assert entry["backend"] == "cpu"
+    assert entry["set"]["codegen"]["jam"] is True
+    assert entry["tuned"].keys() == {"date", "machine", "gain", "spread", "fields"}
+    assert entry["tuned"]["gain"] == pytest.approx(report.gain, abs=1e-3)
+    assert report.gain >= 2.0
+    assert "times faster with codegen.jam = true" in report.summary
+
+
+def test_a_later_start_uses_what_was_found_and_says_where_it_comes_from(own_engine, model, fields):
+    tuned(smooth.with_backend("cpu"), fields)
+
+    backend = backend_for("cpu", NAME)
+
+    assert backend.options["codegen.jam"] is True
+    found = database().effective(BACKENDS["cpu"], NAME)
+    jam = next(each for each in found if each.option.name == "codegen.jam")
+    assert jam.origin.layer == "tuned"
+    assert [str(origin).rpartition("/")[2] for _, origin in jam.overruled] == [
+        "model.toml:5",
+        "default",
+    ]
+
+
+def test_the_next_run_measures_nothing_again(own_engine, model, fields):
+    program = smooth.with_backend("cpu")
+    first = tuned(program, fields)
+    measured = []
+
+    def counted(candidate):
+        measured.append(candidate.options)
+        return price(candidate)
+
+    again = tuned(smooth.with_backend("cpu"), fields, cost=counted)
+
+    assert again.options == first.options
+    assert all(trial.said == "measured before" for trial in again.trials if trial.verdict)
+    assert set(measured) == {(), first.options}  # the comparison at the end
+
+
+def test_other_programs_in_the_file_stay(own_engine, model, fields):
+    other = {"u": fields["u"], "rate": 0.5}
+    tuned(
+        decay.with_backend("cpu"), other, cost=lambda c: 2.0 - len(c.options), options=["prefetch"]
+    )
+    tuned(smooth.with_backend("cpu"), fields)
+    tuned(smooth.with_backend("cpu"), fields)
+
+    entries = tomllib.loads((model.parent / "model.tuned.toml").read_text())["when"]
+
+    assert len({entry["program"] for entry in entries}) == len(entries)
+    assert NAME in {entry["program"] for entry in entries}
+
+
+def test_fields_have_their_first_values_again(own_engine, fields):
+    before = fields["u"].asnumpy().copy()
+
+    ff.tune(decay.with_backend("cpu"), {"u": fields["u"], "rate": 0.5}, progress=None, budget=0.0)
+
+    assert np.array_equal(fields["u"].asnumpy(), before)
+
+
+def test_without_a_file_nothing_is_written(own_engine, fields, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    report = tuned(smooth.with_backend(ff.cpu.with_options(jam=False)), fields)
+
+    assert report.options
+    assert report.file is None
+    assert not [each for each in tmp_path.iterdir() if "tuned" in each.name]
+
+
+def test_ctrl_c_keeps_what_was_found(own_engine, model, fields):
+    def interrupted(candidate):
+        if dict(candidate.options).get("codegen.jam") and interrupted.calls > 40:
+            raise KeyboardInterrupt
+        interrupted.calls += 1
+        return price(candidate)
+
+    interrupted.calls = 0
+
+    with pytest.raises(TuningInterrupt) as caught:
+        tuned(
+            smooth.with_backend("cpu"),
+            fields,
+            cost=interrupted,
+            options=["jam", "unswitch", "prefetch", "tile_size"],
+        )
+
+    assert dict(caught.value.report.options)["codegen.jam"] is True
+    assert (model.parent / "model.tuned.toml").is_file()
+
+
+def test_nothing_faster_is_said(own_engine, fields):
+    report = tuned(smooth.with_backend("cpu"), fields, cost=lambda candidate: 1.0)
+
+    assert report.options == ()
+    assert report.summary == f"Nothing that was tried on '{NAME}' is faster than noise."
+
+
+def test_a_candidate_with_other_results_is_refused(own_engine, fields, monkeypatch):
+    real = benches.disagreement
+    calls = []
+
+    def wrong_the_second_time(found, expected):
+        calls.append(found)
+        return real(found, expected) if len(calls) == 1 else "'out' differs from the reference"
+
+    monkeypatch.setattr(benches, "disagreement", wrong_the_second_time)
+    report = tuned(smooth.with_backend("cpu"), fields, options=["jam"], cost=price)
+
+    assert report.options == ()
+    assert [trial.said for trial in report.trials] == ["'out' differs from the reference"]
+
+
+def test_a_program_that_is_wrong_from_the_start_is_an_error(own_engine, fields, monkeypatch):
+    monkeypatch.setattr(benches, "disagreement", lambda found, expected: "'out' differs")
+
+    with pytest.raises(TuningError, match="cannot be tuned: 'out' differs"):
+        tuned(smooth.with_backend("cpu"), fields)
+
+
+def test_a_set_up_is_tuned_with_its_sizes(own_engine, fields):
+    step = ff.setup(smooth, backend="cpu", constant_args={"u": fields["u"]}, precompile=False)
+
+    report = tuned(
+        step, {"out": fields["out"]}, options=["jam"], cost=lambda c: 2.0 - len(c.options)
+    )
+
+    assert dict(report.options) == {"codegen.jam": False}
+
+
+def test_mistakes_are_named(own_engine, fields):
+    program = smooth.with_backend("cpu")
+
+    with pytest.raises(OptionError, match=r"'numerics'.*cannot be tuned: it changes results"):
+        tuned(program, fields, options=["numerics"])
+    with pytest.raises(OptionError, match="no option 'jamm'") as caught:
+        tuned(program, fields, options=["jamm"])
+    assert "Did you mean 'jam'?" in str(caught.value)
+    with pytest.raises(ArgumentError, match="missing: 'out'"):
+        tuned(program, {"u": fields["u"]})
+    with pytest.raises(NotCompilableError, match="runs embedded"):
+        tuned(smooth, fields)
+
+
+def test_the_command_shows_a_table_and_writes_the_file(tmp_path):
+    (tmp_path / "tuned_model.py").write_text(
+        "import fieldforge as ff\n"
+        "I = ff.Dimension('I')\n"
+        "Line = ff.Field[ff.Dims[I], ff.float64]\n"
+        "@ff.field_operator\n"
+        "def added(u: Line, by: float) -> Line:\n"
+        "    return u + by\n"
+        "@ff.program\n"
+        "def add(u: Line, by: float, out: Line):\n"
+        "    added(u, by, out=out)\n"
+        "def arguments():\n"
+        "    return {'u': ff.ones({I: 4}), 'by': 1.0, 'out': ff.zeros({I: 4})}\n"
+    )
+    file = tmp_path / "model.toml"
+    file.write_text("")
+    address = f"{tmp_path / 'tuned_model.py'}:add"
+
+    def run(words):
+        command = ["tune", address, "--args", words, "--option", "jam", "--file", str(file)]
+        return CliRunner().invoke(main, [*command, "--budget", "1s"])
+
+    for words in ("I=8, by=0.5", ":arguments"):
+        result = run(words)
+        assert result.exit_code == 0, result.output
+        assert "'tuned_model:add' is faster than noise." in result.output
+    assert "has no size: add 'I=...'" in run("by=0.5").output
+    assert "has no value: add 'by=...'" in run("I=8").output

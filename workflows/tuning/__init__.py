@@ -1,0 +1,1 @@
+"""Tuning: measure which options make a program fastest, and keep them in a file."""

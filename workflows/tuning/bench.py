@@ -1,0 +1,183 @@
+"""Bench: build candidates side by side, check their results, and measure them in turns."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.settings import current
+from ..backends.backend import Backend
+from ..builds.pool import BuildPool
+from ..engine.session import engine
+from .agreement import disagreement
+from .candidates import Choice, applied, decided_names
+from .subject import Subject, Values
+
+CODEGEN: Final = "codegen"
+SAMPLE: Final = 2e-3  # seconds of calls behind one number
+MOST_CALLS: Final = 1000
+
+Cost = Callable[["Candidate"], float]
+
+
+@attrs.frozen(eq=False)
+class Candidate:
+    """One choice of options, ready to be called.
+
+    Attributes:
+        options: what it changes, by name.
+        call: makes one call.
+        subject: the program and its fields.
+
+    """
+
+    options: Choice
+    call: Callable[[], object]
+    subject: Subject
+
+
+@attrs.define(eq=False)
+class RealBench:
+    """Measures candidates of one program; `cost` is what a search makes small.
+
+    Attributes:
+        subject: the program with its arguments.
+        backend: has the options of the empty choice.
+        cost: measures a candidate; by default the seconds of a call.
+        over: tells whether the budget is used up.
+        expected: the results of the reference.
+
+    """
+
+    subject: Subject
+    backend: Backend
+    cost: Cost | None
+    over: Callable[[], bool]
+    expected: Values
+    _ready: dict[Choice, Candidate] = attrs.field(factory=dict, init=False)
+    _traces: dict[Choice, Any] = attrs.field(factory=dict, init=False)
+    _calls: int = attrs.field(default=0, init=False)
+
+    def is_over(self) -> bool:
+        """Tell whether the budget is used up."""
+        return self.over()
+
+    def source(self, choice: Choice) -> str:
+        """Return the digest of the generated code; for a refused choice, of the message."""
+        return hashlib.sha256(self._generated(choice)[0].encode()).hexdigest()[:16]
+
+    def names(self, choice: Choice) -> Sequence[str]:
+        """Return the values that may become arrays, or be recomputed."""
+        return decided_names(self._generated(choice)[1])
+
+    def ready(self, choices: Sequence[Choice]) -> Sequence[str]:
+        """Build choices at the same time, then check each; return why one is no candidate."""
+        new = [choice for choice in choices if choice not in self._ready]
+        errors = dict(zip(new, self._build(new), strict=True))
+        return [self._checked(choice, errors.get(choice)) for choice in choices]
+
+    def costs(self, choices: Sequence[Choice], rounds: int) -> Sequence[Sequence[float]]:
+        """Measure choices in turns, each once a round."""
+        rows: list[list[float]] = [[] for _ in choices]
+        with undisturbed():
+            for _ in range(rounds):
+                for row, choice in zip(rows, choices, strict=True):
+                    row.append((self.cost or self._seconds)(self._ready[choice]))
+        self.subject.restore()
+        return rows
+
+    def _generated(self, choice: Choice) -> tuple[str, str]:
+        """Return the source and the listing of the loops."""
+        found = self._traces.get(choice)
+        if found is None:
+            try:
+                entry = self.subject.on(applied(self.backend, choice))
+                trace = self._trace(entry)
+                step = trace[CODEGEN]
+                flags = getattr(step.artifact, "flags", ())
+                found = f"{' '.join(flags)}\n{step.text}", step.loops
+            except FieldforgeError as error:
+                found = f"{choice}: {error}", ""
+            self._traces[choice] = found
+        text: tuple[str, str] = found
+        return text
+
+    def _trace(self, entry: Any) -> Any:
+        from ..builds.building import trace
+
+        variant = self.subject.variant(entry)
+        return trace(entry.__definition__, entry.backend, variant, CODEGEN)
+
+    def _build(self, choices: Sequence[Choice]) -> list[BaseException | None]:
+        """Build choices side by side; return the error of each, or None."""
+        if not choices:
+            return []
+        pool, used = BuildPool(current().jobs, None, None, len(choices)), engine()
+        errors: list[BaseException | None] = []
+        orders = []
+        for choice in choices:
+            try:
+                entry = self.subject.on(applied(self.backend, choice))
+                orders.append(entry.order(self.subject.variant(entry), self.subject.provider, used))
+                errors.append(None)
+            except FieldforgeError as error:
+                errors.append(error)
+        for order in orders:
+            pool.add_order(order)
+        settled = iter(pool.settle() if orders else [])
+        return [next(settled) if error is None else error for error in errors]
+
+    def _checked(self, choice: Choice, error: BaseException | None) -> str:
+        if error is not None:
+            return str(error).partition("\n")[0]
+        if choice not in self._ready:
+            call = self.subject.call(applied(self.backend, choice))
+            self.subject.restore()
+            try:
+                call()
+            except FieldforgeError as refusal:
+                return str(refusal).partition("\n")[0]
+            self.subject.synchronise()
+            wrong = disagreement(self.subject.results(), self.expected)
+            if wrong:
+                return wrong
+            self._ready[choice] = Candidate(choice, call, self.subject)
+        return ""
+
+    def _seconds(self, candidate: Candidate) -> float:
+        """Return the seconds of a call, the mean of so many that they can be measured."""
+        if not self._calls:
+            once = _timed(candidate, 1)
+            self._calls = max(1, min(MOST_CALLS, int(SAMPLE / max(once, 1e-7))))
+        return _timed(candidate, self._calls)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the garbage collector away from what is measured."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _timed(candidate: Candidate, calls: int) -> float:
+    candidate.subject.restore()
+    candidate.call()
+    candidate.subject.synchronise()
+    begin = perf_counter()
+    for _ in range(calls):
+        candidate.call()
+    candidate.subject.synchronise()
+    return (perf_counter() - begin) / calls

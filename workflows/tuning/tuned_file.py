@@ -1,0 +1,137 @@
+"""Write what tuning found to a file of options: one entry for program, backend and architecture."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ...runtime.process.errors import OptionError
+from ..options.option_file import MEASURED, WHEN
+from .candidates import Choice
+
+HEAD: Final = "# Written by `fieldforge tune`: options that were measured to be faster.\n"
+
+
+@attrs.frozen
+class Winner:
+    """The options that won, and how that was measured.
+
+    Attributes:
+        program: 'module:name'.
+        backend: the name of the backend.
+        arch: the architecture; empty if it is not known.
+        options: the options by name.
+        date: the day.
+        machine: the processor and how many threads there were.
+        gain: how many times faster a call was than without these options.
+        spread: the standard error of the gain.
+        shapes: the domains of the fields and the scalars that it was measured with.
+
+    """
+
+    program: str
+    backend: str
+    arch: str
+    options: Choice
+    date: str
+    machine: str
+    gain: float
+    spread: float
+    shapes: str = ""
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The entry as TOML has it."""
+        return {
+            "program": self.program,
+            "backend": self.backend,
+            **({"arch": self.arch} if self.arch else {}),
+            "set": {name: list(v) if isinstance(v, tuple) else v for name, v in self.options},
+            MEASURED: {
+                "date": self.date,
+                "machine": self.machine,
+                "gain": round(self.gain, 4),
+                "spread": round(self.spread, 4),
+                "fields": self.shapes,
+            },
+        }
+
+
+def keep(path: Path, winner: Winner) -> None:
+    """Write a winner in the place of an earlier one; other entries stay.
+
+    The file appears whole or not at all.
+    """
+    entries = [each for each in read(path) if not _is_same(each, winner)]
+    entries.append(winner.table)
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    draft.write_text(HEAD + "".join(f"\n{entry}" for entry in map(_written, entries)))
+    os.replace(draft, path)
+
+
+def kept(path: Path, program: str, backend: str, arch: str) -> Choice:
+    """Return the options that an earlier run found; none without one."""
+    wanted = Winner(program, backend, arch, (), "", "", 1.0, 0.0)
+    for entry in read(path):
+        if _is_same(entry, wanted):
+            found = _flat(entry.get("set", {}))
+            return tuple(sorted((n, tuple(v) if isinstance(v, list) else v) for n, v in found))
+    return ()
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a file, none if there is no file."""
+    if not path.is_file():
+        return []
+    try:
+        found: list[dict[str, Any]] = tomllib.loads(path.read_text()).get(WHEN, [])
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OptionError(f"The options in '{path}' cannot be read: {error}") from error
+    return found
+
+
+def _is_same(entry: Mapping[str, Any], winner: Winner) -> bool:
+    return (entry.get("program"), entry.get("backend"), entry.get("arch", "")) == (
+        winner.program,
+        winner.backend,
+        winner.arch,
+    )
+
+
+def _written(entry: Mapping[str, Any]) -> str:
+    rows = [f"[[{WHEN}]]"]
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            rows += [f"{name}.{own} = {_value(each)}" for own, each in _flat(value)]
+        else:
+            rows.append(f"{name} = {_value(value)}")
+    return "\n".join(rows) + "\n"
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _value(value: Any) -> str:
+    """Write a value as TOML.
+
+    >>> _value(["%3"]), _value(True), _value(1.5)
+    ('["%3"]', 'true', '1.5')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value)
