@@ -40,7 +40,7 @@ def swept(a: Box) -> Box:
     return up(down(a)) * 2.0
 
 
-# Its temporaries lie in memory of the device, not in shared memory.
+# With temporaries in memory of the device: else two scans hand on what they share.
 @ff.program(backend=SIMULATED.with_options(shared=False))
 def sweep(a: Box, out: Box):
     swept(a, out=out)
