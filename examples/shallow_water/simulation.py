@@ -19,6 +19,7 @@ from .cases import DAY, RADIUS, State, initial_state
 from .grid import Cell, Edge, Grid, voronoi_grid
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
+from .saved_state import SavedState
 from .voronoi import Quality, optimised, quality
 
 FASTEST: Final = 300.0  # m/s: gravity waves and wind of all cases
@@ -77,26 +78,34 @@ def simulate(
     *,
     ranks: int = 1,
     comm: Any = None,
+    since: SavedState | None = None,
     told: Progress = silent,
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
+
+    A run in two parts has the bits of one run if the time step is the same.
 
     Args:
         case: what to run.
         backend: of the programs, or None to run embedded.
         ranks: how many parts the sphere is cut into; each runs on a thread of this process.
         comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
+        since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
     """
     mesh = optimised(case.level)
     grid = voronoi_grid(mesh, RADIUS)
     start = initial_state(case.name, grid)
+    first, days = start, case.days
+    if since is not None:
+        first = attrs.evolve(start, h=since.h, u=since.u)
+        days += since.days
     steps, dt = time_step(grid, case.days)
     ranks = comm.size if comm is not None else ranks
     parts = parts_of(grid, ranks)
     began = time.perf_counter()
     with ff.plan() as plan:
-        models = _models(grid, start, parts, dt, backend, comm)
+        models = _models(grid, first, parts, dt, backend, comm)
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
     with plan.loop() as report:
@@ -114,7 +123,8 @@ def simulate(
     )
     now = conserved(grid, start, h, u)
     return Result(
-        case=case, grid=grid, start=start, quality=quality(mesh), ranks=ranks, steps=steps, dt=dt,
+        case=attrs.evolve(case, days=days), grid=grid, start=start, quality=quality(mesh),
+        ranks=ranks, steps=steps, dt=dt,
         setup_seconds=ready - began, loop_seconds=done - ready, compiled_in_loop=report.count,
         h=h, u=u, conserved=now, drift=now.drift(conserved(grid, start, start.h, start.u)),
         height_norms=norms(h, start.h, grid.cell_areas) if start.is_steady else None,
