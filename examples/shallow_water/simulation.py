@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, Final, TypeAlias
 
 import attrs
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.exchange import MpiExchange, local_exchanges
+from fieldforge.runtime.decomposition.exchange import LostRankError, MpiExchange, local_exchanges
 
 from ..mesh_geometry import Numbers
 from .cases import DAY, RADIUS, State, initial_state
@@ -148,23 +147,31 @@ def _models(
 
 
 def _run(models: Sequence[ShallowWater], steps: int, told: Progress) -> None:
-    """Run all models of this process; the first one on this thread tells how far it is."""
-    stop = threading.Event()
-
-    def run(model: ShallowWater, told: Progress) -> None:
-        for done in range(steps):
-            if stop.is_set():
-                return
-            model.step()
-            told(done + 1, steps)
-
+    """Run all models of this process; the first one tells how far it is."""
     if len(models) == 1:
-        run(models[0], told)
+        _loop(models[0], steps, told)
         return
     with ThreadPoolExecutor(len(models)) as pool:
-        runs = [pool.submit(run, model, silent if n else told) for n, model in enumerate(models)]
+        runs = [
+            pool.submit(_loop, model, steps, silent if n else told)
+            for n, model in enumerate(models)
+        ]
         try:
-            for each in runs:
-                each.result()
-        finally:
-            stop.set()
+            wait(runs, return_when=FIRST_EXCEPTION)
+        finally:  # after an error or an interrupt nobody waits for anybody
+            if not all(each.done() for each in runs):
+                for model in models:
+                    model.abandon()
+    errors = [error for each in runs if (error := each.exception()) is not None]
+    for error in sorted(errors, key=lambda each: isinstance(each, LostRankError)):
+        raise error
+
+
+def _loop(model: ShallowWater, steps: int, told: Progress) -> None:
+    try:
+        for done in range(steps):
+            model.step()
+            told(done + 1, steps)
+    except BaseException:
+        model.abandon()
+        raise

@@ -163,3 +163,12 @@ def test_a_state_of_another_case_is_refused(tmp_path):
 
     assert done.exit_code == 1
     assert "has one of case 2 at level 2" in done.output.replace("\n", " ")
+
+
+def test_a_rank_that_fails_ends_the_others_with_its_error():
+    def fail(done, steps):
+        if done == 2:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        simulate(Case(name="5", level=2, days=1.0), ff.cpu, ranks=3, told=fail)
