@@ -47,11 +47,14 @@ def figure_of(grid: Grid, parts: Sequence[LocalMesh], rank: int) -> Any:
     points = parts[rank].points[Cell]
     _dots(below, grid, np.arange(grid.cells), "0.9", None)
     ranges = [("inner", points.distances > HALO, "C0")]
-    for distance in range(HALO, 0, -1):
-        name = f"boundary, distance {distance}"
-        ranges.append((name, points.distances == distance, ("C2", "C8")[distance % 2]))
-    for level in range(1, HALO + 1):
-        ranges.append((f"halo, level {level}", points.levels == level, ("C3", "C1")[level % 2]))
+    ranges += [
+        (f"boundary, distance {at}", points.distances == at, ("C2", "C8")[at % 2])
+        for at in range(HALO, 0, -1)
+    ]
+    ranges += [
+        (f"halo, level {level}", points.levels == level, ("C3", "C1")[level % 2])
+        for level in range(1, HALO + 1)
+    ]
     for name, chosen, colour in ranges:
         _dots(below, grid, points.global_ids[chosen], colour, f"{name}: {int(chosen.sum())}")
     below.set_title(f"what rank {rank} has")
