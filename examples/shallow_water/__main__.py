@@ -21,6 +21,9 @@ import fieldforge as ff
 from fieldforge.errors import FieldforgeError
 
 from .cases import CASES
+from .ranks import world
+from .saved_state import SavedState, load
+from .saved_state import save as write_state
 from .simulation import Case, Result, simulate
 
 BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
@@ -35,6 +38,8 @@ BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
 @click.option("--ranks", type=click.IntRange(1), default=1, help="parts, threads of this process")
 @click.option("--mpi", is_flag=True, help="each process of mpirun is a rank")
 @click.option("--json", "output", type=click.Path(path_type=Path), help="write norms to a file")
+@click.option("--save", type=click.Path(path_type=Path), help="write the last state to a file")
+@click.option("--resume", type=click.Path(exists=True, path_type=Path), help="begin at such a file")
 @click.option("--draw", type=click.Path(path_type=Path), help="write a picture")
 def main(
     name: str,
@@ -45,27 +50,33 @@ def main(
     ranks: int,
     mpi: bool,
     output: Path | None,
+    save: Path | None,
+    resume: Path | None,
     draw: Path | None,
 ) -> None:
     """Run rotating shallow water on the sphere."""
-    comm = _world() if mpi else None
+    comm = world() if mpi else None
     is_first = comm is None or comm.rank == 0
     console = Console(quiet=not is_first)
     chosen: Any = BACKENDS[backend]
     if strict and backend == "cpu":
         chosen = chosen.with_options(numerics="strict")
     try:
-        result = _with_progress(
-            console, Case(name=name, level=level, days=days), chosen, ranks, comm
-        )
-    except FieldforgeError as error:
-        console.print(f"[red]{type(error).__name__}[/red]: {error}", soft_wrap=True)
+        since = None if resume is None else load(resume, name, level)
+        case = Case(name=name, level=level, days=days)
+        result = _with_progress(console, case, chosen, ranks=ranks, comm=comm, since=since)
+    except (FieldforgeError, ValueError) as error:
         if comm is not None:
-            comm.Abort(1)
+            raise  # ends the other ranks, too
+        console.print(f"[red]{type(error).__name__}[/red]: {error}", soft_wrap=True)
         sys.exit(1)
     if result is None:
         return
     console.print(table_of(result))
+    if save is not None:
+        write_state(
+            SavedState(name=name, level=level, days=result.case.days, h=result.h, u=result.u), save
+        )
     if output is not None:
         output.write_text(json.dumps(as_json(result, backend), indent=1) + "\n")
     if draw is not None:
@@ -75,15 +86,7 @@ def main(
         console.print(f"Wrote {draw}")
 
 
-def _world() -> Any:
-    from mpi4py import MPI
-
-    return MPI.COMM_WORLD
-
-
-def _with_progress(
-    console: Console, case: Case, backend: Any, ranks: int, comm: Any
-) -> Result | None:
+def _with_progress(console: Console, case: Case, backend: Any, **options: Any) -> Result | None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -95,8 +98,7 @@ def _with_progress(
         return simulate(
             case,
             backend,
-            ranks=ranks,
-            comm=comm,
+            **options,
             told=lambda done, steps: progress.update(task, completed=done, total=steps),
         )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.bisection import bisect
-from fieldforge.runtime.decomposition.exchange import HaloExchange
+from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
 from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
 
 from ..mesh_geometry import Numbers
@@ -168,6 +168,11 @@ class ShallowWater:
             return
         for replay in self._steps:
             replay()
+
+    def abandon(self) -> None:
+        """Let ranks in the same process that wait for this one fail."""
+        if isinstance(self._exchange, LocalExchange):
+            self._exchange.abandon()
 
     def _record(self) -> None:
         """Make the first step and keep how to repeat it."""

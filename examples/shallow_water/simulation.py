@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, Final, TypeAlias
 
 import attrs
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.exchange import MpiExchange, local_exchanges
+from fieldforge.runtime.decomposition.exchange import LostRankError, MpiExchange, local_exchanges
 
 from ..mesh_geometry import Numbers
 from .cases import DAY, RADIUS, State, initial_state
 from .grid import Cell, Edge, Grid, voronoi_grid
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
+from .saved_state import SavedState
 from .voronoi import Quality, optimised, quality
 
 FASTEST: Final = 300.0  # m/s: gravity waves and wind of all cases
@@ -77,26 +77,34 @@ def simulate(
     *,
     ranks: int = 1,
     comm: Any = None,
+    since: SavedState | None = None,
     told: Progress = silent,
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
+
+    A run in two parts has the bits of one run if the time step is the same.
 
     Args:
         case: what to run.
         backend: of the programs, or None to run embedded.
         ranks: how many parts the sphere is cut into; each runs on a thread of this process.
         comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
+        since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
     """
     mesh = optimised(case.level)
     grid = voronoi_grid(mesh, RADIUS)
     start = initial_state(case.name, grid)
+    first, days = start, case.days
+    if since is not None:
+        first = attrs.evolve(start, h=since.h, u=since.u)
+        days += since.days
     steps, dt = time_step(grid, case.days)
     ranks = comm.size if comm is not None else ranks
     parts = parts_of(grid, ranks)
     began = time.perf_counter()
     with ff.plan() as plan:
-        models = _models(grid, start, parts, dt, backend, comm)
+        models = _models(grid, first, parts, dt, backend, comm)
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
     with plan.loop() as report:
@@ -114,7 +122,8 @@ def simulate(
     )
     now = conserved(grid, start, h, u)
     return Result(
-        case=case, grid=grid, start=start, quality=quality(mesh), ranks=ranks, steps=steps, dt=dt,
+        case=attrs.evolve(case, days=days), grid=grid, start=start, quality=quality(mesh),
+        ranks=ranks, steps=steps, dt=dt,
         setup_seconds=ready - began, loop_seconds=done - ready, compiled_in_loop=report.count,
         h=h, u=u, conserved=now, drift=now.drift(conserved(grid, start, start.h, start.u)),
         height_norms=norms(h, start.h, grid.cell_areas) if start.is_steady else None,
@@ -138,23 +147,31 @@ def _models(
 
 
 def _run(models: Sequence[ShallowWater], steps: int, told: Progress) -> None:
-    """Run all models of this process; the first one on this thread tells how far it is."""
-    stop = threading.Event()
-
-    def run(model: ShallowWater, told: Progress) -> None:
-        for done in range(steps):
-            if stop.is_set():
-                return
-            model.step()
-            told(done + 1, steps)
-
+    """Run all models of this process; the first one tells how far it is."""
     if len(models) == 1:
-        run(models[0], told)
+        _loop(models[0], steps, told)
         return
     with ThreadPoolExecutor(len(models)) as pool:
-        runs = [pool.submit(run, model, silent if n else told) for n, model in enumerate(models)]
+        runs = [
+            pool.submit(_loop, model, steps, silent if n else told)
+            for n, model in enumerate(models)
+        ]
         try:
-            for each in runs:
-                each.result()
-        finally:
-            stop.set()
+            wait(runs, return_when=FIRST_EXCEPTION)
+        finally:  # after an error or an interrupt nobody waits for anybody
+            if not all(each.done() for each in runs):
+                for model in models:
+                    model.abandon()
+    errors = [error for each in runs if (error := each.exception()) is not None]
+    for error in sorted(errors, key=lambda each: isinstance(each, LostRankError)):
+        raise error
+
+
+def _loop(model: ShallowWater, steps: int, told: Progress) -> None:
+    try:
+        for done in range(steps):
+            model.step()
+            told(done + 1, steps)
+    except BaseException:
+        model.abandon()
+        raise

@@ -16,12 +16,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ..process.errors import ArgumentError
+from ..process.errors import ArgumentError, FieldforgeError
 from .pattern import Pattern, check_size, points_first, positions
 
 Bytes: TypeAlias = NDArray[np.uint8]
 ALIGNMENT: Final = 64
 PATIENCE: Final = 120.0  # seconds that a rank in this process waits for another
+
+
+class LostRankError(FieldforgeError, RuntimeError):
+    """Another rank of this process has failed, or has not answered in time."""
 
 
 @attrs.frozen(eq=False)
@@ -170,10 +174,16 @@ class LocalExchange(HaloExchange):
         self,
         rank: int,
         patterns: Sequence[Pattern],
-        boxes: Mapping[tuple[int, int], queue.SimpleQueue[Bytes]],
+        boxes: Mapping[tuple[int, int], queue.SimpleQueue[Bytes | None]],
     ) -> None:
         super().__init__(patterns)
         self._rank, self._boxes = rank, boxes
+
+    def abandon(self) -> None:
+        """Tell the ranks that wait for this one, now or later, that it has failed."""
+        for (sender, _), box in self._boxes.items():
+            if sender == self._rank:
+                box.put(None)
 
     def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any:
         return None
@@ -187,9 +197,11 @@ class LocalExchange(HaloExchange):
             try:
                 got = self._boxes[message.rank, self._rank].get(timeout=PATIENCE)
             except queue.Empty:
-                raise ArgumentError(
+                raise LostRankError(
                     f"Rank {self._rank} has waited {PATIENCE:.0f} s for rank {message.rank}."
                 ) from None
+            if got is None:
+                raise LostRankError(f"Rank {message.rank} has failed; rank {self._rank} ends.")
             if got.shape != message.buffer.shape:
                 raise ArgumentError(
                     f"Rank {self._rank} expected {message.buffer.size} bytes from rank "
@@ -220,7 +232,7 @@ def local_exchanges(patterns: Sequence[Sequence[Pattern]]) -> tuple[LocalExchang
     [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
     """
     count = len(patterns)
-    boxes: dict[tuple[int, int], queue.SimpleQueue[Bytes]] = {
+    boxes: dict[tuple[int, int], queue.SimpleQueue[Bytes | None]] = {
         (a, b): queue.SimpleQueue() for a in range(count) for b in range(count)
     }
     return tuple(LocalExchange(rank, each, boxes) for rank, each in enumerate(patterns))

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.examples.shallow_water.simulation import Case, simulate
+from fieldforge.examples.shallow_water.ranks import world
+from fieldforge.examples.shallow_water.simulation import Case, silent, simulate
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import MpiExchange
 
@@ -43,10 +44,15 @@ def exchanged(comm):
     return sum(int((field.asnumpy() != expected).sum()) for field in fields)
 
 
-def main() -> None:
-    from mpi4py import MPI  # pytest imports this file too, and is no rank
+def fail(done, steps):
+    if done == 2:
+        raise KeyError("mine")
 
-    comm = MPI.COMM_WORLD
+
+def main() -> None:
+    comm = world()  # pytest imports this file too, and is no rank
+    if sys.argv[2:] == ["fail"]:
+        simulate(CASE, ff.cpu, comm=comm, told=fail if comm.rank == 1 else silent)
     wrong = comm.reduce(exchanged(comm))
     result = simulate(CASE, ff.cpu.with_options(numerics="strict"), comm=comm)
     if comm.rank == 0:

@@ -29,18 +29,23 @@ pytestmark = [
 ]
 
 
+def start(ranks, folder, *words):
+    """Run a job; one that hangs is a failure."""
+    return subprocess.run(
+        ["mpirun", "-n", str(ranks), sys.executable, str(JOB), str(folder), *words],
+        env=os.environ | ENVIRONMENT,
+        timeout=250,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sphere")
     for ranks in (1, 2, 4):
-        done = subprocess.run(
-            ["mpirun", "-n", str(ranks), sys.executable, str(JOB), str(folder)],
-            env=os.environ | ENVIRONMENT,
-            timeout=250,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = start(ranks, folder)
         assert done.returncode == 0, done.stderr[-3000:]
     return {ranks: np.load(folder / f"{ranks}.npz") for ranks in (1, 2, 4)}
 
@@ -57,3 +62,10 @@ def test_nothing_is_compiled_in_the_loop(results):
 
 def test_halos_of_periodic_blocks_arrive_for_every_kind_of_field(results):
     assert [int(each["wrong"]) for each in results.values()] == [0, 0, 0]
+
+
+def test_a_rank_that_raises_in_the_loop_ends_the_job_and_says_why(tmp_path):
+    done = start(3, tmp_path, "fail")
+
+    assert done.returncode != 0
+    assert "KeyError: 'mine'" in done.stderr

@@ -15,6 +15,7 @@ from fieldforge.examples.shallow_water.cases import CASES
 from fieldforge.examples.shallow_water.extents import before_and_after
 from fieldforge.examples.shallow_water.grid import Cell, Edge
 from fieldforge.examples.shallow_water.model import HALO, parts_of
+from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
 pytestmark = pytest.mark.needs_compiler
@@ -130,3 +131,44 @@ def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are
         assert (part.tables["C2E"][: before.h] < before.flux).all()
         assert before.u > 0.3 * edges.owned  # so there is something to do meanwhile
         assert before.u < edges.owned or ranks == 1
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_a_run_in_two_parts_has_the_bits_of_one(tmp_path):
+    case = ("--case", "5", "--level", "3", "--strict")
+    half, last, whole = (tmp_path / f"{name}.npz" for name in ("half", "last", "whole"))
+
+    for words in (
+        ("--days", "0.5", "--save", half),
+        ("--days", "0.5", "--resume", half, "--save", last, "--ranks", "3"),
+        ("--days", "1", "--save", whole),
+    ):
+        done = run(*case, *words)
+        assert done.exit_code == 0, done.output
+
+    resumed, at_once = load(last, "5", 3), load(whole, "5", 3)
+    assert resumed.h.tobytes() == at_once.h.tobytes()
+    assert resumed.u.tobytes() == at_once.u.tobytes()
+    assert resumed.days == at_once.days == 1.0
+
+
+def test_a_state_of_another_case_is_refused(tmp_path):
+    state = tmp_path / "state.npz"
+    run("--case", "2", "--level", "2", "--days", "0.05", "--save", state)
+
+    done = run("--case", "5", "--level", "2", "--days", "0.05", "--resume", state)
+
+    assert done.exit_code == 1
+    assert "has one of case 2 at level 2" in done.output.replace("\n", " ")
+
+
+def test_a_rank_that_fails_ends_the_others_with_its_error():
+    def fail(done, steps):
+        if done == 2:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        simulate(Case(name="5", level=2, days=1.0), ff.cpu, ranks=3, told=fail)

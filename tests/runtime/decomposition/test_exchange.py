@@ -13,7 +13,7 @@ from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, Edge, K, icosahedral
 from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.blocks import blocks
-from fieldforge.runtime.decomposition.exchange import local_exchanges
+from fieldforge.runtime.decomposition.exchange import LostRankError, local_exchanges
 from fieldforge.runtime.decomposition.mesh import decompose
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
@@ -209,3 +209,16 @@ def test_ranks_that_exchange_different_fields_are_told(mesh):
 
     with pytest.raises(ArgumentError, match="the ranks exchange different fields"):
         ranks[0].finish()
+
+
+def test_a_rank_that_is_lost_is_an_error_for_those_that_wait(mesh):
+    _, parts = mesh
+    ranks = local_exchanges([part.patterns for part in parts])
+    fields = [ff.zeros({Cell: len(part.points[Cell].levels)}) for part in parts]
+    for rank, field in zip(ranks[1:], fields[1:], strict=True):
+        rank.start(field)
+
+    ranks[0].abandon()
+
+    with pytest.raises(LostRankError, match="Rank 0 has failed; rank 1 ends"):
+        ranks[1].finish()
