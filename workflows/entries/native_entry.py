@@ -92,6 +92,9 @@ class NativeEntry(EntryPoint, _core.Program):
     @property
     def _is_ordinary(self) -> bool:
         """Whether the settings ask for neither checks nor a capsule of the next call."""
+        wanted = settings.current()
+        if not (wanted.check or wanted.capture):
+            return True
         return not (self._is_checked or self._is_captured)
 
     def _capture_first(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
