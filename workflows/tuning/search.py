@@ -15,7 +15,8 @@ from .verdict import LEAST_GAIN, Verdict, compared
 AT_ONCE: Final = 4  # candidates that are built and measured together
 FIRST_ROUNDS: Final = 5
 MOST_ROUNDS: Final = 30  # for candidates that noise leaves open
-SECOND_ROUNDS: Final = 40  # to decide about the best of several, which is also the luckiest
+# To decide about the best of several, which is also the luckiest; more if noise leaves it open.
+SECOND_ROUNDS: Final = (40, 120)
 MANY: Final = 4  # values of an option that is a size
 PROMISING: Final = 3  # of the candidates that look better, so many are measured for longer
 
@@ -141,7 +142,7 @@ class Search:
                 self.tell(trial)
         for trial in _promising(measured):
             verdict = self._confirmed(trial)
-            if verdict.is_better:
+            if verdict.is_confirmed:
                 self.best = trial.choice
                 self.keep(trial.choice, verdict)
                 return True
@@ -195,8 +196,17 @@ class Search:
         """Measure a trial for longer, since the best of many is often the luckiest."""
         if any(self.bench.ready([trial.before, trial.choice])):  # an earlier run measured it
             return Verdict(1.0, 0.0)
-        before, after = self.bench.costs([trial.before, trial.choice], SECOND_ROUNDS)
-        return compared(before, after)
+        before: list[float] = []
+        after: list[float] = []
+        verdict = Verdict(1.0, 0.0)
+        for rounds in SECOND_ROUNDS:
+            first, second = self.bench.costs([trial.before, trial.choice], rounds)
+            before.extend(first)
+            after.extend(second)
+            verdict = compared(before, after)
+            if verdict.is_confirmed or not verdict.is_open or self.bench.is_over():
+                break
+        return verdict
 
 
 def _promising(trials: Iterable[Trial]) -> list[Trial]:

@@ -12,6 +12,7 @@ LEAST_GAIN: Final = 0.01  # smaller differences are not worth an option
 WORTH: Final = 0.02  # a gain that a search must not miss, if it has the time
 MOST_NOISE: Final = 0.05  # a difference of this size would have been seen
 SURE: Final = 4.0  # standard errors between a ratio and 1
+SURE_OF_ONE: Final = 3.3  # the same for a comparison that was not chosen among many
 _OF_NORMAL: Final = 1.4826  # from the median deviation to the standard deviation
 _OF_MEDIAN: Final = 1.2533  # from the standard error of a mean to that of a median
 
@@ -31,6 +32,11 @@ class Verdict:
     def is_better(self) -> bool:
         """Whether the second cost is lower by more than noise."""
         return self.ratio < 1.0 - max(LEAST_GAIN, SURE * self.spread)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether one comparison, made for this pair alone, shows a gain."""
+        return self.ratio < 1.0 - max(LEAST_GAIN, SURE_OF_ONE * self.spread)
 
     @property
     def is_worse(self) -> bool:
