@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..fields.alignment import first, reordered, view_on
+from ..fields.alignment import extents, first, reordered, view_on
 from ..fields.field import make, values_of
 from ..fields.neighbour_table import Connectivity
 from ..fields.operators import combined
@@ -234,7 +234,7 @@ def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
     dims = in_canonical_order((*strip.domain.dims, *by.box.dims))
     box = Domain(*((by.box if one is dim else rest)[one] for one in dims))
     if box.is_empty():
-        return Piece(box, make(np.zeros(box.shape, strip.array.dtype), box))
+        return Piece(box, make(np.zeros(extents(box), strip.array.dtype), box))
     known = [dict(strip.domain), dict(by.field.domain)]
     varies = [one is dim or any(one in d and d[one].is_finite() for d in known) for one in dims]
     axes = Domain(*((one, r if v else None) for (one, r), v in zip(box, varies, strict=True)))

@@ -110,3 +110,29 @@ def test_other_dimensions_of_what_is_displaced_must_exist():
         a, by = ff.zeros({I: 3, K: 9}), ff.zeros({K: 7}, int32)
         with pytest.raises(DomainError, match="along 'I'"):
             run.with_backend(backend)(a, by, ff.zeros({I: (0, 6), K: (0, 7)}))
+
+
+@ff.field_operator(backend=None)
+def from_half_of_a_line(
+    a: Field[Dims[I, K], float64], by: Field[Dims[K], int32]
+) -> Field[Dims[I, K], float64]:
+    return where(concat_where(I >= 2, True, False), 1.0, a)(as_offset(Koff, by))
+
+
+def test_a_part_of_a_value_without_an_end_may_be_empty():
+    """Embedded execution asked for the length of the empty part, which goes on for ever."""
+
+    @ff.program(backend=None)
+    def run(
+        a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
+    ):
+        from_half_of_a_line(a, by, out=out)
+
+    def arguments():
+        return {
+            "a": ff.as_field({I: (0, 2), K: (-2, 5)}, np.arange(14.0).reshape(2, 7)),
+            "by": ff.as_field({K: (-1, 4)}, np.array([0, 1, -1, 1, 0], np.int32)),
+            "out": ff.zeros({I: (0, 9), K: (-1, 4)}),
+        }
+
+    agree(run, arguments)

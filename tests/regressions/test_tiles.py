@@ -22,7 +22,7 @@ from fieldforge import (
 from fieldforge.experimental import concat_where
 from fieldforge.stages.target import Target
 
-from .executions import all_values
+from .executions import agree, all_values
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -107,3 +107,25 @@ def test_arrays_of_rows_in_turn_have_memory_of_their_own():
     _, (_, given) = made_by(strict.with_options(arrays=arrays))
 
     np.testing.assert_array_equal(given.asnumpy(), args[1].asnumpy())
+
+
+@ff.field_operator
+def far_before(u: Field[Dims[I, J], float64]) -> Field[Dims[I, J], float64]:
+    return ((u * u) / u(J - 3))(J - 5)
+
+
+@pytest.mark.needs_compiler
+def test_a_margin_too_wide_for_a_run_of_nests_ends_it():
+    """The nest before the one with the wide margin had none, and read outside its array."""
+
+    @ff.program(backend=None)
+    def run(u: Field[Dims[I, J], float64], out: Field[Dims[I, J], float64]):
+        far_before(u, out=out)
+
+    def arguments():
+        return {
+            "u": ff.as_field({I: 40, J: (-8, 70)}, np.arange(1.0, 40 * 78 + 1.0).reshape(40, 78)),
+            "out": ff.zeros({I: 40, J: (0, 70)}),
+        }
+
+    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))

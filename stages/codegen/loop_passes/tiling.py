@@ -150,8 +150,9 @@ def _margins(
 ) -> tuple[list[Margin], int]:
     """Return the margin of each nest along a dimension, and before which nest the run must end.
 
-    Each point of memory that other nests see is written in one tile only, and a nest reads such a
-    point in the tile that wrote it.
+    Where that is the number of nests, the run is whole; only then all margins are known. Each point
+    of memory that other nests see is written in one tile only, and a nest reads such a point in the
+    tile that wrote it.
     """
     margins: list[Margin] = [NO_MARGIN] * len(members)
     asked: dict[str, Margin] = {}
@@ -163,7 +164,7 @@ def _margins(
         if margins[index] != NO_MARGIN and any(name not in local for name in kept):
             return margins, index + 1
         if max(margins[index]) > WIDEST_MARGIN:
-            return margins, (index + len(members)) // 2 + 1
+            return margins, min((index + len(members)) // 2 + 1, len(members) - 1)
         for load in nest.body:
             if isinstance(load, Load) and load.buffer in stored:
                 offset = _plain_offset(load, dim)
