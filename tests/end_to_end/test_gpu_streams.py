@@ -94,7 +94,7 @@ def test_arrays_of_cupy_and_torch_are_called_by_the_stream_of_their_library(halv
 
 
 def test_a_workspace_of_the_device(halve_on_gpu):
-    program = sweep.with_backend(ff.gpu)
+    program = sweep.with_backend(ff.gpu.with_options(shared=False))
     values = np.random.default_rng(1).random((5, 4, 9))
     a = ff.as_field([I, J, K], values, allocator=ff.gpu)
     out = ff.zeros({I: 5, J: 4, K: 9}, allocator=ff.gpu)

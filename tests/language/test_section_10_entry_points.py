@@ -123,9 +123,16 @@ class TestBoundArguments:
         told = f"{caught.value}\n{caught.value.__cause__}"
         assert "Parameter 'by' already set as a bound argument." in told
 
-    def test_10_bound_programs_are_not_compiled_ahead(self, compiled):
-        with pytest.raises(NotImplementedError):
-            scale.with_backend(compiled).with_bound_args(by=3.0).compile(offset_provider={})
+    def test_10_bound_programs_are_compiled_ahead(self, compiled):
+        program = scale.with_backend(compiled).with_compilation_options(enable_jit=False)
+        tripled = program.with_bound_args(by=3.0)
+
+        tripled.compile(offset_provider={})
+
+        u = ff.as_field([I], np.array([1.0, 2.0]))
+        out = ff.zeros({I: 2})
+        tripled(u=u, out=out)
+        np.testing.assert_array_equal(out.asnumpy(), [3.0, 6.0])
 
 
 class TestCompile:

@@ -42,7 +42,7 @@ def nvidia():
 
 PROGRAMS = {
     "diffusion": (diffusion.diffuse, 100),
-    "tridiagonal": (tridiagonal.solve, 100),
+    "tridiagonal": (tridiagonal.solve, 248),  # few threads, each with levels loaded ahead
 }
 
 

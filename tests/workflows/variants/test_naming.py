@@ -28,7 +28,7 @@ def unit(array):
         (np.zeros((8, 10))[::2, ::2], None),
         (np.zeros((1, 10))[:, ::2], "I"),
         (np.zeros((4, 1)), "I"),
-        (np.zeros((0, 5)), "I"),
+        (np.zeros((0, 5)), "J"),
     ],
 )
 def test_contiguous_axis_is_found(array, expected):
