@@ -12,49 +12,17 @@ from fieldforge.runtime.gpu.native import null as driver
 from fieldforge.runtime.process.errors import FieldforgeError
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
+from .gpu_calls import I, J, K, Plane, halve, sweep
+
 pytestmark = pytest.mark.needs_compiler
 
-I, J = ff.Dimension("I"), ff.Dimension("J")
-K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
 E2CDim = ff.Dimension("E2C", kind=ff.DimensionKind.LOCAL)
 E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
-Plane = ff.Field[ff.Dims[I, J], ff.float64]
-Box = ff.Field[ff.Dims[I, J, K], ff.float64]
 OnCells = ff.Field[ff.Dims[Cell, K], ff.float64]
 OnEdges = ff.Field[ff.Dims[Edge, K], ff.float64]
 
 HOST = BACKENDS["gpu-host"]
-
-
-@ff.field_operator
-def halved(a: Plane) -> Plane:
-    return 0.5 * a
-
-
-@ff.program
-def halve(a: Plane, out: Plane):
-    halved(a, out=out)
-
-
-@ff.scan_operator(axis=K, forward=True, init=0.0)
-def down(above: float, a: float) -> float:
-    return 0.5 * above + a
-
-
-@ff.scan_operator(axis=K, forward=False, init=1.0)
-def up(below: float, a: float) -> float:
-    return a - 0.25 * below
-
-
-@ff.field_operator
-def swept(a: Box) -> Box:
-    return up(down(a)) * 2.0
-
-
-@ff.program
-def sweep(a: Box, out: Box):
-    swept(a, out=out)
 
 
 @ff.field_operator

@@ -92,14 +92,7 @@ def write_columns(names: Names, scans: Together) -> Iterator[str]:
     yield f"  if (threadIdx.x < {scans.columns} && column + threadIdx.x < columns) {{"
     yield from _places(names, nests[0], "column + threadIdx.x", "    ")
     for nest in nests:
-        yield "    {"
-        body = ColumnBody(names, nest, scans, "pitch", "first_level")
-        for level in range(len(nest.loops)):
-            yield from (f"    {line}" for line in body.at(level))
-        yield from body.pointers("      ")
-        yield from body.states("      ")
-        yield from body.sweep("      ")
-        yield "    }"
+        yield from ColumnBody(names, nest, scans, "pitch", "first_level").scope()
     yield "  }"
     yield "  ff::barrier();"
     yield f"  for (u32 r = threadIdx.x / {LANES}; r < {scans.columns} && column + r < columns;"

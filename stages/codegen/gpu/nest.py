@@ -102,14 +102,7 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
     ]
     yield f"  if ({' && '.join(inside)}) {{"
     for nest in nests:
-        body = SweepBody(names, nest, shared)
-        yield "    {"
-        for level in range(len(nest.loops)):
-            yield from (f"    {line}" for line in body.at(level))
-        yield from body.pointers("      ")
-        yield from body.states("      ")
-        yield from body.sweep("      ")
-        yield "    }"
+        yield from SweepBody(names, nest, shared).scope()
     yield "  }"
 
 

@@ -117,6 +117,16 @@ class SweepBody(ThreadBody):
 
     # --- text -----------------------------------------------------------------------------------
 
+    def scope(self) -> Iterator[str]:
+        """Write a scan of several in one kernel, in a scope of its own."""
+        yield "    {"
+        for level in range(len(self.nest.loops)):
+            yield from (f"    {line}" for line in self.at(level))
+        yield from self.pointers("      ")
+        yield from self.states("      ")
+        yield from self.sweep("      ")
+        yield "    }"
+
     def sweep(self, indent: str) -> Iterator[str]:
         """Write the loop over the levels."""
         index, range_ = f"i{self.level - 1}", self.loop.range
