@@ -10,12 +10,12 @@ from ...ir.loops import Nest, Store, Together
 from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
+from ..loop_passes.unrolling import unrolled
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 from .columns import write_columns
 from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
 from .sweep import Shared, SweepBody
-from .unrolling import unrolled
 from .wide import PatchBody, together
 
 

@@ -9,9 +9,9 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
 from ...ir.loops import Buffer, Kernel, Load, Nest, Store
-from ..gpu.unrolling import DimsOf, unrolled
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
+from .unrolling import DimsOf, unrolled
 
 WIDEST: Final = 16  # bytes of the widest access
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
