@@ -68,7 +68,8 @@ def test_a_report_has_stages_passes_decisions_and_keys():
     assert "Decisions of the scheduler:" in words
     assert "stores out" in words
     assert "option.numerics" in words
-    assert "ran, for the first time for 'climb'" in words or "found in" in words
+    # Another test may have built a program of this name before.
+    assert re.search("ran, for the first time for 'climb'|ran, because|found in", words)
     assert "fma" in words
 
 
