@@ -10,6 +10,7 @@ import attrs
 from ..runtime.fields.device import DeviceType
 from ..runtime.process.errors import OptionError
 
+WIDEST: Final = 16  # bytes of the widest load or store of one thread, by either vendor
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 

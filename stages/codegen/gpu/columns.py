@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
+from ...gpu_target import WIDEST
 from ...ir.bounds import Range
 from ...ir.loops import ColumnTile, Load, Nest, Store, Together
 from ..cpp.names import Names, stored_type
@@ -14,7 +15,6 @@ from .grid import DIVIDE, axes_of
 from .sweep import SweepBody
 from .wide import together as all_aligned
 
-WIDEST = 16
 LANES = 16  # threads that copy one row
 
 

@@ -7,16 +7,14 @@ wherever index 0 and the rows are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 import attrs
 
+from ...gpu_target import WIDEST
 from ...ir.loops import Load, Nest, Row, Store
 from ..cpp.names import Names, stored_type
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
-
-WIDEST: Final = 16  # bytes of the widest access of a thread
 
 
 @attrs.frozen
@@ -136,10 +134,10 @@ class PatchBody(ThreadBody):
         return f"{self.rows[key]} + {index}{offset}"
 
 
-def together(groups: Sequence[str], widest: int = WIDEST) -> str:
+def together(groups: Sequence[str]) -> str:
     """Return the test that addresses are aligned.
 
     >>> together(["u64(p0)", "u64(n0) * 8"])
     '((u64(p0) | u64(n0) * 8) & 15) == 0'
     """
-    return f"(({' | '.join(groups)}) & {widest - 1}) == 0" if groups else "true"
+    return f"(({' | '.join(groups)}) & {WIDEST - 1}) == 0" if groups else "true"

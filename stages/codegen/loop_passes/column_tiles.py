@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 
 from ....runtime.language.dimension import Dimension
+from ...gpu_target import WIDEST
 from ...ir.bounds import (
     Const,
     Range,
@@ -32,7 +33,6 @@ COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer 
 COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
-WIDEST: Final = 16  # bytes that a thread copies at once
 SIZES: Final = (4, 8)  # of elements that can be copied alone
 
 

@@ -7,13 +7,13 @@ from typing import Final
 import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
+from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
 from ...ir.loops import Buffer, Kernel, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .unrolling import DimsOf, unrolled
 
-WIDEST: Final = 16  # bytes of the widest access
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it
 MOST_ROWS: Final = 2  # that a thread computes together where rows share what they load
 MOST_LEVELS: Final = 8  # where levels share the entries of tables
