@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,7 @@ def agree(
     tables: Any = None,
 ) -> dict[str, Any]:
     """Compare all fields after embedded, reference and compiled runs; return the embedded ones."""
-    with ff.using(ff.Engine(Memory())), warnings.catch_warnings():
+    with ff.using(_engine()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         meant = _run(program, None, arguments(), tables)
         for other in (ff.reference, backend):
@@ -33,6 +34,12 @@ def agree(
                     given_signs = np.signbit(given[name]) | np.isnan(array)
                     np.testing.assert_array_equal(given_signs, signs, err_msg=message)
     return meant
+
+
+@functools.cache
+def _engine() -> ff.Engine:
+    """Return the engine of all regression tests: cases that share a program build it once."""
+    return ff.Engine(Memory())
 
 
 def _run(program: Any, backend: Any, arguments: dict[str, Any], tables: Any) -> dict[str, Any]:

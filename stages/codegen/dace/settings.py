@@ -58,6 +58,8 @@ def dace_defaults() -> Iterator[None]:
         # Independent loops stay in the order in which they are written.
         Config.set("compiler", "cpu", "openmp_sections", value=False)
         Config.set("progress", value=False)  # else slow passes print their progress
+        # Else DaCe looks through the whole call stack for the file and line of every node.
+        Config.set("compiler", "lineinfo", value="none")
         yield
 
 

@@ -128,6 +128,16 @@ def test_the_configuration_of_dace_is_left_as_it_was() -> None:
         Config.set("compiler", "cpu", "openmp_sections", value=default)
 
 
+def test_dace_looks_for_no_place_in_the_call_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That took most of the time of a build."""
+
+    def stack(*_: object) -> None:
+        raise AssertionError("the call stack was inspected")
+
+    monkeypatch.setattr("dace.sdfg.state.inspect.stack", stack)
+    assert results_of(laplacians(2))["generated"].source
+
+
 def test_threads_write_the_same_text() -> None:
     lowered = laplacians(4)
     expected = results_of(lowered)["generated"].source
