@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,7 @@ def main() -> None:
                 case "memory":
                     answer = {"bytes": peak_growth(calls[request["name"]])}
         except Exception as error:  # whatever it is, the table is to say it
+            traceback.print_exc()  # to the log
             lines = str(error).strip().splitlines() or [""]
             answer = {"refused": f"{type(error).__name__}: {lines[0]}", "detail": str(error)}
         print(json.dumps(answer), file=answers, flush=True)
