@@ -1,20 +1,21 @@
 """The hot paths of the GPU runtime, for bench/count.py.
 
-All but the last run on `bench/gpu/stub.cpp`, a driver that does nothing, so that what is counted is
-ours. The last calls a program on the null platform, whose driver counts too.
+They run on `bench/gpu/stub.cpp`, a driver that does nothing, so that what is counted is ours.
 """
 
 from __future__ import annotations
 
 import operator
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 from call_programs import arguments, write_module
+
+from fieldforge.runtime.fields.device import DeviceType
 
 Call = tuple[str, Any, tuple[Any, ...], tuple[str, ...]]
 
@@ -34,30 +35,37 @@ def _prepare_program(folder: Path) -> None:
     from fieldforge.stages.ir import codec
     from fieldforge.workflows.backends.ready_made import BACKENDS
 
+    # The plan is the same for every vendor; no compiler for a GPU is needed to make this one.
     backend = BACKENDS["gpu-host"].with_options(on_device=True)
-    program = write_module(folder, "fieldforge", "None").fields_15.with_backend(backend)
     with ff.using(ff.Engine(Disk(folder / "store"))), gpu.use_platform("null"):
-        bound = program.trace(until="bind")["bind"].artifact
-        compiled = program.trace(until="compile")["compile"].artifact
-    (folder / "null_plan.json").write_bytes(codec.encode(bound.plan))
-    (folder / "null_kernels.so").write_bytes(compiled.library)
+        for name, program in _programs(folder).items():
+            plan = program.with_backend(backend).trace(until="bind")["bind"].artifact.plan
+            plan = attrs.evolve(plan, platform="cuda", device=int(DeviceType.CUDA))
+            (folder / f"{name}.plan.json").write_bytes(codec.encode(plan))
 
 
-def _program_call(folder: Path) -> Call:
+def _programs(folder: Path) -> dict[str, Any]:
+    from gpu_programs import of_fifteen
+
+    return {"one row": write_module(folder, "fieldforge", "None").fields_15, "planes": of_fifteen}
+
+
+def _program_calls(folder: Path) -> Iterator[Call]:
     import fieldforge as ff
     from fieldforge.runtime import _core
     from fieldforge.runtime.calls.refusals import reject
     from fieldforge.stages.ir import codec
     from fieldforge.workflows.backends.ready_made import BACKENDS
 
-    plan = codec.decode((folder / "null_plan.json").read_bytes())
-    library = os.fsencode(folder / "null_kernels.so")
-    entry = _core.Entry(plan, 0, (("host", library),))
-    program = _core.Program("p", plan.parameters, lambda *_: None, reject)
-    program.add(entry, ())
-    allocator = BACKENDS["gpu"].allocator
-    fields = [ff.zeros({ff.Dimension("I"): 1}, allocator=allocator) for _ in range(15)]
-    return "gpu: 15 fields, null platform", program, tuple(arguments(fields).values()), ()
+    I, J = ff.Dimension("I"), ff.Dimension("J")
+    for name, domain in (("one row", {I: 1}), ("planes", {I: 4, J: 4})):
+        plan = codec.decode((folder / f"{name}.plan.json").read_bytes())
+        program = _core.Program("p", plan.parameters, lambda *_: None, reject)
+        program.add(_core.Entry(plan, 0, (("sm_90", b"\x7fELF"),)), ())
+        fields = [ff.empty(domain, allocator=BACKENDS["gpu"].allocator) for _ in range(15)]
+        given = (*fields[:14], 2.0, fields[14])
+        values = tuple(arguments(fields).values()) if name == "one row" else given
+        yield f"gpu: 15 fields, {name}", program, values, ()
 
 
 def calls(folder: Path) -> Iterator[Call]:
@@ -84,5 +92,4 @@ def calls(folder: Path) -> Iterator[Call]:
     yield "gpu: stream pointer", operator.attrgetter("ptr"), (stream,), ()
     yield "gpu: wrap a NumPy array", gpu.Array.from_any, (np.zeros((10, 10)),), ()
     yield "gpu: wrap an array of ours", gpu.Array.from_any, (arrays[0],), ()
-    gpu.set_platform("null")
-    yield _program_call(folder)
+    yield from _program_calls(folder)

@@ -33,6 +33,10 @@ class _Gpu:
 
 # From the vendors' data sheets and architecture guides; a fused multiply-add is one operation.
 _GPUS: Final[Mapping[str, _Gpu]] = {
+    # V100
+    "sm_70": _Gpu(80, 32, 65536, 96 * KIB, 96 * KIB, 2048, 6 * MIB, 0.90e12, 7.8e12, 3.9e12),
+    # T4
+    "sm_75": _Gpu(40, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.32e12, 4.0e12, 0.13e12),
     # A100
     "sm_80": _Gpu(108, 32, 65536, 164 * KIB, 163 * KIB, 2048, 40 * MIB, 1.56e12, 9.7e12, 4.9e12),
     # A40
@@ -41,12 +45,28 @@ _GPUS: Final[Mapping[str, _Gpu]] = {
     "sm_89": _Gpu(142, 32, 65536, 100 * KIB, 99 * KIB, 1536, 96 * MIB, 0.86e12, 45.8e12, 0.72e12),
     # H100
     "sm_90": _Gpu(132, 32, 65536, 228 * KIB, 227 * KIB, 2048, 50 * MIB, 3.35e12, 33.5e12, 16.7e12),
+    # B200
+    "sm_100": _Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 18.5e12),
+    # B300, which has few units for float64
+    "sm_103": _Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 0.6e12),
+    # RTX PRO 6000 Blackwell
+    "sm_120": _Gpu(188, 32, 65536, 100 * KIB, 99 * KIB, 1536, 128 * MIB, 1.79e12, 62.5e12, 0.98e12),
+    # GB10
+    "sm_121": _Gpu(48, 32, 65536, 100 * KIB, 99 * KIB, 1536, 24 * MIB, 0.27e12, 15.5e12, 0.24e12),
+    # MI100
+    "gfx908": _Gpu(120, 64, 65536, 64 * KIB, 64 * KIB, 2560, 8 * MIB, 1.2e12, 11.5e12, 5.8e12),
     # MI250X, one of its two dies
     "gfx90a": _Gpu(110, 64, 131072, 64 * KIB, 64 * KIB, 2048, 8 * MIB, 1.6e12, 12.0e12, 12.0e12),
     # MI300X; the second-level cache is that of one of its eight dies
     "gfx942": _Gpu(304, 64, 131072, 64 * KIB, 64 * KIB, 2048, 4 * MIB, 5.3e12, 81.7e12, 40.8e12),
+    # MI355X, likewise
+    "gfx950": _Gpu(256, 64, 131072, 160 * KIB, 160 * KIB, 2048, 4 * MIB, 8.0e12, 78.6e12, 39.3e12),
+    # RX 6900 XT
+    "gfx1030": _Gpu(80, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.51e12, 11.5e12, 0.72e12),
     # RX 7900 XTX
     "gfx1100": _Gpu(96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
+    # RX 9070 XT
+    "gfx1201": _Gpu(64, 32, 98304, 64 * KIB, 64 * KIB, 1024, 8 * MIB, 0.64e12, 24.3e12, 0.76e12),
 }
 
 KNOWN_ARCHS: Final = tuple(_GPUS)

@@ -83,6 +83,17 @@ extern "C" int measure(const char* image_path, const char* out_path) {
     work();
     end(stream, &graph);
     instantiate(&exec, graph, 0);
+    // A program with 15 fields: addresses, strides and bounds, a number; one by one, or packed.
+    Handle wide;
+    if (function(&wide, module, "fifteen") != 0) return 2;
+    uintptr_t words[35];
+    for (auto& each : words) each = memory[0];
+    void* places[35];
+    for (int i = 0; i < 35; ++i) places[i] = &words[i];
+    size_t bytes = sizeof words;
+    constexpr uintptr_t buffer_follows = 1, size_follows = 2;
+    void* packed[] = {reinterpret_cast<void*>(buffer_follows), words,
+                      reinterpret_cast<void*>(size_follows), &bytes, nullptr};
     const auto settle = [&] { sync(stream); };
     row("device_get", [&] { Handle found; get(&found); }, settle, 1000);
     row("device_set", [&] { set(context); }, settle, 1000);
@@ -92,6 +103,10 @@ extern "C" int measure(const char* image_path, const char* out_path) {
     row("stream_create", [&] { Handle made; stream_create(&made, 1, 0); stream_destroy(made); }, settle, 20);
     row("stream_sync", [&] { sync(stream); }, settle, 1000);
     row("launch_8", work, settle, 200);
+    row("call_15_fields",
+        [&] { launch(wide, 1, 16, 1, 32, 4, 1, 0, stream, places, nullptr); }, settle, 200);
+    row("call_15_fields_packed",
+        [&] { launch(wide, 1, 16, 1, 32, 4, 1, 0, stream, nullptr, packed); }, settle, 200);
     row("bound_call", work, settle, 200);
     row("graph_launch", [&] { graph_launch(exec, stream); }, settle, 100);
     std::fclose(out);

@@ -12,6 +12,12 @@ int one(int* to) { return *to = 1, 0; }
 int zero(int* to) { return *to = 0, 0; }
 int context(Arg* to) { return *to = 0x1000, 0; }
 int handle(Arg* to) { return *to = next_handle += 0x100, 0; }
+int memory(Arg* to, size_t size) {  // blocks that do not overlap, as programs look at that
+    static uintptr_t free = uintptr_t{1} << 40;
+    *to = free;
+    free += (size + 511) / 256 * 256;
+    return 0;
+}
 int second(Arg, Arg* to) { return *to = next_handle += 0x100, 0; }
 int no(Arg, int* to) { return *to = 0, 0; }
 int attribute(int* to, int which) { return *to = which == 75 ? 9 : which == 76 ? 0 : 1, 0; }
@@ -31,8 +37,8 @@ const Known known[] = {
     KNOWN("cuDevicePrimaryCtxRetain", context), KNOWN("cuCtxGetCurrent", context),
     KNOWN("cuDeviceGetAttribute", attribute), KNOWN("cuDeviceGetName", text),
     KNOWN("cuStreamCreateWithPriority", handle), KNOWN("cuStreamCreate", handle),
-    KNOWN("cuEventCreate", handle), KNOWN("cuMemAlloc", handle), KNOWN("cuMemAllocAsync", handle),
-    KNOWN("cuMemAllocFromPoolAsync", handle), KNOWN("cuMemHostAlloc", handle),
+    KNOWN("cuEventCreate", handle), KNOWN("cuMemAlloc", memory), KNOWN("cuMemAllocAsync", memory),
+    KNOWN("cuMemAllocFromPoolAsync", memory), KNOWN("cuMemHostAlloc", memory),
     KNOWN("cuDeviceGetMemPool", handle), KNOWN("cuDeviceGetDefaultMemPool", handle),
     KNOWN("cuModuleLoadData", handle), KNOWN("cuModuleGetFunction", handle),
     KNOWN("cuLibraryLoadData", handle), KNOWN("cuLibraryGetKernel", handle),

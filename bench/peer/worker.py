@@ -5,6 +5,7 @@ printed, by compilers above all, goes to standard error. Arrays come and go as f
 
     {"do": "build", "name": n, ...}        -> {"built": seconds, "outputs": {field: file}}
     {"do": "run", "name": n, "times": t}   -> {"seconds": s}
+    {"do": "run_on_gpu", "name": n, "times": t}   -> {"device": s, "host": s}
     {"do": "memory", "name": n}            -> {"bytes": b}     or, to any of them, {"refused": why}
 """
 
@@ -16,12 +17,14 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import alias
 import numpy as np
+import on_gpu
 from peak import peak_growth
 from undisturbed import undisturbed
 
@@ -64,11 +67,11 @@ def run(call: Call, times: int) -> dict[str, Any]:
 def _backend(name: str) -> Any:
     import gt4py.next as gtx
 
-    if name == "gtfn_cpu":
-        return gtx.gtfn_cpu
-    from gt4py.next.program_processors.runners.dace import run_dace_cpu
+    if name.startswith("gtfn"):
+        return getattr(gtx, name)
+    from gt4py.next.program_processors.runners import dace
 
-    return run_dace_cpu
+    return getattr(dace, f"run_{name}")
 
 
 def _program(request: dict[str, Any]) -> Any:
@@ -131,9 +134,12 @@ def main() -> None:
                     calls[request["name"]], answer = build(request)
                 case "run":
                     answer = run(calls[request["name"]], request["times"])
+                case "run_on_gpu":
+                    answer = on_gpu.measure(calls[request["name"]], request["times"])
                 case "memory":
                     answer = {"bytes": peak_growth(calls[request["name"]])}
         except Exception as error:  # whatever it is, the table is to say it
+            traceback.print_exc()  # to the log
             lines = str(error).strip().splitlines() or [""]
             answer = {"refused": f"{type(error).__name__}: {lines[0]}", "detail": str(error)}
         print(json.dumps(answer), file=answers, flush=True)

@@ -17,7 +17,7 @@ from ..process.errors import ArgumentError, DomainError
 from .allocator import CPUAllocator, find_allocator
 from .device import Device, DeviceType
 from .field import Field, make
-from .given_data import array_on_cpu, check_axes, domain_for, is_on
+from .given_data import array_for, array_on_host, check_axes, device_of, domain_for
 from .neighbour_table import SKIP, Connectivity, as_indices
 
 P = ParamSpec("P")
@@ -124,15 +124,18 @@ def as_field(
 ) -> Field:
     """Make a field that holds a copy of `data`.
 
-    With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`. Data whose
-    axes have names, as those of xarray, must have them in the order of the domain.
+    Without an allocator and a device it lies where the data lies, on the GPU of an array of CuPy
+    for instance. With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
+    Data whose axes have names, as those of xarray, must have them in the order of the domain.
 
     >>> I = Dimension("I")
     >>> str(as_field([I], [1.0, 2.0], origin={I: 1}))
     'Field(I=(-1:1); float64)'
     """
-    find_allocator(allocator, device)
-    array = data if is_on(data, device) else array_on_cpu(data)
+    if allocator is None and device is None:
+        device = device_of(data)
+    _, place = find_allocator(allocator, device)
+    array = array_for(data, place)
     box = domain_for(domain, array, origin)
     check_axes(box, data)
     if box.shape != array.shape:
@@ -172,8 +175,10 @@ def as_connectivity(
     >>> as_connectivity([E, E2V], codomain=V, data=[[0, 1], [1, -1]]).skip_value
     -1
     """
+    if allocator is None and device is None:
+        device = device_of(data)
     find_allocator(allocator, device)
-    array = as_indices(array_on_cpu(data), dtype)
+    array = as_indices(array_on_host(data), dtype)
     box = domain_for(domain, array, origin)
     check_axes(box, data)
     _check_local_axes(box)

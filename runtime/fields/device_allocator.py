@@ -102,8 +102,9 @@ def copy_in(target: Any, source: Any) -> None:
     """Copy values to an array on a device, and cast them."""
     ours = gpu.Array.from_any(target)
     given = gpu.Array.from_any(source)
-    if given.device is None:
-        given = gpu.Array.from_any(np.asarray(given).astype(ours.dtype, copy=False))
+    if given.device is None or given.dtype != ours.dtype:  # casts are made on the host
+        values = np.asarray(given) if given.device is None else given.to_host()
+        given = gpu.Array.from_any(values.astype(ours.dtype, copy=False))
     ours.copy_from(given)
     gpu.current_stream(ours.device).sync()  # a CuPy view may be used on any stream
 

@@ -13,12 +13,48 @@ from ..language.domain import domain as make_domain
 from ..process.errors import DeviceError, DomainError
 from .device import Device, DeviceType
 
+MANAGED = 13  # memory of CUDA that moves to where it is used, as DLPack numbers it
 
-def is_on(data: Any, device: Device | None) -> bool:
-    """Tell whether data lies on the GPU that the new field is for."""
-    if device is None or device[0] == DeviceType.CPU or not hasattr(data, "shape"):
-        return False
-    return hasattr(data, "__dlpack_device__") and data.__dlpack_device__()[0] == device[0]
+
+def device_of(data: Any) -> Device | None:
+    """Return the GPU that an array of any library lies on, None for data of the host."""
+    if not hasattr(data, "shape") or not hasattr(data, "__dlpack_device__"):
+        return None
+    kind, number = data.__dlpack_device__()
+    kind = {MANAGED: DeviceType.CUDA}.get(int(kind), int(kind))
+    if kind == DeviceType.CPU or kind not in tuple(DeviceType):
+        return None
+    return Device(DeviceType(kind), int(number))
+
+
+def array_for(data: Any, device: Device) -> Any:
+    """Return data as an array that a field on `device` copies, without a copy where it can be.
+
+    A `DeviceError` refuses data of a GPU for a field of the host.
+    """
+    place = device_of(data)
+    if place is None:
+        return array_on_cpu(data)
+    if device.device_type == DeviceType.CPU:
+        raise DeviceError(
+            f"The data lies on '{place}', and the field would lie on the host.",
+            hints=["Copy it to the host first, for instance with 'data.get()'."],
+        )
+    return _array_of(data)
+
+
+def array_on_host(data: Any) -> np.ndarray[Any, Any]:
+    """Return data as a NumPy array, a copy where it lies on a GPU; that waits for the GPU."""
+    if device_of(data) is None:
+        return array_on_cpu(data)
+    found: np.ndarray[Any, Any] = _array_of(data).to_host()
+    return found
+
+
+def _array_of(data: Any) -> Any:
+    from .. import gpu  # who has no data on a GPU does not pay for it
+
+    return gpu.Array.from_any(data)
 
 
 def array_on_cpu(data: Any) -> np.ndarray[Any, Any]:
@@ -67,10 +103,10 @@ def domain_for(
         if origin is not None:
             raise DomainError("Expected either a domain or 'origin' with dimensions, got both.")
         return make_domain(dims)
-    if len(dims) != array.ndim:
+    if len(dims) != len(array.shape):
         raise DomainError(
             f"The data must have one axis for each dimension: expected {len(dims)}, "
-            f"got {array.ndim}."
+            f"got {len(array.shape)}."
         )
     for dim in origin or {}:
         if dim not in dims:

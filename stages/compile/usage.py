@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from ..gpu_target import GpuTarget
 
@@ -18,9 +18,7 @@ _PTXAS: Final = re.compile(
     re.DOTALL,
 )
 _STATIC: Final = re.compile(r"(\d+) bytes smem")
-_LAUNCH: Final = re.compile(
-    r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (?:at most )?(\d+) bytes shared)?$", re.M
-)
+_LAUNCH: Final = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
 _NAMES_OF_AMD: Final = {
     "registers": b".vgpr_count", "spilled": b".vgpr_spill_count",
     "stack": b".private_segment_fixed_size", "shared": b".group_segment_fixed_size",
@@ -29,26 +27,29 @@ _NAME: Final = re.compile(rb"\.max_flat_workgroup_size.{1,5}\xa5\.name", re.DOTA
 _PARTITIONS: Final = 4  # of a multiprocessor, each with its own registers
 _RESERVED: Final = 1024  # bytes of shared memory that CUDA takes for each block
 # How many blocks a multiprocessor holds, where it is not 32.
-_MOST_BLOCKS: Final = {"sm_86": 16, "sm_89": 24}
+_MOST_BLOCKS: Final = {"sm_75": 16, "sm_86": 16, "sm_89": 24, "sm_120": 24, "sm_121": 24}
+# A kernel whose shared memory the call gives: its arrays lie in that.
+_DYNAMIC: Final = re.compile(r"__launch_bounds__\(\d+\) (\w+)\((?:(?!\n}).)*?shared_array<", re.S)
 
-Usage = dict[str, float]
+Usage = dict[str, Any]
 
 
 def usage(log: str, source: str = "") -> dict[str, Usage]:
     """Return what kernels take, as 'k0 sm_90', from the log of NVRTC.
 
     `spilled`, `stack` and `shared` are bytes, `registers` those of a thread. With the source, each
-    kernel has the `occupancy` that its blocks reach: the share of the threads that fit. Shared
-    memory that the launch gives counts if the head of the kernel names it.
+    kernel has the `occupancy` that its blocks reach: the share of the threads that fit. Where the
+    sizes of a call decide how much shared memory a block gets, that is the occupancy without any,
+    and `occupancy_by_shared` lists what is left where a block gets at most so many bytes.
 
     >>> log = '''Compiling entry function 'k0' for 'sm_90'
     ...     8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads
     ... ptxas info : Used 72 registers, 512 bytes smem'''
     >>> usage(log)
     {'k0 sm_90': {'registers': 72, 'spilled': 4, 'stack': 8, 'shared': 512}}
-    >>> source = "KERNEL __launch_bounds__(256) k0(f64* p0) {  // nest 0, 81920 bytes shared"
-    >>> usage(log, source)["k0 sm_90"]
-    {'registers': 72, 'spilled': 4, 'stack': 8, 'shared': 82432, 'threads': 256, 'occupancy': 0.25}
+    >>> source = "KERNEL __launch_bounds__(256) k0(f64* p0) { ff::shared_array<f64> s(0, 8);"
+    >>> usage(log, source)["k0 sm_90"]["occupancy_by_shared"]
+    [(76288, 0.375), (115200, 0.25), (231936, 0.125)]
     """
     launches = _launches(source)
     found: dict[str, Usage] = {}
@@ -75,23 +76,36 @@ def usage_of_amd(images: Mapping[str, bytes], source: str = "") -> dict[str, Usa
     return found
 
 
-def _launches(source: str) -> dict[str, tuple[int, int]]:
-    """Return the threads of a block and its dynamic shared memory, as the source says them."""
-    return {
-        name: (int(threads), int(shared or 0)) for threads, name, shared in _LAUNCH.findall(source)
-    }
+def _launches(source: str) -> dict[str, tuple[int, bool]]:
+    """Return the threads of a block, and whether the call gives it shared memory."""
+    dynamic = set(_DYNAMIC.findall(source))
+    return {name: (int(threads), name in dynamic) for threads, name in _LAUNCH.findall(source)}
 
 
-def _with_occupancy(taken: Usage, arch: str, launch: tuple[int, int] | None) -> Usage:
+def _with_occupancy(taken: Usage, arch: str, launch: tuple[int, bool] | None) -> Usage:
     if launch is None:
         return taken
-    threads, shared = launch
-    taken = {**taken, "shared": taken["shared"] + shared, "threads": threads}
-    return {**taken, "occupancy": _occupancy(taken, arch)}
+    threads, is_dynamic = launch
+    taken = {**taken, "threads": threads}
+    taken["occupancy"] = _occupancy(taken, arch)
+    if is_dynamic:
+        taken["occupancy_by_shared"] = _by_shared(taken, arch)
+    return taken
 
 
 def _occupancy(taken: Usage, arch: str) -> float:
     """Return the share of a multiprocessor's threads that blocks of a kernel fill."""
+    return _share(_blocks(taken, arch), taken, arch)
+
+
+def _share(blocks: int, taken: Usage, arch: str) -> float:
+    gpu = GpuTarget(arch)
+    warps = -(-int(taken["threads"]) // gpu.wavefront)
+    return round(blocks * warps * gpu.wavefront / gpu.max_threads, 3)
+
+
+def _blocks(taken: Usage, arch: str) -> int:
+    """Return how many blocks a multiprocessor holds at once."""
     gpu = GpuTarget(arch)
     warps = -(-int(taken["threads"]) // gpu.wavefront)
     registers = -(-int(taken["registers"]) // 8) * 8 * gpu.wavefront
@@ -99,9 +113,25 @@ def _occupancy(taken: Usage, arch: str) -> float:
     if registers:
         blocks = min(blocks, gpu.registers // _PARTITIONS // registers * _PARTITIONS // warps)
     if taken["shared"]:
-        reserved = _RESERVED if gpu.vendor == "nvidia" else 0
-        blocks = min(blocks, gpu.shared_memory // (int(taken["shared"]) + reserved))
-    return round(blocks * warps * gpu.wavefront / gpu.max_threads, 3)
+        blocks = min(blocks, gpu.shared_memory // (int(taken["shared"]) + _reserved(gpu)))
+    return blocks
+
+
+def _by_shared(taken: Usage, arch: str) -> list[tuple[int, float]]:
+    """Return the most bytes of shared memory with which so many blocks fit, and the occupancy."""
+    gpu = GpuTarget(arch)
+    most, found = _blocks(taken, arch), []
+    for blocks in sorted({most, *(count for count in (1, 2, 3, 4, 6, 8, 16) if count < most)})[
+        ::-1
+    ]:
+        room = gpu.shared_memory // max(blocks, 1) // 128 * 128 - _reserved(gpu)
+        fits = min(room, gpu.block_memory) - int(taken["shared"])
+        found.append((fits, _share(blocks, taken, arch)))
+    return found
+
+
+def _reserved(gpu: GpuTarget) -> int:
+    return _RESERVED if gpu.vendor == "nvidia" else 0
 
 
 # --- notes of AMD: a map in MessagePack ---------------------------------------------------------

@@ -32,11 +32,9 @@ def test_both_kinds_of_target_answer_a_scheduler():
 @pytest.mark.parametrize(
     ("name", "vendor", "wavefront"),
     [
-        ("sm_80", "nvidia", 32),
-        ("sm_90", "nvidia", 32),
-        ("gfx90a", "amd", 64),
-        ("gfx942", "amd", 64),
-        ("gfx1100", "amd", 32),
+        *((f"sm_{n}", "nvidia", 32) for n in (70, 75, 80, 86, 89, 90, 100, 103, 120, 121)),
+        *((name, "amd", 64) for name in ("gfx908", "gfx90a", "gfx942", "gfx950")),
+        *((name, "amd", 32) for name in ("gfx1030", "gfx1100", "gfx1201")),
     ],
 )
 def test_a_name_says_vendor_and_wavefront(name, vendor, wavefront):

@@ -45,16 +45,6 @@ std::vector<uint16_t> scalar_sizes(nb::handle plan) {
     return sizes;
 }
 
-PlannedArgument::Kind kind_of(const std::string& name) {
-    using Kind = PlannedArgument::Kind;
-    if (name == "pointer") return Kind::pointer;
-    if (name == "int") return Kind::integer;
-    if (name == "scalar") return Kind::scalar;
-    if (name == "slot") return Kind::slot;
-    if (name == "status") return Kind::status;
-    refuse("unknown kind of argument '" + name + "' of a kernel");
-}
-
 int32_t checked(int64_t place, size_t count, const char* what) {
     if (place < 0 || static_cast<size_t>(place) >= count) {
         refuse(std::string(what) + " " + std::to_string(place) + " has no such number");
@@ -67,8 +57,33 @@ struct Counts {
     std::vector<uint16_t> scalars;
 };
 
-PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
+void add_argument(PlannedLaunch& to, const std::string& kind, int64_t place, const Counts& counts) {
     using Kind = PlannedArgument::Kind;
+    constexpr uint32_t word = sizeof(int64_t);
+    const auto argument = static_cast<uint32_t>(to.arguments.size());
+    const auto found = [&](Kind from, size_t count, const char* what) {
+        to.arguments.push_back({from, word * static_cast<uint32_t>(checked(place, count, what))});
+    };
+    uint16_t size = word;
+    if (kind == "pointer") {
+        found(Kind::pointer, counts.pointers, "pointer");
+    } else if (kind == "int") {
+        found(Kind::integer, counts.ints, "integer");
+    } else if (kind == "scalar") {
+        found(Kind::scalar, counts.scalars.size(), "scalar");
+        size = counts.scalars[place];
+    } else if (kind == "slot" || kind == "status") {
+        const int32_t from = kind == "slot" ? checked(place, counts.ints, "integer") : -1;
+        to.made.push_back({argument, from});
+        to.arguments.push_back({Kind::made, word * argument});
+    } else {
+        refuse("unknown kind of argument '" + kind + "' of a kernel");
+    }
+    to.sizes.push_back(size);
+    to.kinds.push_back('q');  // pointers are those of index 0, which may lie outside of their memory
+}
+
+PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
     PlannedLaunch made;
     made.kernel = get<std::string>(given, "kernel");
     made.shared = get<unsigned>(given, "shared");
@@ -82,20 +97,7 @@ PlannedLaunch read_launch(nb::handle given, const Counts& counts) {
         made.threads[axis] = nb::cast<unsigned>(threads[axis]);
     }
     for (nb::handle row : nb::object(given.attr("arguments"))) {
-        const Kind kind = kind_of(nb::cast<std::string>(row[0]));
-        const auto place = nb::cast<int64_t>(row[1]);
-        uint16_t size = sizeof(int64_t);
-        switch (kind) {
-            case Kind::pointer: checked(place, counts.pointers, "pointer"); break;
-            case Kind::integer:
-            case Kind::slot: checked(place, counts.ints, "integer"); break;
-            case Kind::scalar: size = counts.scalars[checked(place, counts.scalars.size(), "scalar")];
-            case Kind::status: break;
-        }
-        made.arguments.push_back({kind, static_cast<int32_t>(place)});
-        made.sizes.push_back(size);
-        // Pointers are those of index 0, which may lie outside of their memory.
-        made.kinds.push_back('q');
+        add_argument(made, nb::cast<std::string>(row[0]), nb::cast<int64_t>(row[1]), counts);
     }
     return made;
 }
@@ -273,28 +275,26 @@ class Kernels final : public Work {
     void queue(Device& device, const PlannedLaunch& each, Handle function, const Words& words,
                std::byte* arena, Address status, Handle stream, Address* values,
                void** params) const {
-        using Kind = PlannedArgument::Kind;
         unsigned blocks[3];
         for (int axis = 0; axis < 3; ++axis) {
             const int64_t count = words.ints[each.blocks[axis]];
             if (count <= 0) return;
             blocks[axis] = static_cast<unsigned>(count);
         }
+        const auto of = [](const void* words) {
+            return static_cast<char*>(const_cast<void*>(words));
+        };
+        // In the order of their kinds.
+        char* const from[] = {of(words.pointers), of(words.ints), of(words.scalars), of(values)};
         const size_t count = each.arguments.size();
         for (size_t i = 0; i < count; ++i) {
-            const auto [kind, place] = each.arguments[i];
-            params[i] = &values[i];
-            switch (kind) {
-                case Kind::pointer: params[i] = const_cast<const void**>(words.pointers + place); break;
-                case Kind::integer: params[i] = const_cast<int64_t*>(words.ints + place); break;
-                case Kind::scalar:
-                    params[i] = const_cast<char*>(static_cast<const char*>(words.scalars)) + 8 * place;
-                    break;
-                case Kind::slot:
-                    values[i] = reinterpret_cast<Address>(arena) + static_cast<Address>(words.ints[place]);
-                    break;
-                case Kind::status: values[i] = status; break;
-            }
+            const auto [kind, offset] = each.arguments[i];
+            params[i] = from[static_cast<uint32_t>(kind)] + offset;
+        }
+        for (const auto [argument, place] : each.made) {
+            values[argument] = place < 0 ? status
+                                         : reinterpret_cast<Address>(arena) +
+                                               static_cast<Address>(words.ints[place]);
         }
         const ArgumentList list{static_cast<unsigned>(count), each.sizes.data(), each.kinds.data()};
         void** extra = device.driver->vendor == Vendor::null

@@ -7,9 +7,16 @@
 
 namespace fieldforge::gpu {
 
+// Where an argument lies, as a word: among what the call gives, or among what its launch works out.
 struct PlannedArgument {
-    enum class Kind : uint8_t { pointer, integer, scalar, slot, status } kind;
-    int32_t place;
+    enum class Kind : uint32_t { pointer, integer, scalar, made } kind;
+    uint32_t offset;  // in bytes
+};
+
+// An argument that a launch works out: an address in the arena, or that of the status.
+struct MadeArgument {
+    uint32_t argument;
+    int32_t place;  // of the integer that says where in the arena; -1: the status
 };
 
 struct PlannedLaunch {
@@ -21,6 +28,7 @@ struct PlannedLaunch {
     int32_t version;  // of what the integer `clamped` says; -1: any
     int32_t step;     // statement that it belongs to, from 1 on
     std::vector<PlannedArgument> arguments;
+    std::vector<MadeArgument> made;
     std::vector<uint16_t> sizes;  // bytes of each argument
     std::string kinds;            // for the null driver
 };

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime import gpu
-from fieldforge.runtime.fields.constructors import as_field, empty, full, ones, zeros
+from fieldforge.runtime.fields.constructors import (
+    as_connectivity,
+    as_field,
+    empty,
+    full,
+    ones,
+    zeros,
+)
 from fieldforge.runtime.fields.device import Device, DeviceType
+from fieldforge.runtime.fields.device_allocator import DeviceAllocator
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DeviceError
@@ -52,6 +60,40 @@ def test_copies(place):
     assert (again.asnumpy() == data).all()
     halves = as_field([Cell, K], data, np.float32, device=place)
     assert (halves.asnumpy() == data.astype(np.float32)).all()
+
+
+def test_copies_of_data_on_the_device_need_no_device(place):
+    data = np.random.default_rng(1).random((7, 5))
+    there = as_field([Cell, K], data, device=place).ndarray
+
+    by_data = as_field([Cell, K], there)
+    by_allocator = as_field([Cell, K], there, allocator=DeviceAllocator(place[0]))
+    cast = as_field([Cell, K], there, np.float32)
+
+    for field in (by_data, by_allocator):
+        assert (field.device_type, field.device_id) == place
+        assert field.pointer != gpu.Array.from_any(there).ptr
+        assert (field.asnumpy() == data).all()
+    assert (cast.asnumpy() == data.astype(np.float32)).all()
+    part = as_field([Cell], gpu.Array.from_any(there)[:, 2])
+    assert (part.asnumpy() == data[:, 2]).all()
+    with pytest.raises(
+        DeviceError, match=r"data lies on '\w+:0', and the field would lie on the host"
+    ):
+        as_field([Cell, K], there, device=Device(DeviceType.CPU))
+
+
+def test_tables_of_data_on_the_device(place, device):
+    Edge, E2C = Dimension("Edge"), Dimension("E2C", DimensionKind.LOCAL)
+    data = np.array([[0, 1], [1, -1]], np.int32)
+    there = gpu.Array.from_host(data, device=device)
+
+    for given in ({}, {"allocator": DeviceAllocator(place[0])}):
+        table = as_connectivity([Edge, E2C], Cell, there, **given)
+        assert (table.device_type, table.skip_value) == (place[0], -1)
+        assert (table.asnumpy() == data).all()
+    on_host = as_connectivity([Edge, E2C], Cell, there, device=Device(DeviceType.CPU))
+    assert (on_host.ndarray == data).all()
 
 
 def test_aligned_index(place):

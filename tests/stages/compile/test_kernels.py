@@ -11,11 +11,11 @@ import pytest
 from fieldforge.examples import diffusion, tridiagonal
 from fieldforge.runtime.calls.images import unpack_images
 from fieldforge.runtime.gpu import GpuError
-from fieldforge.runtime.gpu.compiler import hiprtc, nvrtc
+from fieldforge.runtime.gpu.compiler import hiprtc, nvrtc, runtime_compiler
 from fieldforge.runtime.process.errors import CompilationError
 from fieldforge.stages.codegen.gpu.preludes import prelude
 from fieldforge.stages.compile.kernels import KernelToolchain
-from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.gpu_target import KNOWN_ARCHS, GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 NEEDS = {"sm_90": nvrtc, "gfx90a": hiprtc}
@@ -100,6 +100,19 @@ def test_what_threads_do_together_compiles_for_both_vendors(arch, old):
 
     assert prelude("hip", TOGETHER) == prelude("cuda", TOGETHER)
     assert done.library
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN_ARCHS if name.startswith("sm_")])
+def test_every_known_architecture_compiles_or_is_refused_by_name(name, nvidia):
+    known = runtime_compiler(name).archs
+    if known and name not in known:
+        with pytest.raises(CompilationError, match=f"does not know the architecture '{name}'"):
+            kernels_of(diffusion.diffuse, name)
+        return
+    for kernel, found in kernels_of(diffusion.diffuse, name).items():
+        assert kernel.endswith(name)
+        assert found["spilled"] == 0
+        assert 0 < found["occupancy"] <= 1
 
 
 def test_one_entry_has_the_code_of_several_architectures(nvidia):

@@ -15,9 +15,8 @@ ptxas info    : Compile time = 75.567 ms
 """
 
 
-def source(threads: int, shared: int = 0) -> str:
-    more = f", {shared} bytes shared" if shared else ""
-    return f"KERNEL __launch_bounds__({threads}) k0(f64* p0, s64 n0) {{  // nest 0{more}\n}}"
+def source(threads: int, body: str = "") -> str:
+    return f"KERNEL __launch_bounds__({threads}) k0(f64* p0, s64 n0) {{  // nest 0\n{body}}}\n"
 
 
 @pytest.mark.parametrize(
@@ -33,16 +32,43 @@ def source(threads: int, shared: int = 0) -> str:
     ],
 )
 def test_occupancy_is_that_of_the_vendors_table(registers, threads, shared, occupancy):
-    found = usage(LOG.format(registers=registers, more=""), source(threads, shared))
+    more = f", {shared} bytes smem" if shared else ""
+    found = usage(LOG.format(registers=registers, more=more), source(threads))
 
     assert found["k0 sm_90"]["occupancy"] == occupancy
 
 
-def test_shared_memory_is_that_of_the_module_and_of_the_launch():
+def test_shared_memory_is_that_of_the_module():
     log = LOG.format(registers=40, more=", 2048 bytes smem, 400 bytes cmem[0]")
 
     assert usage(log)["k0 sm_90"]["shared"] == 2048
-    assert usage(log, source(64, 512))["k0 sm_90"]["shared"] == 2560
+
+
+def test_shared_memory_that_a_call_decides_leaves_less():
+    body = "  const ff::shared_array<f64> s0(0, n0);\n"
+    other = source(256).replace("k0", "k1")
+    log = LOG.format(registers=32, more="")
+
+    plain = usage(log, source(256) + other + body)["k0 sm_90"]
+    found = usage(log, source(256, body) + other)["k0 sm_90"]
+
+    assert "occupancy_by_shared" not in plain
+    assert found["occupancy"] == plain["occupancy"] == 1.0
+    # For 8 blocks on a multiprocessor, then 6, 4, 3, 2 and one.
+    assert [share for _, share in found["occupancy_by_shared"]] == [
+        1,
+        0.75,
+        0.5,
+        0.375,
+        0.25,
+        0.125,
+    ]
+    sizes = [size for size, _ in found["occupancy_by_shared"]]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 227 * 1024
+    for size, share in found["occupancy_by_shared"]:
+        fixed = usage(LOG.format(registers=32, more=f", {size} bytes smem"), source(256))
+        assert fixed["k0 sm_90"]["occupancy"] == share
 
 
 def note(name: bytes, vgprs: bytes) -> bytes:
