@@ -285,7 +285,8 @@ class Together:
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
-    Threads leave registers for `blocks` blocks on a multiprocessor.
+    Threads leave registers for `blocks` blocks on a multiprocessor. With `keeps`, several of the
+    scans read one buffer: caches keep it and not what is used once.
     """
 
     first: int
@@ -300,6 +301,12 @@ class Together:
     first_level: Bound = NOTHING
     pitch: Bound = NOTHING
     blocks: int = 1
+    keeps: bool = False
+
+    @property
+    def lanes(self) -> int:
+        """The threads that copy one row of a tile."""
+        return max(1, self.threads // self.columns)
 
     @property
     def fits(self) -> Bound:

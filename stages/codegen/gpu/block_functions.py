@@ -14,6 +14,7 @@ them gets their definitions in its prelude:
     ff::lane()                           // 0 to 31: the place of a thread in its warp
     ff::pack<f64, N> w = ff::load<N>(p);  ff::store(p, w);  w[0]    // N values at once
     ff::load<N>(tile, i), ff::store(tile, i, w)                     // and in shared memory
+    ff::load_once(p), ff::store_once(p, v)     // a value that caches need not keep
 
 The launch gives the bytes of shared memory (`Launch.shared`), all arrays together; each begins at a
 multiple of 16 bytes where it is copied or loaded 16 bytes at a time. Every thread of a block comes
@@ -79,6 +80,15 @@ template <typename T, int N> struct alignas(N * sizeof(T)) pack {
   MEMBER T& operator[](int i) { return value[i]; }
   MEMBER const T& operator[](int i) const { return value[i]; }
 };
+#ifdef __HIP__
+template <typename T> DEVICE T load_once(const T* from) { return __builtin_nontemporal_load(from); }
+template <typename T> DEVICE void store_once(T* to, T value) {
+  __builtin_nontemporal_store(value, to);
+}
+#else
+template <typename T> DEVICE T load_once(const T* from) { return __ldcs(from); }
+template <typename T> DEVICE void store_once(T* to, T value) { __stcs(to, value); }
+#endif
 template <int N, typename T> DEVICE pack<T, N> load(const T* from) {
   return *(const pack<T, N>*)from;
 }
@@ -120,6 +130,12 @@ template <int N> DEVICE void async_wait() {
 }
 }  // namespace ff
 """
+ONCE: Final = """\
+namespace ff {
+template <typename T> DEVICE T load_once(const T* from) { return *from; }
+template <typename T> DEVICE void store_once(T* to, T value) { *to = value; }
+}  // namespace ff
+"""
 _TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")
 
 
@@ -129,6 +145,7 @@ def on_host(kernels: str) -> str:
     >>> ["struct Fibre" in on_host(text) for text in ("ff::load<2>(p);", "ff::barrier();")]
     [False, True]
     """
+    once = ONCE if "_once(" in kernels else ""
     if _TOGETHER.search(kernels):
-        return PLACE + REPORT + WIDE + FIBRES + SHARED
-    return PLACE + (REPORT + WIDE if "ff::" in kernels else "") + LOOPS
+        return PLACE + REPORT + WIDE + FIBRES + SHARED + once
+    return PLACE + (REPORT + WIDE if "ff::" in kernels else "") + LOOPS + once

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ...ir.loops import Compute, Constant, Instruction, Row
+from ...ir.loops import Compute, Constant, Instruction, Nest, Row
 from ..cpp.body import BodyText
-from ..cpp.names import stored_type
-from ..cpp.operations import literal, written_out
+from ..cpp.names import Names, stored_type
+from ..cpp.operations import TYPES, literal, written_out
+from .quotients import FUNCTION, shared_divisions
 from .spellings import express, on_device, translated
 
 
 class ThreadBody(BodyText):
     """The instructions of one nest as text, by the functions of a device."""
 
+    def __init__(self, names: Names, nest: Nest) -> None:
+        super().__init__(names, nest)
+        self.divisions = shared_divisions(nest)
+        self.divided = {row for rows in self.divisions.values() for row in rows}
+
     def pointers(self, indent: str) -> Iterator[str]:
         """Define a pointer for each row."""
         for (name, places), row in self.rows.items():
             buffer = self.names.by_name[name]
             yield f"{indent}{stored_type(buffer)}* const {row} = {self._address(buffer, places)};"
+
+    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
+        if number not in self.divided:
+            return super()._line(number, row, kept)
+        if number not in self.divisions:
+            return ""  # with the last quotient by the same number
+        assert isinstance(row, Compute)
+        self.names.functions["divide"] = FUNCTION
+        rows = self.divisions[number]
+        over = ", ".join(self._operand(self.nest.body[each].operands[0]) for each in rows)
+        type_, name = TYPES[row.dtype][0], f"d{number}"
+        found = [
+            f"{type_} {name}[] = {{{over}}};",
+            f"divide({name}, {self._operand(row.args[1])});",
+        ]
+        found += [
+            f"const {type_} {self._name(each)} = {name}[{place}];"
+            for place, each in enumerate(rows)
+        ]
+        return " ".join(found)
 
     def _value(self, row: Instruction) -> str:
         if not isinstance(row, Compute):

@@ -15,8 +15,6 @@ from .grid import DIVIDE, axes_of
 from .sweep import SweepBody
 from .wide import together as all_aligned
 
-LANES = 16  # threads that copy one row
-
 
 class ColumnBody(SweepBody):
     """The instructions of a scan whose rows are in shared memory."""
@@ -58,7 +56,7 @@ class ColumnBody(SweepBody):
         axis = buffer.dims.index(self.nest.loops[-1].range.dim)
         row, offset = self._places(access)[axis]
         level = self._index(buffer.dims[axis], row, offset)
-        return f"t{tile}[threadIdx.x * {self.pitch} + u32({level} - {self.first})]"
+        return f"t{tile}[s64(threadIdx.x) * {self.pitch} + ({level} - {self.first})]"
 
 
 def write_columns(names: Names, scans: Together) -> Iterator[str]:
@@ -79,12 +77,11 @@ def write_columns(names: Names, scans: Together) -> Iterator[str]:
     yield f"  const bool aligned = {all_aligned(_addresses(names, scans))};"
     yield f"  const u64 column = u64(blockIdx.x) * {scans.columns};"
     yield f"  const u64 columns = {_count(names, nests[0])};"
-    yield f"  for (u32 r = threadIdx.x / {LANES}; r < {scans.columns} && column + r < columns;"
-    yield f"       r += {scans.threads // LANES}) {{"
+    yield f"  const u32 r = threadIdx.x / {scans.lanes}, lane = threadIdx.x % {scans.lanes};"
+    yield f"  const bool copies = r < {scans.columns} && column + r < columns;"
+    yield "  if (copies) {"
     yield from _places(names, nests[0], "column + r", "    ")
-    for number, tile in enumerate(scans.tiles):
-        if tile.source:
-            yield from _filled(names, scans, number, nests[0])
+    yield from _copies(names, scans, _filled(names, scans, nests[0]))
     yield "  }"
     yield "  ff::async_commit();"
     yield "  ff::async_wait<0>();"
@@ -95,13 +92,24 @@ def write_columns(names: Names, scans: Together) -> Iterator[str]:
         yield from ColumnBody(names, nest, scans, "pitch", "first_level").scope()
     yield "  }"
     yield "  ff::barrier();"
-    yield f"  for (u32 r = threadIdx.x / {LANES}; r < {scans.columns} && column + r < columns;"
-    yield f"       r += {scans.threads // LANES}) {{"
+    yield "  if (copies) {"
     yield from _places(names, nests[0], "column + r", "    ")
-    for number, tile in enumerate(scans.tiles):
-        for name, range_ in tile.written:
-            yield from _written(names, number, name, range_, nests[0])
+    yield from _copies(names, scans, _written(names, scans, nests[0]))
     yield "  }"
+
+
+@attrs.frozen
+class _Copy:
+    """The copy of a row between memory and a tile: of elements of `size` bytes at levels `range`.
+
+    `wide` and `single` copy several elements at `k`, or one; `row` defines the address of the row.
+    """
+
+    size: int
+    range: Range
+    row: str
+    wide: str
+    single: str
 
 
 def stored_type_of(tile: ColumnTile) -> str:
@@ -154,55 +162,60 @@ def _row(names: Names, name: str, nest: Nest, offsets: Mapping[int, int]) -> str
     return " + ".join(terms)
 
 
-def _filled(names: Names, scans: Together, number: int, nest: Nest) -> Iterator[str]:
-    tile = scans.tiles[number]
-    assert tile.filled is not None
-    type_ = stored_type(names.by_name[tile.source])
-    count = WIDEST // ITEMSIZES[tile.dtype]
-    first, stop = names.bound(tile.filled.start), names.bound(tile.filled.stop)
-    row = _row(names, tile.source, nest, dict(enumerate(tile.offsets)))
-    yield "    {"
-    yield f"      const {type_}* const from = {row};"
-    yield from _packs(first, stop, count, "      ")
-    at = f"t{number}, r * pitch + u32(k - first_level)"
-    yield f"        if (aligned && k >= {first} && k + {count} <= {stop}) {{"
-    yield f"          ff::async_copy<{count}>({at}, from + k);"
-    yield "        } else {"
-    yield f"          for (s64 e = k; e < k + {count}; ++e) {{"
-    each = f"t{number}, r * pitch + u32(e - first_level)"
-    yield f"            if (e >= {first} && e < {stop}) ff::async_copy<1>({each}, from + e);"
-    yield "          }"
-    yield "        }"
-    yield "      }"
-    yield "    }"
+def _filled(names: Names, scans: Together, nest: Nest) -> Iterator[_Copy]:
+    """Yield the copies of what the scans read."""
+    for number, tile in enumerate(scans.tiles):
+        if tile.source:
+            assert tile.filled is not None
+            type_, size = stored_type(names.by_name[tile.source]), ITEMSIZES[tile.dtype]
+            row = _row(names, tile.source, nest, dict(enumerate(tile.offsets)))
+            yield _Copy(
+                size,
+                tile.filled,
+                f"const {type_}* const m{number} = {row} + first_level;",
+                f"ff::async_copy<{WIDEST // size}>(t{number}, at + k, m{number} + k);",
+                f"ff::async_copy<1>(t{number}, at + k, m{number} + k);",
+            )
 
 
-def _packs(first: str, stop: str, count: int, indent: str) -> Iterator[str]:
-    """Open the loop of a thread over its packs of a row, in which `k` is the first level."""
-    begin = f"(({first} - first_level) / {count} * {count} + first_level)"
-    yield f"{indent}for (s64 k = {begin} + threadIdx.x % {LANES} * {count}; k < {stop};"
-    yield f"{indent}     k += {LANES * count}) {{"
+def _written(names: Names, scans: Together, nest: Nest) -> Iterator[_Copy]:
+    """Yield the copies of what the scans store."""
+    for number, tile in enumerate(scans.tiles):
+        for place, (name, range_) in enumerate(tile.written):
+            buffer, to = names.by_name[name], f"m{number}_{place}"
+            size = ITEMSIZES[buffer.dtype]
+            yield _Copy(
+                size,
+                range_,
+                f"{stored_type(buffer)}* const {to} = {_row(names, name, nest, {})} + first_level;",
+                f"ff::store({to} + k, ff::load<{WIDEST // size}>(t{number}, at + k));",
+                f"{to}[k] = t{number}[at + k];",
+            )
 
 
-def _written(names: Names, number: int, name: str, range_: Range, nest: Nest) -> Iterator[str]:
-    buffer = names.by_name[name]
-    type_ = stored_type(buffer)
-    count = WIDEST // ITEMSIZES[buffer.dtype]
-    first, stop = names.bound(range_.start), names.bound(range_.stop)
-    yield "    {"
-    yield f"      {type_}* const to = {_row(names, name, nest, {})};"
-    yield from _packs(first, stop, count, "      ")
-    yield f"        if (aligned && k >= {first} && k + {count} <= {stop}) {{"
-    at = f"t{number}, r * pitch + u32(k - first_level)"
-    yield f"          ff::store(to + k, ff::load<{count}>({at}));"
-    yield "        } else {"
-    yield f"          for (s64 e = k; e < k + {count}; ++e) {{"
-    each = f"t{number}[r * pitch + u32(e - first_level)]"
-    yield f"            if (e >= {first} && e < {stop}) to[e] = {each};"
-    yield "          }"
-    yield "        }"
-    yield "      }"
-    yield "    }"
+def _copies(names: Names, scans: Together, copies: Iterator[_Copy]) -> Iterator[str]:
+    """Write copies of rows: those of the same levels in one loop, the ends element by element."""
+    yield "    const s32 at = s32(r * pitch);"
+    alike: dict[tuple[int, Range], list[_Copy]] = {}
+    for copy in copies:
+        alike.setdefault((copy.size, copy.range), []).append(copy)
+    for (size, range_), several in alike.items():
+        count = WIDEST // size
+        yield "    {"
+        yield from (f"      {copy.row}" for copy in several)
+        yield f"      const s32 first = s32({names.bound(range_.start)} - first_level);"
+        yield f"      const s32 stop = s32({names.bound(range_.stop)} - first_level);"
+        yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
+        yield f"      s32 to = stop / {count} * {count};"
+        yield "      if (!aligned || from > to) from = to = stop;"
+        yield f"      for (s32 k = from + s32(lane) * {count}; k < to; k += {scans.lanes * count}) {{"
+        yield from (f"        {copy.wide}" for copy in several)
+        yield "      }"
+        for low, high in (("first", "from"), ("to", "stop")):
+            yield (f"      for (s32 k = {low} + s32(lane); k < {high}; k += {scans.lanes}) {{")
+            yield from (f"        {copy.single}" for copy in several)
+            yield "      }"
+        yield "    }"
 
 
 def _addresses(names: Names, scans: Together) -> list[str]:

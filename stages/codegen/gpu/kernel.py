@@ -109,7 +109,7 @@ def _written(
         arguments += (("status", 0),)
     takes = [_parameter(names, kind, place) for kind, place in arguments]
     head = ", ".join(f"{type_} {name}" for type_, name in takes)
-    several = f", {scans.blocks}" if scans and scans.blocks > 1 else ""
+    several = f", {scans.blocks}" if scans else ""
     bounds = f"__launch_bounds__({text.threads}{several})"
     texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
     if platform == "host":

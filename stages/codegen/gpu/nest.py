@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import attrs
 
-from ...ir.loops import Nest, Store, Together
+from ...ir.loops import Load, Nest, Store, Together
 from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
@@ -101,9 +101,17 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
         f"i{axis.level} < {names.bound(nests[0].loops[axis.level].range.stop)}" for axis in axes
     ]
     yield f"  if ({' && '.join(inside)}) {{"
-    for nest in nests:
-        yield from SweepBody(names, nest, shared).scope()
+    for place, nest in enumerate(nests):
+        once = _once(nests, place, kept) if scans.keeps else ()
+        yield from SweepBody(names, nest, shared, once).scope()
     yield "  }"
+
+
+def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
+    """Return what one of several scans touches last; nothing if none reads what another does."""
+    loaded = [{row.buffer for row in nest.body if isinstance(row, Load)} for nest in nests]
+    later = {name for names in loaded[place + 1 :] for name in names}
+    return {name for name in buffers_of(nests[place]) if name not in kept and name not in later}
 
 
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:

@@ -48,6 +48,7 @@ class CodegenGpu(Stage):
         shared: whether scans over the same columns hand numbers on in shared memory.
         tiles: columns of a block of scans where levels have unit stride, which come to shared
             memory as rows, against the model; -1 for none.
+        keep: whether scans of one kernel ask the caches to keep what several of them read.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -79,6 +80,7 @@ class CodegenGpu(Stage):
     ahead: int = 0
     shared: bool = True
     tiles: int = 0
+    keep: bool = True
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -160,6 +162,7 @@ class CodegenGpu(Stage):
                 ahead=self.ahead,
                 shared=self.shared,
                 tiles=self.tiles,
+                keep=self.keep,
                 most_shared=self.target.block_memory,
             ),
         )

@@ -28,7 +28,7 @@ from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-THREADS: Final = 128
+LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
 COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
@@ -170,7 +170,8 @@ class _Planning:
         columns = self.rules.gpu.tiles or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
         blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
-        (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
+        (threads,) = self.rules.gpu.column_block[:1] or (LANES * columns,)
+        threads = max(threads, columns)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         return Together(
             self.first, self.stop, tuple(sorted(self.names)), threads, needed,

@@ -104,7 +104,16 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
     return Together(
         first, stop, names, threads, needed, rules.gpu.most_shared,
         f"{', '.join(names)} need not go to memory and back",
+        keeps=rules.gpu.keep and _is_read_again(nests, names),
     )  # fmt: skip
+
+
+def _is_read_again(nests: Sequence[Nest], shared: Sequence[str]) -> bool:
+    """Tell whether several scans read one buffer that is not in shared memory."""
+    loaded = [
+        {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared) for nest in nests
+    ]
+    return any(one & other for place, one in enumerate(loaded) for other in loaded[place + 1 :])
 
 
 def _crosses(nests: Sequence[Nest]) -> Iterator[str]:

@@ -6,17 +6,32 @@ loads of several levels in flight, a thread waits once for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
-from ...ir.loops import Buffer, Compute, Constant, Index, Kernel, Load, Nest, Number, Row
+from ...ir.bounds import Const
+from ...ir.loops import (
+    Buffer,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Kernel,
+    Load,
+    Nest,
+    Number,
+    Row,
+)
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.
 MOST_REGISTERS: Final = 176
+COMPARISONS: Final = ("lt", "le", "gt", "ge")
+USUALLY_FROM: Final = 8  # levels
 SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 
@@ -90,3 +105,46 @@ def condition(nest: Nest, row: Row) -> tuple[Row, ...] | None:
         needed.add(place)
         pending += each.operands
     return tuple(sorted(needed))
+
+
+def usual_conditions(nest: Nest) -> dict[Row, bool]:
+    """Return the comparisons of the level with a number, and their values in most of a column.
+
+    Each holds on all levels before some level, or on all after it: with one value on two levels it
+    has that value between them. `K < 3` singles out a few levels at the top, `K < last` most.
+    """
+    found: dict[Row, bool] = {}
+    depth = len(nest.loops)
+    for number, row in enumerate(nest.body):
+        if row.level < depth or not isinstance(row, Compute) or row.op not in COMPARISONS:
+            continue
+        args = [nest.body[arg] for arg in row.args]
+        places = [n for n, arg in enumerate(args) if _is_index(nest, arg)]
+        if len(places) != 1 or args[1 - places[0]].level >= depth:
+            continue
+        other = args[1 - places[0]]
+        is_below = (row.op in ("lt", "le")) == (places == [0])
+        found[number] = not (is_below and isinstance(other, Constant | Number) and _is_small(other))
+    return found
+
+
+def _is_index(nest: Nest, row: Instruction) -> bool:
+    return isinstance(row, Index) and row.dim is nest.loops[-1].range.dim
+
+
+def _is_small(row: Constant | Number) -> bool:
+    """Tell whether a number singles out the first levels of a column."""
+    if isinstance(row, Constant):
+        return float(row.text) < USUALLY_FROM
+    return isinstance(row.bound, Const) and row.bound.value < USUALLY_FROM
+
+
+def is_usually(nest: Nest, usual: Mapping[Row, bool], row: Row) -> bool:
+    """Tell whether a condition is true where the comparisons in it have their usual values."""
+    each = nest.body[row]
+    if row in usual:
+        return usual[row]
+    if isinstance(each, Compute) and each.op in ("and", "or"):
+        sides = [is_usually(nest, usual, arg) for arg in each.args]
+        return all(sides) if each.op == "and" else any(sides)
+    return False
