@@ -48,6 +48,28 @@ class Entry:
         yield f"  return {status};"
         yield "}"
 
+    def write_for_gpu(
+        self, signature: Sequence[str], *, tested: int, is_host: bool, status: str
+    ) -> Iterator[str]:
+        """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
+
+        A checked program leaves the first of its `tested` stores that failed in memory of the
+        context; on the host it returns `status` in place of it.
+        """
+        self.data[STATUS] = "&first" if is_host else "context->status"
+        yield from entry_head(context="context")
+        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
+        yield from scalars(self.cpp)
+        yield from pointers(self.cpp)
+        yield UNUSED
+        yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
+        if tested and is_host:
+            yield f"  s32 first = {tested};"
+        arguments = ", ".join(["&state", *map(self._argument, signature)])
+        yield f"  __program_{SDFG_NAME}_internal({arguments});"
+        yield f"  return {status if is_host else 'state.error'};"
+        yield "}"
+
     def _argument(self, name: str) -> str:
         return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
 
