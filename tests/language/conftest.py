@@ -4,8 +4,8 @@ DaCe takes seconds to build what C++ takes tenths of a second for, and kernels f
 on a host. So of the tests by these backends a few run beside the others: one in twelve by
 `dace_cpu`, one in six by `gpu-host`, one in twelve by `gpu-device`, which has its fields on the
 simulated device, and one in 24 by `dace_gpu-host`, the kernels of `dace_gpu` on the host.
-`pytest -m every_dace tests/language` runs all of the first; `every_gpu_host`, `every_gpu_device` and
-`every_dace_gpu` do so for the others.
+`pytest -m every_dace tests/language` runs all of the first, and the other marks so those of the
+other backends.
 """
 
 from __future__ import annotations

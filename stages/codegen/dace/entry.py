@@ -49,14 +49,14 @@ class Entry:
         yield "}"
 
     def write_for_gpu(
-        self, signature: Sequence[str], *, tested: int, is_host: bool, status: str
+        self, signature: Sequence[str], *, tested: int, is_host: bool, waits: bool, status: str
     ) -> Iterator[str]:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
         A checked program leaves the first of its `tested` stores that failed in memory of the
-        context; on the host it returns `status` in place of it.
+        context; without that, on the host, it returns `status`. If it `waits`, the kernels have ended.
         """
-        self.data[STATUS] = "&first" if is_host else "context->status"
+        self.data[STATUS] = "found" if is_host else "context->status"
         yield from entry_head(context="context")
         yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
         yield from scalars(self.cpp)
@@ -65,9 +65,14 @@ class Entry:
         yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
         if tested and is_host:
             yield f"  s32 first = {tested};"
+            yield "  s32* const found = context->status ? context->status : &first;"
         arguments = ", ".join(["&state", *map(self._argument, signature)])
         yield f"  __program_{SDFG_NAME}_internal({arguments});"
-        yield f"  return {status if is_host else 'state.error'};"
+        if waits and not is_host:
+            yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"
+            yield "  if (state.error == 0) state.error = late;"
+        returned = f"context->status ? 0 : {status}" if tested else "0"
+        yield f"  return {returned if is_host else 'state.error'};"
         yield "}"
 
     def _argument(self, name: str) -> str:

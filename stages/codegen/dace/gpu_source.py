@@ -11,7 +11,7 @@ from ..cpp.checks import is_nothing, tested_stores
 from ..gpu.preludes import Platform
 from ..gpu.spellings import on_device
 from .arrangement import as_steps
-from .checks import finite_functions
+from .checks import finite_functions, status_of
 from .entry import Entry
 from .gpu_text import gpu_text
 from .names import SDFG_NAME, Names, type_name
@@ -50,8 +50,13 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
         *(on_device(line) for _, line in graph.functions),
         text,
         "",
-        *entry.write_for_gpu(signature, tested=len(tests), is_host=plan.platform == "host",
-                             status=_status(kernel, tests)),  # fmt: skip
+        *entry.write_for_gpu(
+            signature,
+            tested=len(tests),
+            is_host=plan.platform == "host",
+            waits=not plan.asynchronous,
+            status=status_of(kernel, tests),
+        ),
         "",
     ]
     return Written("\n".join(source), listing, as_steps(left, graph.together))
@@ -77,8 +82,3 @@ def _check_functions(
     for dtype in sorted(missing):
         yield f"#define nothing_{type_name(dtype)} NOT_A_NUMBER_{type_name(dtype)}"
 
-
-def _status(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> str:
-    from .checks import status_of
-
-    return status_of(kernel, tests)

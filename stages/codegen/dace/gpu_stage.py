@@ -66,7 +66,9 @@ class CodegenDaceGpu(Stage):
         column_block: the same for scans.
         launch_bounds: the number of threads that the compiler makes registers for; by default that
             of a block, and '0' asks for none.
+        launch_factor: the same as a multiple of the threads of a block.
         most_registers: the most registers of a thread; 0 leaves it to the compiler.
+        asynchronous: whether a call returns when its kernels are queued, or when they are done.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
         host: whether the kernels are compiled as C++, and their threads run in turn.
@@ -106,8 +108,10 @@ class CodegenDaceGpu(Stage):
     block_2d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     block_3d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
     column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    launch_bounds: str = ""
+    launch_bounds: str = attrs.field(default="", converter=str)
+    launch_factor: int = attrs.field(default=0, validator=check_count)
     most_registers: int = attrs.field(default=0, validator=check_count)
+    asynchronous: bool = attrs.field(default=True, validator=check_flag)
     checked: bool = False
     host: bool = False
     on_device: bool = False
@@ -208,9 +212,10 @@ class CodegenDaceGpu(Stage):
             0,
             Grid(
                 self.block_1d, self.block_2d, self.block_3d, self.column_block,
-                self.launch_bounds, self.most_registers,
+                self.launch_bounds, self.launch_factor, self.most_registers,
             ),
             self.platform,
+            self.asynchronous,
         )  # fmt: skip
 
     def environment(self) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import attrs
@@ -12,7 +13,7 @@ from ...ir.loops import Nest
 _OF_POINTS: Final = ((256,), (32, 8), (32, 8, 1))
 # A thread of a scan keeps many numbers; small blocks let all multiprocessors share few columns.
 _OF_COLUMNS: Final = ((64,), (32, 2), (32, 2, 1))
-ONE_THREAD: Final = (1,)
+ONE_THREAD: Final = (1, 1, 1)
 
 
 @attrs.frozen
@@ -24,6 +25,7 @@ class Grid:
             dimensions.
         columns: the same for scans, for any number of dimensions.
         threads: the number of threads that the compiler makes registers for; '0' asks for none.
+        factor: the same as a multiple of the threads of a block.
         registers: the most registers of a thread.
 
     """
@@ -33,6 +35,7 @@ class Grid:
     three: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     threads: str = ""
+    factor: int = 0
     registers: int = 0
 
     def block(self, loops: int, *, is_scan: bool) -> tuple[int, int, int]:
@@ -48,6 +51,15 @@ class Grid:
             chosen = (self.one, self.two, self.three)[place] or _OF_POINTS[place]
         x, y, z = (*chosen, 1, 1, 1)[:3]
         return x, y, z
+
+
+    def bounds(self, block: tuple[int, int, int]) -> str:
+        """Return the number of threads that the compiler makes registers for; '' is its default.
+
+        >>> Grid(factor=2).bounds((32, 8, 1)), Grid(threads="0").bounds((32, 8, 1))
+        ('512', '0')
+        """
+        return str(self.factor * math.prod(block)) if self.factor else self.threads
 
 
 def free_loops(nest: Nest) -> int:

@@ -139,9 +139,10 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
-        kernel.gpu_block_size = [*ONE_THREAD * 3] if is_alone else list(block)
-        if self.grid.threads:
-            kernel.gpu_launch_bounds = self.grid.threads
+        block = ONE_THREAD if is_alone else block
+        kernel.gpu_block_size = list(block)
+        if bounds := self.grid.bounds(block):
+            kernel.gpu_launch_bounds = bounds
         if self.grid.registers:
             kernel.gpu_maxnreg = self.grid.registers
 

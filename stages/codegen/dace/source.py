@@ -72,6 +72,7 @@ class Plan:
     parallel_from: int
     grid: Grid | None = None
     platform: Platform = "host"
+    asynchronous: bool = True
 
 
 def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:

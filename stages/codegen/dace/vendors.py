@@ -23,11 +23,13 @@ _NAMES: Final = {
     "cuda": """\
 #define BOTH static __host__ __device__ inline
 #define gpuStream_t cudaStream_t
-#define gpuLaunchKernel cudaLaunchKernel""",
+#define gpuLaunchKernel cudaLaunchKernel
+#define gpuStreamSynchronize cudaStreamSynchronize""",
     "hip": """\
 #define BOTH static __host__ __device__ inline
 #define gpuStream_t hipStream_t
-#define gpuLaunchKernel hipLaunchKernel""",
+#define gpuLaunchKernel hipLaunchKernel
+#define gpuStreamSynchronize hipStreamSynchronize""",
     # kernels run here, thread after thread
     "host": """\
 #define BOTH static inline
@@ -38,6 +40,7 @@ struct dim3 { unsigned x, y, z; dim3(unsigned x, unsigned y, unsigned z) : x(x),
 }
 _STATE: Final = """\
 #define DACE_DFI DEVICE
+#define DACE_ALIGN(bytes)
 namespace dace { typedef uint32_t uint; }
 struct kernel_state_t { gpuStream_t stream; s32 error; };
 struct Blocks { s64 x, y, z; };
