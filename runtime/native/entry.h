@@ -13,9 +13,6 @@
 
 namespace fieldforge {
 
-using EntryPoint = int32_t (*)(const void* const* ptrs, const int64_t* ints, const void* scalars,
-                               void* arena, const Context* context);
-
 struct Entry {
     PyObject_HEAD
     CallPlan* plan;

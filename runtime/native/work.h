@@ -26,8 +26,13 @@ constexpr int32_t work_failed = -1;
 // Makes the error that `run` kept the Python error of this thread.
 void raise_failure();
 
-// The launches of a Python plan, on the module that is made of `image`; null if it has none.
+// The entry point of generated code: see `runtime/calls/plan.py`.
+using EntryPoint = int32_t (*)(const void* const* pointers, const int64_t* ints,
+                               const void* scalars, void* arena, const Context* context);
+
+// The launches of a Python plan, on the module that is made of `image`; those that the entry point
+// at `address` queues itself, if the plan has none; null if all runs on the host.
 // Throws nanobind::python_error or std::invalid_argument.
-std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image);
+std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image, EntryPoint address);
 
 }  // namespace fieldforge

@@ -50,6 +50,7 @@ from .workflows.backends.backend import Backend
 from .workflows.backends.ready_made import (
     cpu,
     dace_cpu,
+    dace_gpu,
     gpu,
     gpu_host,
     gtfn_cpu,
@@ -115,6 +116,7 @@ __all__ = [
     "collective",
     "cpu",
     "dace_cpu",
+    "dace_gpu",
     "domain",
     "empty",
     "engine",

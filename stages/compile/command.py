@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import attrs
+
 from ...cache.files import keep_note, read_file
 from ...runtime.calls.elf import fault_in
 from ...runtime.process.errors import LAST_LINES, CompilationError
@@ -24,12 +26,25 @@ _LIMIT: Final = 1 << 32
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+@attrs.frozen
+class Dialect:
+    """What compilers differ in: the name of a source, and how they hide the folder of a build."""
+
+    source: str = SOURCE
+    hide: tuple[str, ...] = ("-ffile-prefix-map={}=.",)
+    headers: str = "-MD"
+
+
+CPLUSPLUS: Final = Dialect()
+
+
 def compile_source(
     source: str,
     command: Sequence[str],
     environment: Mapping[str, str],
     logs: Path | None = None,
     symbol: str | None = None,
+    dialect: Dialect = CPLUSPLUS,
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
 
@@ -43,14 +58,14 @@ def compile_source(
     with build_folder() as folder:
         directory = folder.path
         try:
-            _write(folder, SOURCE, source.encode())
+            _write(folder, dialect.source, source.encode())
         except OSError as error:
             raise CompilationError(
                 f"The source cannot be written to '{directory}': {error.strerror or error}.",
                 hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
             ) from error
-        words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
-                 SOURCE]  # fmt: skip
+        hidden = (word.format(directory) for word in dialect.hide)
+        words = [*command, *hidden, dialect.headers, "-MF", HEADERS, "-o", LIBRARY, dialect.source]
         began = time.time_ns()
         try:
             done = run_compiler(words, folder, environment)

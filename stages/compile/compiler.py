@@ -171,7 +171,7 @@ def _identify(
 
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:
     """Ask the compiler for its version and its programs, and digest their files."""
-    version = _ask(found, "--version").partition("\n")[0].strip()
+    version = _version(_ask(found, "--version"))
     questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
     named = [_ask(found, f"-print-{question}").strip() for question in questions]
     return {
@@ -180,6 +180,12 @@ def _examine(found: str, search_path: str | None) -> dict[str, Any]:
         "named": named,
         "files": [_row(*file) for file in _files(found, named, search_path)],
     }
+
+
+def _version(said: str) -> str:
+    """Return the first line; of a compiler that names no number there, such as nvcc, the last."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [""]
+    return lines[0] if any(c.isdigit() for c in lines[0]) else lines[-1]
 
 
 def _row(file: str, stamp: list[int]) -> list[Any]:

@@ -116,6 +116,36 @@ def test_one_warning_says_why_an_option_is_not_needed(options, why):
     assert len(caught) == 1
 
 
+def test_threads_and_registers_are_options_of_the_backend_for_gpus():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stage = codegen(
+            make_dace_backend(
+                gpu=True,
+                async_sdfg_call=False,
+                optimization_args={
+                    "gpu_block_size": "64, 4, 1",
+                    "gpu_block_size_1d": (128, 1, 1),
+                    "gpu_block_size_3d": [16, 8, 2],
+                    "gpu_launch_bounds": 512,
+                    "gpu_launch_factor": 2,
+                    "gpu_maxnreg": 80,
+                    "optimization_hooks": {GT4PyAutoOptHook.AfterToGPU: after},
+                },
+            )
+        )
+    assert (stage.block_1d, stage.block_2d) == ((128, 1, 1), (64, 4, 1))
+    assert (stage.block_3d, stage.most_registers) == ((16, 8, 2), 80)
+    assert (stage.launch_bounds, stage.launch_factor) == ("512", 2)
+    assert stage.asynchronous is False
+    assert stage.passes[-1] is after
+
+
+def test_memory_of_temporaries_comes_from_a_pool_anyway():
+    with pytest.warns(UserWarning, match="in the order of the stream"):
+        make_dace_backend(gpu=True, optimization_args={"gpu_memory_pool": True})
+
+
 def test_options_that_nobody_has_are_refused():
     with pytest.raises(ff.errors.OptionError, match="Did you mean 'auto_optimize'"):
         make_dace_backend(auto_optimise=True)

@@ -3,8 +3,9 @@
 DaCe takes seconds to build what C++ takes tenths of a second for, and kernels for GPUs run slowly
 on a host. So of the tests by these backends a few run beside the others: one in twelve by
 `dace_cpu`, one in six by `gpu-host`, one in twelve by `gpu-device`, which has its fields on the
-simulated device. `pytest -m every_dace tests/language` runs all of the former, and
-`pytest -m every_gpu_host tests/language` all of the latter.
+simulated device, and one in 24 by `dace_gpu-host`, the kernels of `dace_gpu` on the host.
+`pytest -m every_dace tests/language` runs all of the first, and the other marks so those of the
+other backends.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from . import support
 
-ONE_IN = {"every_dace": 12, "every_gpu_host": 6, "every_gpu_device": 12}
+ONE_IN = {"every_dace": 12, "every_gpu_host": 6, "every_gpu_device": 12, "every_dace_gpu": 24}
 
 EXECUTIONS = [
     pytest.param(None, id="embedded"),
@@ -45,7 +46,13 @@ EXECUTIONS = [
             pytest.mark.every_gpu_device,
         ],
     ),
+    pytest.param(
+        "dace_gpu-host",
+        id="dace_gpu-host",
+        marks=[pytest.mark.needs_compiler, pytest.mark.needs_dace, pytest.mark.every_dace_gpu],
+    ),
     pytest.param("gpu", id="gpu", marks=pytest.mark.needs_gpu),
+    pytest.param("dace_gpu", id="dace_gpu", marks=[pytest.mark.needs_gpu, pytest.mark.needs_dace]),
 ]
 
 
@@ -55,7 +62,7 @@ def has_gpu():
     return gpu.is_available("cuda") or gpu.is_available("hip")
 
 
-BUILDERS = ("reference", "cpu", "dace_cpu", "gpu-host")
+BUILDERS = ("reference", "cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
 STRICT = {name: BACKENDS[name].with_options(numerics="strict") for name in BUILDERS}
 STRICT["gpu-device"] = STRICT["gpu-host"].with_options(on_device=True)
 
@@ -83,7 +90,7 @@ def compiled(request, monkeypatch):
 @contextmanager
 def chosen(name, monkeypatch):
     """Give a backend; fields and tables that tests make lie on its device."""
-    if name not in ("gpu", "gpu-device"):
+    if name not in ("gpu", "dace_gpu", "gpu-device"):
         yield name and strict(name)
         return
     simulated = gpu.use_platform("null") if name == "gpu-device" else nullcontext()

@@ -101,14 +101,14 @@ def test_statements_run_in_order(program, backend, places):
         given = after(program, backend, places)
     except OverlapError:  # the code of DaCe cannot run one statement alone
         assert backend is not None
-        assert backend.name == "dace_cpu"
+        assert backend.name.startswith("dace")
     else:
         np.testing.assert_array_equal(given, in_numpy(program, places))
 
 
 @pytest.mark.parametrize("places", [(0, 0, 1), (2, 0, 3)])
 def test_a_recorded_call_runs_its_statements_in_order(places, compiled):
-    if compiled.name == "dace_cpu":
+    if compiled.name.startswith("dace"):
         pytest.skip("the code of DaCe cannot run one statement alone")
     shared = memory(np.arange(9.0))
     a, b, c = (on_memory(shared[place:][:6]) for place in places)

@@ -20,7 +20,6 @@ from ...stages.parse.stage import Parse
 from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
 from ..graph.plan import chain_edges
-from .unsupported import Refuse
 
 
 def cpu() -> Workflow:
@@ -58,8 +57,18 @@ def gpu_host() -> Workflow:
 
 
 def dace_gpu() -> Workflow:
-    """Parse and lower; there is no code for GPUs by DaCe yet."""
-    return Workflow.chain(Parse(), Lower(), Refuse("dace_gpu", "dace_cpu"))
+    """Write CUDA or HIP with DaCe's code generator, and compile it by nvcc or hipcc."""
+    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
+
+    target = _gpu_target()
+    return cpu().replace(codegen=CodegenDaceGpu(target), compile=_library_compiler(target))
+
+
+def dace_gpu_host() -> Workflow:
+    """Compile the kernels of `dace_gpu` for the host, and run their threads in turn."""
+    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
+
+    return cpu().replace(codegen=CodegenDaceGpu(host=True))
 
 
 def reference() -> Workflow:
@@ -71,15 +80,18 @@ def reference() -> Workflow:
 
 def stages() -> Mapping[str, type[Stage]]:
     """Return every stage of ours by name."""
+    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
     from ...stages.codegen.dace.stage import CodegenDace
     from ...stages.codegen.gpu.stage import CodegenGpu
+    from ...stages.compile.device_library import CompileLibrary
     from ...stages.compile.kernels import CompileKernels
     from ...stages.decorate.kernels import LoadKernels
     from ...stages.interpret.stage import Interpret
 
     known: tuple[type[Stage], ...] = (
         *(Parse, Lower, Codegen, Compile, Bind, Load),
-        *(CodegenDace, CodegenGpu, CompileKernels, LoadKernels, Interpret),
+        *(CodegenDace, CodegenDaceGpu, CompileLibrary),
+        *(CodegenGpu, CompileKernels, LoadKernels, Interpret),
     )
     return {stage.name: stage for stage in known}
 
@@ -87,7 +99,13 @@ def stages() -> Mapping[str, type[Stage]]:
 def registry() -> dict[str, Any]:
     """Return the names in the text of our own workflows, for `Workflow.parse`."""
     targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
-    return {**stages(), "compile": _compiler(), "Target": CpuTarget, **targets}
+    return {
+        **stages(),
+        "compile": _compiler(),
+        "compile_library": _library_compiler(GpuTarget("sm_90")),
+        "Target": CpuTarget,
+        **targets,
+    }
 
 
 def _compiler() -> Compile:
@@ -97,6 +115,18 @@ def _compiler() -> Compile:
         variables=settings.compiler_variables,
         directory=settings.cache_dir / VERSION,
         pins=_places(),
+    )
+
+
+def _library_compiler(target: GpuTarget) -> Stage:
+    from ...stages.compile.device_library import CompileLibrary
+
+    settings = current()
+    return CompileLibrary(
+        target,
+        cxx=settings.cxx,
+        variables=settings.compiler_variables,
+        directory=settings.cache_dir / VERSION,
     )
 
 

@@ -30,7 +30,10 @@ def gpu(**options: Any) -> Backend:
 
 
 def dace_gpu(**options: Any) -> Backend:
-    """Return the backend for GPUs by DaCe, which models name at import; it cannot build yet."""
+    """Return the backend that writes CUDA or HIP with DaCe and compiles it by nvcc or hipcc.
+
+    `dace_gpu(target=GpuTarget("gfx90a"))` names a GPU that need not be there.
+    """
     return rows.DACE_GPU.backend(**options)
 
 

@@ -38,5 +38,6 @@ REFERENCE: Final = Row("reference", pipelines.reference, CPUAllocator(), aliases
 GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu", "cpp_gpu"))
 GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, CPUAllocator())
 DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, GPUAllocator())
+DACE_GPU_HOST: Final = Row("dace_gpu-host", pipelines.dace_gpu_host, CPUAllocator())
 
-ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU)
+ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU, DACE_GPU_HOST)

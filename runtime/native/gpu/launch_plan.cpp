@@ -335,6 +335,9 @@ class Kernels final : public Work {
 };
 
 }  // namespace
+
+void keep_failure(const Failure& failure) { kept = failure; }
+
 }  // namespace gpu
 
 void raise_failure() {
@@ -343,10 +346,10 @@ void raise_failure() {
     gpu::kept.reset();
 }
 
-std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image) {
+std::unique_ptr<Work> make_work(PyObject* plan, PyObject* image, EntryPoint address) {
     if (nanobind::len(nanobind::object(nanobind::handle(plan).attr("launches"))) == 0 &&
         nanobind::cast<std::string>(nanobind::object(nanobind::handle(plan).attr("platform"))).empty()) {
-        return nullptr;
+        return gpu::make_entry_work(plan, address);
     }
     if (!PyTuple_Check(image)) gpu::refuse("the modules of its kernels are not given as a tuple");
     gpu::add_program_device(nanobind::cast<int32_t>(nanobind::object(nanobind::handle(plan).attr("device"))));

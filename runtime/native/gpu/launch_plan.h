@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "../work.h"
 
 namespace fieldforge::gpu {
 
@@ -43,5 +46,13 @@ struct LaunchPlan {
     int32_t beyond = 0;    // what a checked call then returns
     bool on_host = false;  // the fields lie on the host, so that a call waits for its kernels
 };
+
+// Keeps an error of this thread for `raise_failure`.
+struct Failure;
+void keep_failure(const Failure& failure);
+
+// The entry point of a library that queues its own kernels on the stream of the context; null if
+// the fields of the plan lie on the host.
+std::unique_ptr<Work> make_entry_work(PyObject* plan, EntryPoint address);
 
 }  // namespace fieldforge::gpu

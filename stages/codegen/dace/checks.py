@@ -27,14 +27,7 @@ def check_functions(
 
     They compare bits, so that no compiler flag removes the test.
     """
-    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
-    for dtype in sorted({dtypes[name] for _, name in tests}):
-        bits, exponent = _BITS[dtype]
-        yield f"static inline bool finite_{type_name(dtype)}({type_name(dtype)} a) {{"
-        yield f"  {bits} b;"
-        yield "  __builtin_memcpy(&b, &a, sizeof b);"
-        yield f"  return (b & {exponent}) != {exponent};"
-        yield "}"
+    yield from finite_functions(kernel, tests)
     if tests:
         yield _NOTE
     rows = (row for nest in kernel.nests for row in nest.body)
@@ -43,6 +36,18 @@ def check_functions(
         real = type_name(dtype)
         suffix = "f" if dtype == "float32" else ""
         yield f'static const {real} nothing_{real} = __builtin_nan{suffix}("");'
+
+
+def finite_functions(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> Iterator[str]:
+    """Write the functions that tell whether a number is finite, for the types of tested stores."""
+    dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
+    for dtype in sorted({dtypes[name] for _, name in tests}):
+        bits, exponent = _BITS[dtype]
+        yield f"static inline bool finite_{type_name(dtype)}({type_name(dtype)} a) {{"
+        yield f"  {bits} b;"
+        yield "  __builtin_memcpy(&b, &a, sizeof b);"
+        yield f"  return (b & {exponent}) != {exponent};"
+        yield "}"
 
 
 def status_of(kernel: Kernel, tests: Mapping[tuple[int, str], int]) -> str:

@@ -48,6 +48,33 @@ class Entry:
         yield f"  return {status};"
         yield "}"
 
+    def write_for_gpu(
+        self, signature: Sequence[str], *, tested: int, is_host: bool, waits: bool, status: str
+    ) -> Iterator[str]:
+        """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
+
+        A checked program leaves the first of its `tested` stores that failed in memory of the
+        context; without that, on the host, it returns `status`. If it `waits`, the kernels have ended.
+        """
+        self.data[STATUS] = "found" if is_host else "context->status"
+        yield from entry_head(context="context")
+        yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(self.cpp.places)))
+        yield from scalars(self.cpp)
+        yield from pointers(self.cpp)
+        yield UNUSED
+        yield "  kernel_state_t state = {(gpuStream_t)context->stream, 0};"
+        if tested and is_host:
+            yield f"  s32 first = {tested};"
+            yield "  s32* const found = context->status ? context->status : &first;"
+        arguments = ", ".join(["&state", *map(self._argument, signature)])
+        yield f"  __program_{SDFG_NAME}_internal({arguments});"
+        if waits and not is_host:
+            yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"
+            yield "  if (state.error == 0) state.error = late;"
+        returned = f"context->status ? 0 : {status}" if tested else "0"
+        yield f"  return {returned if is_host else 'state.error'};"
+        yield "}"
+
     def _argument(self, name: str) -> str:
         return self.data[name] if name in self.data else self._integer(self.names.symbols[name])
 

@@ -9,6 +9,7 @@ import attrs
 
 from ...ir.loops import Buffer, Kernel, Nest
 from .arrangement import Together, arranged
+from .grid import Grid
 from .names import SDFG_NAME, Names, stored_type
 from .nests import NestBuilder
 from .rooms import Descriptors, Room
@@ -29,16 +30,21 @@ class Graph:
 
 
 def build_graph(
-    kernel: Kernel, names: Names, style: Style, tests: Mapping[tuple[int, str], int]
+    kernel: Kernel,
+    names: Names,
+    style: Style,
+    tests: Mapping[tuple[int, str], int],
+    grid: Grid | None = None,
 ) -> Graph:
     """Return the SDFG of a kernel; arrays of the arena are transients of one state or of several.
 
-    `tests` are the tested stores, by group of stores and field.
+    `tests` are the tested stores, by group of stores and field. With a `grid` the maps are kernels
+    of a GPU, and all arrays lie in its memory.
     """
     import dace
 
     sdfg: Any = dace.SDFG(SDFG_NAME)
-    describe = _Describing(dace, names, bool(tests))
+    describe = _Describing(dace, names, grid is not None)
     functions: dict[str, str] = {}
     previous = None
     together = arranged(kernel)
@@ -47,7 +53,7 @@ def build_graph(
         state = sdfg.add_state(label, is_start_block=previous is None)
         room = Room(dace, sdfg, state, describe)
         for index in range(members.first, members.last):
-            builder = NestBuilder(names, index, kernel.nests[index], style, dict(tests))
+            builder = NestBuilder(names, index, kernel.nests[index], style, dict(tests), grid)
             builder.build(room)
             functions.update(builder.functions)
         if previous is not None:
@@ -72,12 +78,13 @@ def _label(nests: Sequence[Nest], place: int) -> str:
 class _Describing(Descriptors):
     """Adds descriptors of buffers and scalars to SDFGs, nested ones among them."""
 
-    def __init__(self, dace: Any, names: Names, tested: bool) -> None:
+    def __init__(self, dace: Any, names: Names, on_gpu: bool) -> None:
         self.dace = dace
         self.names = names
         self.buffers: dict[str, Buffer] = {names.data[b.name]: b for b in names.touched()}
         self.dtypes = dict(names.used_scalars())
-        self.tested = tested
+        storages = dace.StorageType
+        self.storage = storages.GPU_Global if on_gpu else storages.Default
 
     def ensure(self, sdfg: Any, data: str, *, nested: bool) -> None:
         """Add the descriptor of `data` if it is missing."""
@@ -86,7 +93,7 @@ class _Describing(Descriptors):
         if data in self.dtypes:
             sdfg.add_scalar(data, self.type(self.dtypes[data]))
         elif data == STATUS:
-            sdfg.add_array(data, [1], self.dace.int32, may_alias=True)
+            sdfg.add_array(data, [1], self.dace.int32, may_alias=True, storage=self.storage)
         else:
             self._add_array(sdfg, data, self.buffers[data], nested)
 
@@ -101,6 +108,7 @@ class _Describing(Descriptors):
             total_size=self.symbol(sdfg, f"{data}_size"),
             may_alias=True,  # an output may be an input that is read at the same point only
             transient=buffer.memory == "arena" and not nested,
+            storage=self.storage,
         )
 
     def whole(self, sdfg: Any, data: str) -> Any:

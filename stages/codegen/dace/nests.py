@@ -10,6 +10,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
 from ...ir.loops import Load, Loop, Nest, Row, Store
 from .arrangement import needs_guard
+from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
 from .subsets import Subsets
@@ -21,7 +22,10 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class NestBuilder:
-    """Adds one nest to rooms; `functions` are those that its tasklets call."""
+    """Adds one nest to rooms; `functions` are those that its tasklets call.
+
+    With a `grid` its maps are kernels of a GPU.
+    """
 
     def __init__(
         self,
@@ -30,10 +34,13 @@ class NestBuilder:
         nest: Nest,
         style: Style,
         tests: dict[tuple[int, str], int],
+        grid: Grid | None = None,
     ) -> None:
         self.names = names
         self.number = number
-        self.nest = nest
+        self.grid = grid
+        self.shared = shared_by_parts(nest) if grid else frozenset[Row]()
+        self.nest = nest = on_threads(nest) if grid else nest
         self.indices: dict[Dimension, str] = {
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
@@ -51,13 +58,11 @@ class NestBuilder:
         """Add the nest to a state."""
         room.begin_nest()
         room.known.clear()
-        if self.guarded and (not self.nest.loops or self._rows(0)):
-            once = self._map(
-                room,
-                "once",
-                [("i_once", (room.dace.symbolic.pystr_to_symbolic("0"), self._guard_count(room)))],
-                0,
-            )
+        is_alone = self.grid is not None and not free_loops(self.nest)
+        if is_alone or (self.guarded and (not self.nest.loops or self._rows(0))):
+            number = room.dace.symbolic.pystr_to_symbolic
+            count = self._guard_count(room) if self.guarded else number("1")
+            once = self._map(room, "once", [("i_once", (number("0"), count))], 0)
             self._descend(room.inside(*once), 0)
         else:
             self._descend(room, 0)
@@ -119,11 +124,27 @@ class NestBuilder:
                 name: dace.subsets.Range([(first, stop - 1, step)])
                 for (name, (first, stop)), step in pairs
             },
-            schedule=kinds.CPU_Multicore if outer else kinds.Sequential,
+            schedule=self._schedule(kinds) if outer else kinds.Sequential,
         )
-        if outer:
+        if outer and self.grid is None:
             entry.map.omp_num_threads = MARK + self.number
+        elif outer:
+            self._choose_threads(entry.map, len(ranges), label == "once")
         return entry, exit_
+
+    def _schedule(self, kinds: Any) -> Any:
+        return kinds.CPU_Multicore if self.grid is None else kinds.GPU_Device
+
+    def _choose_threads(self, kernel: Any, loops: int, is_alone: bool) -> None:
+        """Choose the threads of a block, and what the compiler is told about them."""
+        assert self.grid is not None
+        block = self.grid.block(loops, is_scan=bool(self.nest.states))
+        block = ONE_THREAD if is_alone else block
+        kernel.gpu_block_size = list(block)
+        if bounds := self.grid.bounds(block):
+            kernel.gpu_launch_bounds = bounds
+        if self.grid.registers:
+            kernel.gpu_maxnreg = self.grid.registers
 
     def _close(self, room: Room) -> None:
         """Join a map that reads nothing with the one around it."""
@@ -251,7 +272,7 @@ class NestBuilder:
             number
             for number, row in enumerate(self.nest.body)
             if row.level == level
-            and (not inside or row.part == part)
+            and (not inside or row.part == part or number in self.shared)
             and not isinstance(row, NAMELESS)
         ]
 

@@ -156,16 +156,42 @@ def block(sdfg: Any, settings: Settings) -> int:
     wanted = frozenset(settings.block_loops if settings.block_size else ())
     for state in list(_states(sdfg)) if wanted else ():
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
-            for index, param in enumerate(list(entry.map.params)):
-                if param in wanted:
-                    options = {
-                        "dim_idx": index,
-                        "new_dim_prefix": "block",
-                        "tile_size": str(settings.block_size),
-                    }
-                    StripMining.apply_to(state.sdfg, options=options, map_entry=entry, verify=False)
-                    count += 1
+            around = entry
+            for param in [each for each in entry.map.params if each in wanted]:
+                options = {
+                    "dim_idx": around.map.params.index(param),
+                    "new_dim_prefix": "block",
+                    "tile_size": str(settings.block_size),
+                }
+                StripMining.apply_to(state.sdfg, options=options, map_entry=around, verify=False)
+                around = _keep_threads(state, around, param)
+                count += 1
     return count
+
+
+def _keep_threads(state: Any, inner: Any, param: str) -> Any:
+    """Let a thread of a GPU loop over a block: only that loop stays inside the map of blocks.
+
+    Return the map to cut next: that of blocks on a GPU, else the one inside.
+    """
+    from dace.dtypes import ScheduleType
+    from dace.subsets import Range
+
+    outer = state.entry_node(inner)
+    if outer.map.schedule != ScheduleType.GPU_Device:
+        return inner
+    ranges = dict(zip(inner.map.params, inner.map.range.ranges, strict=True))
+    within = ranges[param]
+    (first,) = outer.map.range.ranges
+    (name,) = outer.map.params
+    outer.map.range = Range([first if each == param else ranges[each] for each in ranges])
+    outer.map.params = [name if each == param else each for each in ranges]
+    outer.map.gpu_block_size = inner.map.gpu_block_size
+    outer.map.gpu_launch_bounds = inner.map.gpu_launch_bounds
+    outer.map.gpu_maxnreg = inner.map.gpu_maxnreg
+    inner.map.params, inner.map.range = [param], Range([within])
+    outer.map.schedule, inner.map.schedule = ScheduleType.GPU_Device, ScheduleType.Sequential
+    return outer
 
 
 def unroll_scans(sdfg: Any, settings: Settings) -> int:

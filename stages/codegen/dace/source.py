@@ -8,18 +8,20 @@ from typing import Any, Final
 
 import attrs
 
-from ....runtime.process.errors import FieldforgeError
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
+from ..gpu.preludes import Platform
 from ..loop_passes.arena import plan_arena
 from ..schedule.placement import Rules
 from .arrangement import Together, as_steps, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
+from .gpu_text import DaceTextError
 from .graph import Graph, build_graph
+from .grid import Grid
 from .names import SDFG_NAME, GuardedStop, Names
 from .nests import MARK
 from .openmp import ALONE
@@ -49,10 +51,6 @@ STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
 
 
-class DaceTextError(FieldforgeError):
-    """DaCe wrote text of an unknown form, which we cannot join with our entry point."""
-
-
 @attrs.frozen
 class Written:
     """The source of a kernel, the listing of its SDFG, and the kernel after DaCe's passes."""
@@ -72,6 +70,9 @@ class Plan:
     blocking_dims: tuple[str, ...]
     settings: Settings
     parallel_from: int
+    grid: Grid | None = None
+    platform: Platform = "host"
+    asynchronous: bool = True
 
 
 def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
@@ -85,15 +86,15 @@ def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
         )
 
     with dace_defaults():
-        _optimised(kernel, names, plan, keep)
+        optimised(kernel, names, plan, keep)
     return listings
 
 
-def _optimised(
+def optimised(
     kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]
 ) -> Graph:
     tests = tested_stores(kernel) if plan.style.checked else {}
-    graph = build_graph(kernel, names, plan.style, tests)
+    graph = build_graph(kernel, names, plan.style, tests, plan.grid)
     loops = names.loops_over(plan.blocking_dims)
     settings = attrs.evolve(plan.settings, block_loops=loops)
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
@@ -106,8 +107,8 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     with dace_defaults():
-        graph = _optimised(kernel, names, plan, lambda *_: None)
-        left = _with_arrays_left(kernel, names, graph, plan.rules)
+        graph = optimised(kernel, names, plan, lambda *_: None)
+        left = with_arrays_left(kernel, names, graph, plan.rules)
         frame = generate_code(graph.sdfg, validate=False)[0]
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
@@ -141,7 +142,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     return Written("\n".join(source), listing, as_steps(left, graph.together))
 
 
-def _with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
+def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
     """Make arguments of the arrays that remain after DaCe's passes, and plan their slots."""
     from dace import dtypes
 

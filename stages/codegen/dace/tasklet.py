@@ -25,6 +25,7 @@ from ...ir.loops import (
 from ..cpp.checks import is_nothing
 from ..cpp.expressions import literal
 from ..cpp.operations import express, vectorised, written_out
+from ..gpu.spellings import on_device
 from .names import Names, type_name
 
 # Instructions whose text stands at each use.
@@ -39,6 +40,7 @@ class Style:
     vector_math: bool = False
     own_math: bool = False
     checked: bool = False
+    device: bool = False  # whether tasklets run on a GPU
 
 
 @attrs.frozen
@@ -133,7 +135,7 @@ class BlockWriter:
                     lines.append(self._set(number, row, self._computed(row, here), out))
                 case _:
                     raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
-        return Block(
+        return self._translated(Block(
             text="\n".join(lines),
             loads=tuple(loads),
             lookups=tuple(lookups),
@@ -145,7 +147,14 @@ class BlockWriter:
             advances=tuple(advances),
             tests=tested,
             functions=tuple(self.functions.items()),
-        )
+        ))
+
+    def _translated(self, block: Block) -> Block:
+        """Return a block with the names that functions and constants have on a GPU."""
+        if not self.style.device:
+            return block
+        functions = tuple((name, on_device(text)) for name, text in block.functions)
+        return attrs.evolve(block, text=on_device(block.text), functions=functions)
 
     def first_state(self, row: Row) -> Block:
         """Return the tasklet that sets a state before the first level."""
@@ -153,7 +162,9 @@ class BlockWriter:
         text = f"o0 = {self._operand(row, frozenset())};"
         known = tuple((f"v{each}", each) for each in self.known)
         scalars = tuple((connector, name) for name, connector in self.scalars.items())
-        return Block(text, (), (), scalars, known, (), (), (), (("o0", 0),), False, ())
+        return self._translated(
+            Block(text, (), (), scalars, known, (), (), (), (("o0", 0),), False, ())
+        )
 
     def _set(self, number: Row, row: Instruction, text: str, exports: frozenset[Row]) -> str:
         begin = "" if number in exports else f"const {type_name(row.dtype)} "

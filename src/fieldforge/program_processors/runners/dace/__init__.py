@@ -24,15 +24,18 @@ __all__ = [
 
 run_dace_cpu = run_dace_cpu_cached = dace_cpu
 run_dace_cpu_noopt = attrs.evolve(dace_cpu, made=lambda: recipes.dace(auto_optimize=False).workflow)
-run_dace_gpu = run_dace_gpu_cached = run_dace_gpu_noopt = dace_gpu
+run_dace_gpu = run_dace_gpu_cached = dace_gpu
+run_dace_gpu_noopt = attrs.evolve(
+    dace_gpu, made=lambda: recipes.dace_gpu(auto_optimize=False).workflow
+)
 
 
 def make_dace_backend(gpu: bool = False, *, name_postfix: str = "", **options: Any) -> Backend:
     """Return the DaCe backend; `options` are gt4py's, and those of `recipes.dace`.
 
     Of gt4py's options, `auto_optimize` and the arguments in `optimization_args` for blocks, scans,
-    tasklets and hooks take effect; a warning tells why the others are not needed here.
-    The backend for GPUs may be made anywhere, but it cannot build yet.
+    tasklets and hooks take effect, on GPUs also `async_sdfg_call` and those for threads and
+    registers; a warning tells why the others are not needed here.
 
     >>> make_dace_backend(gpu=False, auto_optimize=False).options["codegen.auto_optimize"]
     False
@@ -41,9 +44,6 @@ def make_dace_backend(gpu: bool = False, *, name_postfix: str = "", **options: A
         OptionError: for an option that neither gt4py nor fieldforge has.
 
     """
-    ours = translated(options, "make_dace_backend")
-    if gpu:
-        known = recipes.dace_gpu().options.keys()
-        ours = {name: value for name, value in ours.items() if f"codegen.{name}" in known}
-        return customised(recipes.dace_gpu(**ours), name_postfix, {})
-    return customised(recipes.dace(**ours), name_postfix, {})
+    ours = translated(options, "make_dace_backend", gpu=gpu)
+    made = recipes.dace_gpu(**ours) if gpu else recipes.dace(**ours)
+    return customised(made, name_postfix, {})

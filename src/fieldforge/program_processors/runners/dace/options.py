@@ -32,10 +32,9 @@ _GIVEN: Final[dict[str, tuple[Any, str]]] = {
         False,
         "origins are part of the pointers that a program is given, and cost nothing",
     ),
-    "async_sdfg_call": (
-        True,
-        "a program on a CPU has ended when its call returns",
-    ),
+}
+_ON_CPU: Final[dict[str, tuple[Any, str]]] = {
+    "async_sdfg_call": (True, "a program on a CPU has ended when its call returns")
 }
 _GPU_ONLY: Final = "it has an effect on GPUs only"
 _GIVEN_TO_OPTIMISER: Final[dict[str, tuple[Any, str]]] = {
@@ -53,19 +52,7 @@ _GIVEN_TO_OPTIMISER: Final[dict[str, tuple[Any, str]]] = {
     "transient_memory_mode": (None, "memory of temporaries is kept from call to call"),
     "validate": (True, "SDFGs are validated after the passes, and after each hook"),
     "validate_all": (False, "SDFGs are validated after the passes, and after each hook"),
-    **dict.fromkeys(
-        (
-            "gpu_block_size",
-            "gpu_block_size_1d",
-            "gpu_block_size_2d",
-            "gpu_block_size_3d",
-            "gpu_launch_bounds",
-            "gpu_launch_factor",
-            "gpu_maxnreg",
-            "gpu_memory_pool",
-        ),
-        (None, _GPU_ONLY),
-    ),
+    "gpu_memory_pool": (None, "temporaries come from a pool in the order of the stream"),
 }
 _RESERVED: Final = ("constant_symbols", "gpu", "unit_strides_kind")
 _TRANSLATED: Final = (
@@ -76,32 +63,50 @@ _TRANSLATED: Final = (
     "scan_loop_unrolling",
     "scan_loop_unrolling_factor",
 )
+# Of optimisation arguments that only GPUs have: our options.
+_OF_GPUS: Final = {
+    "gpu_block_size_1d": "block_1d",
+    "gpu_block_size_2d": "block_2d",
+    "gpu_block_size_3d": "block_3d",
+    "gpu_launch_bounds": "launch_bounds",
+    "gpu_launch_factor": "launch_factor",
+    "gpu_maxnreg": "most_registers",
+}
+_GPU_ARGUMENTS: Final = ("gpu_block_size", *_OF_GPUS)
 _CALLBACK: Final = "write a pass of your own, and name it in the option 'passes'"
 
 
-def translated(options: Mapping[str, Any], factory: str) -> dict[str, Any]:
+def translated(options: Mapping[str, Any], factory: str, *, gpu: bool = False) -> dict[str, Any]:
     """Return our options for gt4py's and ours; one warning names those that are not needed here.
+
+    Those of GPUs have an effect on a backend for a `gpu`.
 
     Raises:
         OptionError: for an optimisation argument that gt4py does not have, or sets itself.
 
     """
-    ours = {name: value for name, value in options.items() if name not in _GIVEN}
+    given = _GIVEN if gpu else _GIVEN | _ON_CPU
+    ours = {name: value for name, value in options.items() if name not in given}
     arguments = dict(ours.pop("optimization_args", None) or {})
-    reasons = list(_reasons(options, _GIVEN))
-    reasons += _reasons(arguments, _GIVEN_TO_OPTIMISER)
+    of_gpus = {} if gpu else dict.fromkeys(_GPU_ARGUMENTS, (None, _GPU_ONLY))
+    reasons = list(_reasons(options, given))
+    reasons += _reasons(arguments, _GIVEN_TO_OPTIMISER | of_gpus)
     for name in arguments:
         if name in _RESERVED:
             raise OptionError(f"Optimization argument '{name}' is set by the backend itself.")
-        if name not in _TRANSLATED and name not in _GIVEN_TO_OPTIMISER:
-            known = [*_TRANSLATED, *_GIVEN_TO_OPTIMISER]
+        known = [*_TRANSLATED, *_GIVEN_TO_OPTIMISER, *_GPU_ARGUMENTS]
+        if name not in known:
             raise OptionError(
                 f"There is no optimization argument '{name}'.", name=name, known=known
             )
     if arguments and ours.get("auto_optimize") is False:
         reasons.append("'optimization_args': 'auto_optimize' is off")
     ours |= _tuned(arguments)
-    passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES))
+    if gpu:
+        ours |= _threads(arguments)
+        if "async_sdfg_call" in ours:
+            ours["asynchronous"] = bool(ours.pop("async_sdfg_call"))
+    passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES), gpu)
     if tuple(passes) != tuple(ours.get("passes", DACE_PASSES)):
         ours["passes"] = passes
     reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
@@ -133,8 +138,25 @@ def _tuned(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return ours
 
 
+def _threads(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return our options for what arguments say about the threads of a GPU."""
+    every = arguments.get("gpu_block_size")
+    found = {"gpu_block_size_2d": every, "gpu_block_size_3d": every}
+    found |= {name: arguments[name] for name in _OF_GPUS if arguments.get(name) is not None}
+    return {
+        _OF_GPUS[name]: _sizes(value) if "block_size" in name else value
+        for name, value in found.items()
+        if value is not None
+    }
+
+
+def _sizes(given: Any) -> tuple[int, ...]:
+    """Return the threads of a block, written as numbers or as in '32, 8, 1'."""
+    return tuple(int(each) for each in (given.split(",") if isinstance(given, str) else given))
+
+
 def _with_hooks(
-    arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...]
+    arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...], gpu: bool
 ) -> tuple[tuple[SdfgPass, ...], list[str]]:
     """Return the list of passes with hooks in their places, and the hooks without a place."""
     hooks: dict[str, Callable[..., Any]] = {
@@ -146,6 +168,7 @@ def _with_hooks(
     inner: list[SdfgPass] = ["fuse_tasklets"] if arguments.get("fuse_tasklets") else []
     inner += [hooks.pop("TopLevelDataFlowStep")] if "TopLevelDataFlowStep" in hooks else []
     last = [hooks.pop("TopLevelDataFlowPost")] if "TopLevelDataFlowPost" in hooks else []
+    last += [hooks.pop("AfterToGPU")] if gpu and "AfterToGPU" in hooks else []
     first = found.index("simplify") + 1 if "simplify" in found else 0
     before = [hooks.pop("TopLevelDataFlowPre")] if "TopLevelDataFlowPre" in hooks else []
     ordered = [*found[:first], *before, *found[first:middle], *inner, *found[middle:], *last]

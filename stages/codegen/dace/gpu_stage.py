@@ -1,0 +1,223 @@
+"""Schedule a program for a GPU, make an SDFG of its loops, and let DaCe write CUDA or HIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from ....runtime.fields.device import DeviceType
+from ...artifacts import Generated, Interface, Lowered, Variant
+from ...base import VALUES, Artifact, Stage, tunable
+from ...gpu_target import GpuTarget
+from ...numerics import check_mathematics, check_numerics
+from ..value_names import value_names
+from .pass_list import (
+    DACE_PASSES,
+    SdfgPass,
+    check_count,
+    check_flag,
+    check_fusion,
+    check_sdfg_passes,
+)
+from .settings import dace_version
+
+if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ...ir.loops import Kernel
+    from ..gpu.preludes import Platform
+    from .source import Plan
+
+BACKEND = "dace_gpu"
+# No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
+NVIDIA = (
+    "-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
+    "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177",
+)  # fmt: skip
+AMD = (
+    "-std=c++17", "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-fwrapv",
+    "-fno-strict-aliasing", "-Wno-unused-result",
+)  # fmt: skip
+HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
+        "-fno-strict-aliasing")  # fmt: skip
+
+
+@attrs.frozen
+class CodegenDaceGpu(Stage):
+    """Choose kernels and temporaries for `target`, and let DaCe write their CUDA or HIP.
+
+    Attributes:
+        target: the GPU that will run the code.
+        arrays: values (as in '%12') that become arrays, against the cost model.
+        inline: values that are recomputed at each use, against the cost model.
+        numerics: 'strict', 'contract' or 'fast', as for the backend 'gpu'.
+        mathematics: 'own' or 'library', as for the backend 'gpu'.
+        fusion: 'schedule' or 'dace', as for the backend 'dace_cpu'.
+        auto_optimize: whether the passes run.
+        passes: DaCe's transformations in their order: names of ours, functions of the user's.
+        blocking_dims: names of the dimensions of which a thread computes `blocking_size` points.
+        blocking_size: how many indices a block has.
+        unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
+        most_applications: a pass that is applied more often is undone, with a warning.
+        most_nodes: a pass that leaves more nodes is undone, with a warning.
+        block_1d: threads of a block along x for maps of one dimension, against the default.
+        block_2d: the same along x and y for two dimensions.
+        block_3d: the same along x, y and z for three and more.
+        column_block: the same for scans.
+        launch_bounds: the number of threads that the compiler makes registers for; by default that
+            of a block, and '0' asks for none.
+        launch_factor: the same as a multiple of the threads of a block.
+        most_registers: the most registers of a thread; 0 leaves it to the compiler.
+        asynchronous: whether a call returns when its kernels are queued, or when they are done.
+        checked: whether writing a number that is not finite is an error, and a missing neighbour
+            is NaN; `program.checked` sets it.
+        host: whether the kernels are compiled as C++, and their threads run in turn.
+        on_device: whether fields then lie on the simulated device of the null platform.
+
+    """
+
+    name: ClassVar[str] = "codegen_dace_gpu"
+    needs: ClassVar[tuple[str, ...]] = ("lowered", "variant")
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {
+        "generated": Generated,
+        "interface": Interface,
+    }
+
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
+    arrays: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    inline: tuple[str, ...] = attrs.field(
+        default=(), converter=value_names, metadata=tunable(VALUES)
+    )
+    numerics: str = attrs.field(default="contract", validator=check_numerics)
+    mathematics: str = attrs.field(default="own", validator=check_mathematics)
+    fusion: str = attrs.field(
+        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
+    )
+    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
+    passes: tuple[SdfgPass, ...] = attrs.field(
+        default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
+    )
+    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
+    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
+    most_applications: int = attrs.field(default=1000, validator=check_count)
+    most_nodes: int = attrs.field(default=100_000, validator=check_count)
+    block_1d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block_2d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block_3d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    launch_bounds: str = attrs.field(default="", converter=str)
+    launch_factor: int = attrs.field(default=0, validator=check_count)
+    most_registers: int = attrs.field(default=0, validator=check_count)
+    asynchronous: bool = attrs.field(default=True, validator=check_flag)
+    checked: bool = False
+    host: bool = False
+    on_device: bool = False
+
+    def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Return DaCe's source with our entry point, and the interface."""
+        from ..cpp.checks import codes, statuses
+        from ..interface import describe
+        from .gpu_source import gpu_source
+
+        plan = self._plan(lowered)
+        kernel, groups = self._loops(lowered, variant, plan)
+        written = gpu_source(kernel, plan)
+        interface = describe(
+            lowered.program,
+            written.kernel,
+            groups,
+            BACKEND,
+            self._device(),
+            () if variant.domain else variant.alike,
+            statuses(written.kernel) if self.checked else (),
+        )
+        if self.checked:
+            interface = attrs.evolve(interface, codes=codes(kernel))
+        language = {"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform]
+        generated = Generated(language, written.source, written.listing, self._flags())
+        return {"generated": generated, "interface": interface}
+
+    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the listing of the SDFG before the passes, and after each."""
+        from .source import after_passes
+
+        plan = self._plan(lowered)
+        return after_passes(self._loops(lowered, variant, plan)[0], plan)
+
+    @property
+    def platform(self) -> Platform:
+        """What compiles and runs the kernels."""
+        if self.host:
+            return "host"
+        return "cuda" if self.target.vendor == "nvidia" else "hip"
+
+    def _device(self) -> DeviceType:
+        if not self.host:
+            return self.target.device
+        return DeviceType.NULL if self.on_device else DeviceType.CPU
+
+    def _flags(self) -> tuple[str, ...]:
+        if self.host:
+            return HOST
+        if self.target.vendor == "nvidia":
+            numbers = (arch.removeprefix("sm_") for arch in self.target.archs)
+            code = (f"-gencode=arch=compute_{each},code=sm_{each}" for each in numbers)
+            return (*NVIDIA, *code)
+        return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
+
+    def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
+        from ..pass_list import PLAN_ONLY
+        from ..passes import make_loops
+
+        return make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+
+    def _plan(self, lowered: Lowered) -> Plan:
+        from ..gpu_choices import GpuChoices
+        from ..schedule.placement import Rules
+        from .grid import Grid
+        from .passes import Settings
+        from .source import Plan
+        from .tasklet import Style
+
+        dace_version()  # the error says how to install DaCe
+        arrays = self.arrays
+        if self.fusion == "dace":
+            values = lowered.program.values
+            arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
+        return Plan(
+            Rules(
+                self.target,
+                arrays,
+                self.inline,
+                checked=self.checked,
+                columns_apart=True,
+                gpu=GpuChoices(shared=False),
+            ),
+            Style(
+                own_math=self.mathematics == "own" and self.numerics == "contract",
+                checked=self.checked,
+                device=True,
+            ),
+            self.passes if self.auto_optimize else (),
+            self.blocking_dims,
+            Settings(
+                block_size=self.blocking_size,
+                unroll=self.unroll_scans,
+                most_applications=self.most_applications,
+                most_nodes=self.most_nodes,
+            ),
+            0,
+            Grid(
+                self.block_1d, self.block_2d, self.block_3d, self.column_block,
+                self.launch_bounds, self.launch_factor, self.most_registers,
+            ),
+            self.platform,
+            self.asynchronous,
+        )  # fmt: skip
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the version of DaCe, found without importing it."""
+        return {"dace": dace_version()}

@@ -1,0 +1,84 @@
+"""What DaCe's text for GPUs needs from its headers, for CUDA, HIP, and for tests on the host."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..entry_point import CONTEXT
+from ..gpu.preludes import Platform, prelude
+
+# Functions of DaCe's headers that bounds call, on the host and on the device.
+FUNCTIONS: Final = {
+    "Min": "BOTH s64 Min(s64 a, s64 b) { return a < b ? a : b; }",
+    "Max": "BOTH s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
+    "int_floor": "BOTH s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
+    "int_ceil": "BOTH s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
+}
+_HEADERS: Final = {
+    "cuda": "#include <cuda_runtime.h>\n#include <stdint.h>",
+    "hip": "#include <hip/hip_runtime.h>\n#include <stdint.h>",
+    "host": "#include <stdint.h>",
+}
+_NAMES: Final = {
+    "cuda": """\
+#define BOTH static __host__ __device__ inline
+#define gpuStream_t cudaStream_t
+#define gpuLaunchKernel cudaLaunchKernel
+#define gpuStreamSynchronize cudaStreamSynchronize""",
+    "hip": """\
+#define BOTH static __host__ __device__ inline
+#define gpuStream_t hipStream_t
+#define gpuLaunchKernel hipLaunchKernel
+#define gpuStreamSynchronize hipStreamSynchronize""",
+    # kernels run here, thread after thread
+    "host": """\
+#define BOTH static inline
+#define __global__ static
+#define __maxnreg__(...)
+typedef void* gpuStream_t;
+struct dim3 { unsigned x, y, z; dim3(unsigned x, unsigned y, unsigned z) : x(x), y(y), z(z) {} };""",
+}
+_STATE: Final = """\
+#define DACE_DFI DEVICE
+#define DACE_ALIGN(bytes)
+namespace dace { typedef uint32_t uint; }
+struct kernel_state_t { gpuStream_t stream; s32 error; };
+struct Blocks { s64 x, y, z; };
+"""
+# The launch of a grid, in slices of what vendors allow along y and z.
+_SLICES: Final = """\
+static void launch(kernel_state_t* state, {kernel} kernel, Blocks blocks, dim3 block, void** args,
+                   unsigned shared, s64& first_y, s64& first_z) {{
+  const s64 most = 65535;
+  for (first_z = 0; first_z < blocks.z; first_z += most)
+  for (first_y = 0; first_y < blocks.y; first_y += most) {{
+    const s64 y = blocks.y - first_y, z = blocks.z - first_z;
+    const dim3 grid(unsigned(blocks.x), unsigned(y < most ? y : most), unsigned(z < most ? z : most));
+    {launch}
+  }}
+}}"""
+_LAUNCH: Final = """\
+const s32 error = s32(gpuLaunchKernel(kernel, grid, block, args, shared, state->stream));
+    if (state->error == 0) state->error = error;"""
+_RUN: Final = """\
+(void)state, (void)shared;
+    for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z)
+    for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x)
+    for (threadIdx.z = 0; threadIdx.z < block.z; ++threadIdx.z)
+    for (threadIdx.y = 0; threadIdx.y < block.y; ++threadIdx.y)
+    for (threadIdx.x = 0; threadIdx.x < block.x; ++threadIdx.x) kernel(args);"""
+
+
+def opening(platform: Platform) -> str:
+    """Return the text before the functions of a program."""
+    is_host = platform == "host"
+    launch = _SLICES.format(
+        kernel="void (*" if is_host else "const void*", launch=_RUN if is_host else _LAUNCH
+    )
+    if is_host:
+        launch = launch.replace("void (* kernel", "void (*kernel)(void**)")
+    # DaCe's pointers are those of the C library's types
+    types = prelude(platform).replace("typedef long long ", "typedef int64_t ")
+    types = types.replace("typedef unsigned long long ", "typedef uint64_t ")
+    return "\n".join([_HEADERS[platform], types, CONTEXT, _NAMES[platform], _STATE, launch])

@@ -1,0 +1,139 @@
+"""Compile CUDA or HIP with host code to a shared library, by the vendor's compiler.
+
+It needs no GPU. Backends whose kernels come without host code use `kernels.py`, which needs no such
+compiler.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Final
+
+import attrs
+
+from ...runtime.calls.plan import ENTRY
+from ...runtime.process.errors import CompilerNotFoundError
+from ..artifacts import Compiled, Generated
+from ..base import Artifact, Stage
+from ..gpu_target import GpuTarget
+from .compiler import Compiler, find_compiler
+from .stage import SEARCH_PATH
+from .toolchain import Outcome, Toolchain
+
+# By vendor: the compiler, and where its packages put it if it is not on the path.
+COMPILERS: Final = {
+    "nvidia": ("nvcc", ("/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc")),
+    "amd": ("hipcc", ("/opt/rocm/bin/hipcc",)),
+}
+_INSTALL: Final = {
+    "nvidia": "Install NVIDIA's CUDA toolkit and put 'nvcc' on the path; the backend 'gpu' "
+    "needs no such compiler.",
+    "amd": "Install ROCm and put 'hipcc' on the path; the backend 'gpu' needs no such compiler.",
+}
+# A library that was closed would take the code from kernels that are still queued. Symbols, which name
+# temporary files, are left out, so that equal sources give equal bytes.
+_NVIDIA: Final = ("-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker", "-s")
+_AMD: Final = ("-x", "hip", "-Wl,-z,nodelete", "-Wl,-s")
+
+
+@attrs.frozen
+class VendorToolchain:
+    """NVIDIA's or AMD's compiler in a given environment; nvcc has a C++ compiler below it."""
+
+    compiler: Compiler
+    host: Compiler | None
+    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    logs: Path | None = None
+
+    @property
+    def identity(self) -> str:
+        """One line for keys."""
+        below = f"; with {self.host.identity}" if self.host else ""
+        return f"{self.compiler.identity}{below}"
+
+    def compile(self, source: str, flags: Sequence[str]) -> Outcome:
+        """Compile one source text to a shared library."""
+        from .command import Dialect, compile_source
+
+        if self.host is not None:
+            words = (*self.compiler.command, "-ccbin", self.host.command[0], *_NVIDIA)
+            # nvcc makes names of functions from that of the source, which has no folder
+            dialect = Dialect("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."), "-MMD")
+        else:
+            words, dialect = (*self.compiler.command, *_AMD), Dialect()
+        environment = {**dict(self.variables), "HIP_PLATFORM": "amd"}
+        symbol = ENTRY if ENTRY in source else None
+        return compile_source(source, (*words, *flags), environment, self.logs, symbol, dialect)
+
+
+@attrs.frozen
+class CompileLibrary(Stage):
+    """Compile the generated source by nvcc or hipcc; their identities are part of the key.
+
+    Attributes:
+        target: the GPU that decides whose compiler it is; the same as that of codegen.
+        flags: added after those of `codegen`.
+        cxx: the C++ compiler below nvcc.
+        variables: the environment of the compilers, `Settings.compiler_variables`.
+        directory: where logs of failures and identities of compilers are kept.
+
+    """
+
+    name: ClassVar[str] = "compile_library"
+    needs: ClassVar[tuple[str, ...]] = ("generated",)
+    provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
+
+    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
+    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    cxx: str | None = attrs.field(default=None, eq=False)
+    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    directory: Path | None = attrs.field(default=None, eq=False)
+
+    def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
+        """Run the compiler once."""
+        toolchain = self.toolchain()
+        flags = (*generated.flags, *self.flags)
+        done = toolchain.compile(generated.source, flags)
+        manifest = {
+            "compiler": toolchain.identity,
+            "flags": list(flags),
+            "language": generated.language,
+            "bytes": len(done.library),
+        }
+        text = json.dumps(manifest, indent=1, sort_keys=True)
+        return {"compiled": Compiled(done.library, text, done.log)}
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the identities of the compilers and the variables that they read."""
+        labels = {"compiler": self.toolchain().identity}
+        for name, value in self.variables:
+            if name != SEARCH_PATH:
+                labels[f"variable {name}"] = value
+        return labels
+
+    def toolchain(self) -> Toolchain:
+        """Return the compiler with its environment.
+
+        Raises:
+            CompilerNotFoundError: if it is not installed.
+
+        """
+        logs = self.directory / "log" if self.directory else None
+        path = dict(self.variables).get(SEARCH_PATH)
+        is_nvidia = self.target.vendor == "nvidia"
+        below = find_compiler(self.cxx, path, self.directory) if is_nvidia else None
+        return VendorToolchain(self._vendors(path), below, self.variables, logs)
+
+    def _vendors(self, path: str | None) -> Compiler:
+        name, places = COMPILERS[self.target.vendor]
+        for each in (name, *places):
+            try:
+                return find_compiler(each, path, self.directory)
+            except CompilerNotFoundError:
+                continue
+        raise CompilerNotFoundError(
+            f"Backend 'dace_gpu' compiles with '{name}', which is not installed.",
+            hints=(_INSTALL[self.target.vendor],),
+        )

@@ -1,0 +1,228 @@
+"""Text of DaCe for GPUs: streams, errors, launches and options, without a GPU."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.runtime import gpu
+from fieldforge.runtime.process.errors import CompilerNotFoundError
+from fieldforge.runtime.process.settings import current
+from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
+from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.gpu_text import DaceTextError, gpu_text
+from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+from fieldforge.stages.compile.device_library import CompileLibrary
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
+from ..programs import laplacians
+
+try:
+    dace_version()
+    MISSING = False
+except DaceNotFoundError:
+    MISSING = True
+
+pytestmark = [
+    pytest.mark.needs_dace,
+    pytest.mark.needs_compiler,
+    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
+]
+
+HOST = BACKENDS["dace_gpu-host"]
+SIMULATED = HOST.with_options(on_device=True)
+AMD = GpuTarget("gfx90a")
+WAITS = ("Synchronize", "cudaMalloc", "hipMalloc", "cudaFree", "hipFree", "nullptr", "Memcpy")
+
+
+@ff.field_operator
+def inverse(a: Plane) -> Plane:
+    return 1.0 / a
+
+
+@ff.program
+def invert(a: Plane, out: Plane):
+    inverse(a, out=out)
+
+
+def generated(lowered: Lowered, **options: Any) -> Generated:
+    results = CodegenDaceGpu(**options).run(lowered=lowered, variant=Variant())
+    assert Interface.from_files(results["interface"].files()) == results["interface"]
+    found = results["generated"]
+    assert isinstance(found, Generated)
+    return found
+
+
+@pytest.fixture(scope="module")
+def lowered_sweep() -> Lowered:
+    a, out = (ff.zeros({I: 3, J: 4, K: 5}) for _ in range(2))
+    found = sweep.with_backend(HOST).trace(a, out)["lower"].artifact
+    assert isinstance(found, Lowered)
+    return found
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Any:
+    with gpu.use_platform("null"):
+        gpu.null.forget_problems()
+        yield BACKENDS["gpu"].allocator
+        assert gpu.null.problems() == []
+
+
+# --- text ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "vendor"), [({}, "cuda"), ({"target": AMD}, "hip")], ids=["cuda", "hip"]
+)
+def test_kernels_go_to_the_stream_of_the_call_and_nothing_waits(
+    lowered_sweep: Lowered, options: dict[str, Any], vendor: str
+) -> None:
+    for lowered in (laplacians(3), lowered_sweep):
+        made = generated(lowered, **options)
+        assert made.language == vendor
+        assert made.source.count("\n__global__ void") == made.source.count("launch(__state")
+        assert f"#define gpuLaunchKernel {vendor}LaunchKernel" in made.source
+        assert "{(gpuStream_t)context->stream, 0}" in made.source
+        own = re.sub(r"#define .*", "", made.source)
+        assert [word for word in WAITS if word in own] == []
+        assert "gpu_context" not in own
+
+
+def test_a_call_waits_where_that_is_asked_for() -> None:
+    source = generated(laplacians(1), asynchronous=False).source
+    assert "s32(gpuStreamSynchronize(state.stream))" in source
+
+
+def test_strides_are_numbers_of_64_bits_in_every_signature(lowered_sweep: Lowered) -> None:
+    source = generated(lowered_sweep).source
+    assert re.search(r"int64_t \w+_stride", source)
+    assert not re.search(r"\bint \w+_stride", source)
+
+
+def test_the_listing_has_the_maps_of_the_gpu_and_names_of_the_user(lowered_sweep: Lowered) -> None:
+    listing = generated(lowered_sweep).loops
+    assert listing.startswith("sdfg of sweep\n")
+    assert "GPU_Device" in listing
+    assert "out[i_I, i_J, i_K]" in listing
+
+
+def test_text_of_another_form_is_refused() -> None:
+    with pytest.raises(DaceTextError, match="unknown part: 'int surprise"):
+        gpu_text("int surprise(void) {\n}\n", "", (), "cuda")
+    kernel = "__global__ void  __launch_bounds__(32) k0(double *a) {\n}\n"
+    launch = "void __dace_runkernel_k0(int a)\n{\n  cudaLaunchKernel(k0, nullptr);\n}\n"
+    with pytest.raises(DaceTextError, match="a launch of an unknown form"):
+        gpu_text("", kernel + launch, (), "cuda")
+
+
+# --- options -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "dim3(32, 8, 1)"),
+        ({"block_2d": (64, 2)}, "dim3(64, 2, 1)"),
+        ({"block_1d": (64,)}, "dim3(32, 8, 1)"),
+        ({"launch_factor": 2}, "__launch_bounds__(512)"),
+        ({"launch_bounds": 1024}, "__launch_bounds__(1024)"),
+        ({"most_registers": 40}, "__maxnreg__(40)"),
+        ({"blocking_dims": ("J",), "blocking_size": 5}, "i_J < (Min("),
+    ],
+)
+def test_options_of_threads_are_in_the_text(options: dict[str, Any], text: str) -> None:
+    source = generated(laplacians(1), **options).source
+    assert text in source
+
+
+def test_columns_of_scans_have_blocks_of_their_own(lowered_sweep: Lowered) -> None:
+    source = generated(lowered_sweep, column_block=(16, 4), block_2d=(128, 1)).source
+    assert source.count("dim3(16, 4, 1)") == 2
+    assert "dim3(128, 1, 1)" not in source
+
+
+def test_a_thread_loops_over_its_block() -> None:
+    plain, blocked = (
+        generated(laplacians(1), blocking_dims=dims, blocking_size=5).source
+        for dims in ((), ("J",))
+    )
+    assert "for (" not in plain.partition("\n__global__")[2].partition("\n}")[0]
+    assert "for (" in blocked.partition("\n__global__")[2].partition("\n}")[0]
+
+
+# --- on the host ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"blocking_dims": ("J", "I")}, {"fusion": "dace"}], ids=str
+)
+def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, Any]) -> None:
+    a = ff.as_field([I, J, K], np.random.default_rng(1).random((37, 21, 9)))
+    results = []
+    for backend in ("cpu", HOST.with_options(**options)):
+        out = ff.zeros({I: 37, J: 21, K: 9})
+        sweep.with_backend(backend)(a, out)
+        results.append(out.asnumpy().tobytes())
+    assert results[0] == results[1]
+
+
+def test_a_dimension_may_need_more_blocks_than_a_grid_has() -> None:
+    a = ff.as_field([I, J], np.arange(2.0 * 530_000).reshape(2, -1))
+    out = ff.zeros({I: 2, J: 530_000})
+
+    halve.with_backend(HOST)(a, out)
+
+    assert (out.asnumpy() == 0.5 * a.asnumpy()).all()
+
+
+def test_an_entry_point_queues_its_own_work_on_the_simulated_device(simulated: Any) -> None:
+    values = np.random.default_rng(1).random((5, 40, 9))
+    expected = ff.zeros({I: 5, J: 40, K: 9})
+    sweep.with_backend("cpu")(ff.as_field([I, J, K], values), expected)
+    a = ff.as_field([I, J, K], values, allocator=simulated)
+    out = ff.zeros({I: 5, J: 40, K: 9}, allocator=simulated)
+
+    sweep.with_backend(SIMULATED)(a, out)
+
+    assert out.asnumpy().tobytes() == np.array(expected.asnumpy()).tobytes()
+
+
+def test_a_checked_program_names_the_field(simulated: Any) -> None:
+    a, out = (ff.zeros({I: 3, J: 4}, allocator=simulated) for _ in range(2))
+    with pytest.raises(ff.errors.CheckError, match="'out' of 'inverse' is inf"):
+        invert.with_backend(SIMULATED).checked(a, out)
+    a = ff.full({I: 3, J: 4}, 2.0, allocator=simulated)
+    invert.with_backend(SIMULATED).checked(a, out)
+    assert (out.asnumpy() == 0.5).all()
+
+
+# --- the vendor's compiler -----------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="NVIDIA's compiler is not installed")
+def test_nvcc_gives_equal_bytes_for_equal_text(lowered_sweep: Lowered) -> None:
+    made = generated(lowered_sweep)
+    stage = CompileLibrary(variables=current().compiler_variables)
+    first, second = (stage.run(generated=made)["compiled"] for _ in range(2))
+    assert first.library == second.library
+    assert "nvcc" in first.text or "cuda" in first.text
+
+
+@pytest.mark.parametrize(("target", "name"), [(GpuTarget("sm_90"), "nvcc"), (AMD, "hipcc")])
+def test_a_missing_compiler_is_one_sentence(
+    target: GpuTarget, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "fieldforge.stages.compile.device_library.COMPILERS",
+        {"nvidia": ("nvcc-of-nobody", ()), "amd": ("hipcc-of-nobody", ())},
+    )
+    with pytest.raises(CompilerNotFoundError, match=f"with '{name}-of-nobody', which is not ins"):
+        CompileLibrary(target=target).environment()
