@@ -5,6 +5,7 @@ The DaCe writer uses the same spellings in its tasklets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -15,6 +16,7 @@ from .expressions import TYPES, Expression, builtin, is_float, is_unsigned, lite
 Spelling: TypeAlias = Callable[[str, Sequence[str], Sequence[str]], Expression]
 """From the dtype of the result, the operands and their dtypes to the expression."""
 
+_NUMBER: Final = re.compile(r"\(?-?0x[0-9a-f.]+p[+-]\d+f?\)?")  # a literal that is not NaN
 LIBRARY: Final = {
     "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
@@ -60,11 +62,23 @@ def inline(op: str) -> Spelling:
 
 
 def _extreme(sign: str) -> Spelling:
+    """Spell `minimum` or `maximum`: the second operand unless the first is beyond it, or NaN.
+
+    >>> _extreme(">")("float64", ["a", "b"], []).text
+    '((a > b) | (a != a)) ? a : b'
+    >>> _extreme(">")("float64", ["a", "0x0p+0"], []).text  # is not NaN
+    '(a <= 0x0p+0) ? 0x0p+0 : a'
+    """
+    other = {"<": ">=", ">": "<="}[sign]
+
     def spell(dtype: str, args: Sequence[str], _: Sequence[str]) -> Expression:
-        first = f"{args[0]} {sign} {args[1]}"
+        one, two = args
+        if is_float(dtype) and _NUMBER.fullmatch(two):
+            return Expression(f"({one} {other} {two}) ? {two} : {one}")
+        first = f"{one} {sign} {two}"
         if is_float(dtype):
-            first = f"({first}) | ({args[0]} != {args[0]})"
-        return Expression(f"({first}) ? {args[0]} : {args[1]}")
+            first = f"({first}) | ({one} != {one})"
+        return Expression(f"({first}) ? {one} : {two}")
 
     return spell
 
