@@ -91,7 +91,6 @@ class Codegen(Stage):
         from ..passes import make_loops
         from ..soft_reads import clamping_of
         from .checks import statuses
-        from .extrema import flags_for_extrema
         from .kernel import write_cpp
         from .names import Steps
         from .operations import DECLARATION
@@ -105,13 +104,12 @@ class Codegen(Stage):
         source = write_cpp(kernel, self._writer_options(), clamping, steps)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in source else ()
         reordering = FAST if self.numerics == "fast" else ()
-        extrema = flags_for_extrema(kernel)
         return {
             "generated": Generated(
                 language="c++",
                 source=source,
                 loops=show(kernel),
-                flags=(*FLAGS, *extrema, *reordering, *self.target.flags, *libraries),
+                flags=(*FLAGS, *reordering, *self.target.flags, *libraries),
             ),
             "interface": describe(
                 lowered.program,

@@ -93,7 +93,6 @@ class CodegenDace(Stage):
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
         from ..cpp.checks import statuses
-        from ..cpp.extrema import flags_for_extrema
         from ..cpp.operations import DECLARATION
         from ..interface import describe
         from .source import sdfg_source
@@ -104,8 +103,7 @@ class CodegenDace(Stage):
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
         reordering = FAST if self.numerics == "fast" else ()
-        extrema = flags_for_extrema(kernel)
-        flags = (*FLAGS, THREADS, *extrema, *reordering, *self.target.flags, *libraries)
+        flags = (*FLAGS, THREADS, *reordering, *self.target.flags, *libraries)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         return {
