@@ -82,7 +82,7 @@ TABLE: tuple[Operation, ...] = (
     Operation("sub", np.subtract, "Subtract; integers wrap.", "1 - 2 == -1"),
     Operation("mul", np.multiply, "Multiply; integers wrap.", "2 * 3 == 6"),
     _divide(
-        "div", values.divide, "Divide; integers truncate toward zero.", "-7 / 2 == -3", cost=6
+        "div", values.divide, "Divide; integers truncate toward zero.", "-7 / 2 == -3", cost=12
     ),
     _divide("floordiv", np.floor_divide, "Divide and round down.", "-7 // 2 == -4", cost=20),
     _divide(
@@ -99,8 +99,14 @@ TABLE: tuple[Operation, ...] = (
         "fmod(-7.0, 2.0) == -1.0", domain="y != 0; 0 for integers where y is 0",
         cost=20, is_recomputed=False,
     ),
-    _binary("minimum", np.minimum, "Take the smaller value; NaN propagates.", "minimum(1, 2) == 1"),
-    _binary("maximum", np.maximum, "Take the larger value; NaN propagates.", "maximum(1, 2) == 2"),
+    _binary(
+        "minimum", np.minimum, "Take the smaller value; NaN propagates.", "minimum(1, 2) == 1",
+        cost=4,
+    ),
+    _binary(
+        "maximum", np.maximum, "Take the larger value; NaN propagates.", "maximum(1, 2) == 2",
+        cost=4,
+    ),
     _compare("eq", np.equal, "Tell where two values are equal.", "1 == 1"),
     _compare("ne", np.not_equal, "Tell where two values differ.", "1 != 2"),
     _compare("lt", np.less, "Tell where the left value is smaller.", "1 < 2"),
@@ -115,7 +121,7 @@ TABLE: tuple[Operation, ...] = (
     _function("abs", np.absolute, "Return the absolute value.", "abs(-2) == 2"),
     _round(
         "sqrt", np.sqrt, "Return the square root.", "sqrt(2.25) == 1.5", domain="x >= 0",
-        cost=8, is_recomputed=False,
+        cost=16, is_recomputed=False,
     ),
     _transcendental("exp", np.exp, "Return the exponential.", "exp(0.0) == 1.0"),
     _transcendental(

@@ -5,6 +5,7 @@ The DaCe writer uses the same spellings in its tasklets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -15,6 +16,16 @@ from .expressions import TYPES, Expression, builtin, is_float, is_unsigned, lite
 Spelling: TypeAlias = Callable[[str, Sequence[str], Sequence[str]], Expression]
 """From the dtype of the result, the operands and their dtypes to the expression."""
 
+# GCC merges both choices of an extremum into one, and turns the test whether an extremum of extrema
+# is NaN into a choice between two tests, which it cannot vectorise. Values that it may not take
+# apart become one instruction for the extremum and two for NaN.
+_WHOLE: Final = """\
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define WHOLE(value) __builtin_assoc_barrier(value)
+#else
+#define WHOLE(value) (value)
+#endif"""
+_NUMBER: Final = re.compile(r"\(?-?0x[0-9a-f.]+p[+-]\d+f?\)?")  # a literal that is not NaN
 LIBRARY: Final = {
     "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
@@ -59,12 +70,46 @@ def inline(op: str) -> Spelling:
     return spell
 
 
-def _extreme(sign: str) -> Spelling:
+def extreme(sign: str) -> Spelling:
+    """Spell `minimum` or `maximum`: the second operand unless the first is beyond it, or NaN.
+
+    >>> extreme(">")("float64", ["a", "b"], []).text
+    '((a > b) | (a != a)) ? a : b'
+    """
+
     def spell(dtype: str, args: Sequence[str], _: Sequence[str]) -> Expression:
         first = f"{args[0]} {sign} {args[1]}"
         if is_float(dtype):
             first = f"({first}) | ({args[0]} != {args[0]})"
         return Expression(f"({first}) ? {args[0]} : {args[1]}")
+
+    return spell
+
+
+def _extreme_of_lanes(name: str, sign: str) -> Spelling:
+    """Spell the same for loops that a compiler vectorises.
+
+    >>> _extreme_of_lanes("larger", ">")("float64", ["a", "b"], []).text
+    'larger_f64(a, b)'
+    >>> _extreme_of_lanes("larger", ">")("float64", ["a", "0x0p+0"], []).text  # is not NaN
+    '(a <= 0x0p+0) ? 0x0p+0 : a'
+    """
+    other = {"<": ">=", ">": "<="}[sign]
+
+    def spell(dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:
+        if not is_float(dtype):
+            return extreme(sign)(dtype, args, dtypes)
+        if _NUMBER.fullmatch(args[1]):
+            return Expression(f"({args[0]} {other} {args[1]}) ? {args[1]} : {args[0]}")
+        real = TYPES[dtype][0]
+        called = f"{name}_{real}"
+        text = (
+            f"static inline {real} {called}({real} a, {real} b) {{\n"
+            f"  const {real} beyond = WHOLE(a {sign} b ? a : b);\n"
+            "  return WHOLE(a != a ? a : beyond);\n"
+            "}"
+        )
+        return Expression(f"{called}({', '.join(args)})", (("WHOLE", _WHOLE), (called, text)))
 
     return spell
 
@@ -224,7 +269,8 @@ def _power(base: str, exponent: str, result: str) -> list[str]:
 SPELLINGS: Final[dict[str, Spelling]] = {
     "add": symbol("+"), "sub": symbol("-"), "mul": symbol("*"),
     "div": _divide, "floordiv": inline("floordiv"), "mod": inline("mod"), "fmod": inline("fmod"),
-    "pow": _raise, "minimum": _extreme("<"), "maximum": _extreme(">"),
+    "pow": _raise, "minimum": _extreme_of_lanes("smaller", "<"),
+    "maximum": _extreme_of_lanes("larger", ">"),
     "eq": symbol("=="), "ne": symbol("!="), "lt": symbol("<"), "le": symbol("<="),
     "gt": symbol(">"), "ge": symbol(">="),
     "and": symbol("&"), "or": symbol("|"), "xor": symbol("^"), "not": _not,

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..cpp.expressions import Expression
 from ..cpp.spellings import SPELLINGS as CPP
-from ..cpp.spellings import Spelling
+from ..cpp.spellings import Spelling, extreme
 from ..spellings import complete
 
 # CUDA, HIP and the host's C library have the functions of C under their own names.
@@ -47,7 +47,8 @@ def _device(spell: Spelling) -> Spelling:
     return spelled
 
 
-SPELLINGS: Final = complete("GPU", {op: _device(spell) for op, spell in CPP.items()})
+_PLAIN: Final = {"minimum": extreme("<"), "maximum": extreme(">")}  # no loop to vectorise
+SPELLINGS: Final = complete("GPU", {op: _device(spell) for op, spell in (CPP | _PLAIN).items()})
 
 
 def express(op: str, dtype: str, args: Sequence[str], dtypes: Sequence[str]) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ....runtime.language.operations import BY_NAME
@@ -15,47 +15,58 @@ ITEMSIZES: Final[Mapping[str, int]] = {
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
 TRANSCENDENTAL: Final = 25  # the least cost of an operation that calls a function
-_COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
+COMPUTED: Final = (dataflow.Map, dataflow.Reduce, dataflow.Region)
 
 
 def operations(op: str) -> int:
     """Return the cost of one operation.
 
     >>> operations("add"), operations("div"), operations("exp")
-    (1, 6, 25)
+    (1, 12, 25)
     """
     return BY_NAME[op].cost
 
 
-def point_costs(nodes: Sequence[Node], needed: Sequence[int], gather: float) -> dict[int, float]:
+def users_of(nodes: Sequence[Node], needed: Iterable[int]) -> dict[int, int]:
+    """Return how many nodes use each node; `needed` is closed under operands."""
+    users = dict.fromkeys(needed, 0)
+    for index in users:
+        for operand in dict.fromkeys(operand for operand, _ in nodes[index].operands):
+            users[operand] += 1
+    return users
+
+
+def point_costs(
+    nodes: Sequence[Node],
+    users: Mapping[int, int],
+    gather: float,
+    stored: Container[int] = (),
+) -> dict[int, float]:
     """Return the cost of one point of each node, operands at the same point included.
 
     An operand that several nodes share is shared among them; one that a node reads at
-    other points too is a stage of its own. `needed` is ascending and closed under operands;
-    `gather` is the cost of one load through a neighbour table.
+    other points too is a stage of its own, and one of `stored` costs nothing. `users` is
+    ascending and closed under operands; `gather` is the cost of one load through a neighbour table.
     """
-    users: dict[int, int] = dict.fromkeys(needed, 0)
-    for index in needed:
-        for operand in dict.fromkeys(operand for operand, _ in nodes[index].operands):
-            users[operand] += 1
     costs: dict[int, float] = {}
-    for index in needed:
+    for index in users:
         node = nodes[index]
         costs[index] = 0.0
         # a value without dimensions is computed once, outside all loops
-        if isinstance(node.value, _COMPUTED) and node.dims:
+        if isinstance(node.value, COMPUTED) and node.dims:
             places: dict[int, set[Coords]] = {}
             for operand, coords in node.operands:
                 places.setdefault(operand, set()).add(coords)
-            costs[index] = _own(node.value) + sum(
-                _share(node.value, costs[operand], users[operand], at)
+            costs[index] = own_cost(node.value) + sum(
+                _share(node.value, costs[operand] * (operand not in stored), users[operand], at)
                 + gather * _gathered(nodes[operand], at)
                 for operand, at in places.items()
             )
     return costs
 
 
-def _own(value: dataflow.Value) -> float:
+def own_cost(value: dataflow.Value) -> float:
+    """Return the cost of one point of a value, operands left out."""
     if isinstance(value, dataflow.Map):
         return operations(value.op)
     return 1.0

@@ -14,7 +14,8 @@ from ...ir.bounds import Ranges
 from ...machine import Machine
 from ..errors import CodegenError
 from ..gpu_choices import NO_CHOICES, GpuChoices
-from .costs import ITEMSIZES, point_costs
+from .costs import ITEMSIZES, point_costs, users_of
+from .depth import DEEP, computed_again
 from .needs import (
     Boxes,
     Need,
@@ -130,10 +131,12 @@ class _Placing:
         self.box = box
         self.rules = rules
         self.needed = points.reachable(roots)
-        self.costs = point_costs(points.nodes, self.needed, rules.target.gather)
+        self.users = users_of(points.nodes, self.needed)
+        self.costs = point_costs(points.nodes, self.users, rules.target.gather)
         self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
+        self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
         self.outside: dict[Boxes, Boxes | None] = {}
         self.values: dict[int, int] = {}  # how many a nest computes
         self.arrays: list[Array] = []
@@ -185,7 +188,7 @@ class _Placing:
 
     def _place(self, index: int) -> None:
         node, uses = self.points.nodes[index], self.uses[index]
-        whole, reason = self._decide(node, uses, self.costs[index])
+        whole, reason = self._decide(index, uses)
         count = _count(uses)
         if whole:
             need = _around(uses)
@@ -196,6 +199,9 @@ class _Placing:
         else:
             if reason and count > self.asked[index]:
                 self.notes.append(f"{node.name} {reason}")
+            again = self.above[index] + (count - 1) * self.costs[index] if count > 1 else 0.0
+            for operand, _ in node.operands:
+                self.above[operand] = max(self.above[operand], again)
             for nest, use in uses.items():
                 self.values[nest] = self.values.get(nest, 0) + len(use.places)
                 self._pass_on(node, nest, list(use.places), use.need)
@@ -276,8 +282,9 @@ class _Placing:
     def _at(self, index: int) -> Point:
         return index, still(len(self.points.nodes[index].dims))
 
-    def _decide(self, node: Node, uses: _Uses, cost: float) -> tuple[bool, str]:
+    def _decide(self, index: int, uses: _Uses) -> tuple[bool, str]:
         """Return whether the node becomes an array, and why; no reason for a node with one use."""
+        node = self.points.nodes[index]
         if not node.dims or any(dim.kind is DimensionKind.LOCAL for dim in node.dims):
             return False, ""
         if any(span is None for use in uses.values() for span in use.need.values()):
@@ -286,9 +293,27 @@ class _Placing:
             return False, "is computed in place: asked for"
         if node.name in self.rules.arrays:
             return True, "is an array: asked for"
-        return self._weigh(node, uses, cost)
+        return self._weigh(index, uses)
 
-    def _weigh(self, node: Node, uses: _Uses, cost: float) -> tuple[bool, str]:
+    def _without_shared(self, index: int, count: int, limit: float) -> float:
+        """Return the cost of a node without the values that become arrays for other users, too."""
+        cone = self.points.reachable([self._at(index)])
+        within = users_of(self.points.nodes, cone)
+        stored = {
+            node
+            for node in cone[:-1]
+            if self.users[node] > within[node] and (count - 1) * self.costs[node] > limit
+        }
+        users = {node: self.users[node] for node in cone}
+        gather = self.rules.target.gather
+        return point_costs(self.points.nodes, users, gather, stored)[index] if stored else limit + 1
+
+    def _saved(self, index: int, uses: _Uses, limit: float) -> float:
+        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
+        return computed_again(self.points, self.users, index, places, limit)
+
+    def _weigh(self, index: int, uses: _Uses) -> tuple[bool, str]:
+        node, cost = self.points.nodes[index], self.costs[index]
         if cost >= INVARIANT_COST and self._is_repeated(node, uses):
             return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
         count = _count(uses)
@@ -300,7 +325,13 @@ class _Placing:
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
+            own = (count - 1) * self._without_shared(index, count, limit)
+            if own <= limit:
+                return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
+        deep = again + self.above[index]
+        if again and deep > DEEP * limit and self._saved(index, uses, limit) > limit:
+            return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
         if any(self._depth(coords) > MOST_TABLES for use in uses.values() for coords in use.places):
             return True, f"is an array: found through more than {MOST_TABLES} tables"
         if count == 1:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.stages.artifacts import Variant
+from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen.pass_list import PLAN_ONLY
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.placement import Rules
@@ -126,3 +126,64 @@ def test_reading_a_version_that_memory_does_not_hold_is_refused() -> None:
     lowered = make_program("odd", graph, fields, [("out", whole("out", dims), later)])
     with pytest.raises(ValueError, match="reads version 1 of 'u', but memory holds version 0"):
         schedule(lowered, Variant(), RULES)
+
+
+def averages(count: int) -> Lowered:
+    """Return a chain of averages of two neighbours, each of three operations."""
+    graph, dims = Graph(), (I, J)
+    value = graph.input("u", dims, REAL)
+    for _ in range(count):
+        half = graph.map("mul", (graph.literal(REAL, "0.5"), graph.shift(value, I, 1)))
+        value = graph.map("add", (graph.map("mul", (graph.literal(REAL, "0.5"), value)), half))
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    return make_program("averages", graph, fields, [("out", whole("out", dims), value)])
+
+
+def arrays_of(lowered: Lowered) -> list[str]:
+    kernel, _ = schedule(lowered, Variant(), RULES)
+    return [buffer.reason for buffer in kernel.buffers if buffer.memory == "arena"]
+
+
+def test_a_chain_that_is_cheap_at_each_step_is_cut_where_much_is_computed_again() -> None:
+    # Without the rule a value is stored only where it alone is repeated 11 times.
+    assert arrays_of(averages(6)) == []
+    (reason,) = arrays_of(averages(9))
+    assert reason.endswith("is an array: 6 points x 1 operations, 45 again with those of its users")
+
+
+def test_few_values_below_a_deep_chain_are_not_stored() -> None:
+    # The last average before the input saves one operation, however deep the chain above it.
+    assert arrays_of(averages(7)) == []
+
+
+def test_an_expensive_value_is_stored_and_not_the_cheap_ones_that_share_it() -> None:
+    graph, dims = Graph(), (I, J)
+    u, w = (graph.input(name, dims, REAL) for name in ("u", "w"))
+    zero = graph.literal(REAL, "0.0")
+    ratio = u
+    for _ in range(5):
+        ratio = graph.map("div", (ratio, w))
+    up, down = (graph.map(op, (ratio, zero)) for op in ("maximum", "minimum"))
+    flux = graph.map("add", (graph.shift(up, I, 1), graph.shift(up, I, -1)))
+    other = graph.map("add", (graph.shift(down, I, 1), graph.shift(down, I, -1)))
+    value = graph.map("mul", (flux, other))
+    fields = [(name, REAL, dims) for name in ("u", "w", "out")]
+    lowered = make_program("split", graph, fields, [("out", whole("out", dims), value)])
+    kernel, _ = schedule(lowered, Variant(), RULES)
+    (array,) = [buffer for buffer in kernel.buffers if buffer.memory == "arena"]
+    assert array.reason.endswith("2 points x 60 operations, 60 again > 29 to store")
+    assert sum(note.endswith("4 beside shared arrays") for note in kernel.notes) == 2
+
+
+def test_extrema_and_divisions_count_as_much_as_they_take() -> None:
+    graph, dims = Graph(), (I, J)
+    u, w = (graph.input(name, dims, REAL) for name in ("u", "w"))
+    value = graph.map("maximum", (graph.map("div", (u, w)), u))
+    around = [graph.shift(value, dim, n) for dim in (I, J) for n in (1, -1)]
+    total = graph.map(
+        "add", (graph.map("add", tuple(around[:2])), graph.map("add", tuple(around[2:])))
+    )
+    fields = [(name, REAL, dims) for name in ("u", "w", "out")]
+    lowered = make_program("limited", graph, fields, [("out", whole("out", dims), total)])
+    (reason,) = arrays_of(lowered)
+    assert reason.endswith("is an array: 4 points x 16 operations, 48 again > 29 to store")
