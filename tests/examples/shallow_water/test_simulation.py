@@ -82,6 +82,16 @@ def test_ranks_do_not_change_a_bit(ranks):
     assert not np.array_equal(alone.h, alone.start.h)
 
 
+def test_more_ranks_than_cells_leave_some_without_any():
+    # level 0 has 12 cells
+    case = Case(name="5", level=0, days=0.25)
+
+    alone, together = simulate(case, STRICT), simulate(case, STRICT, ranks=14)
+
+    assert together.h.tobytes() == alone.h.tobytes()
+    assert together.u.tobytes() == alone.u.tobytes()
+
+
 def test_compiled_and_embedded_agree():
     case = Case(name="6", level=2, days=0.1)
 
