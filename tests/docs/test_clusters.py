@@ -27,9 +27,8 @@ def options_of(command):
 def test_commands_exist(text):
     words, command = text.split()[1:], main
     while isinstance(command, click.Group):
-        word = words.pop(0)
-        assert word in command.commands, f"'{text}' names no command."
-        command = command.commands[word]
+        command = command.get_command(click.Context(command), words.pop(0))
+        assert command is not None, f"'{text}' names no command."
 
     assert {word for word in words if word.startswith("-")} <= options_of(command)
 
