@@ -1,12 +1,12 @@
-"""How far the programs of a stage compute, before the halo has arrived and after.
+"""How far the programs of a stage compute on one rank.
 
-The values of a stage depend on each other through tables. From the points whose `h` and `u` may be
-read follow those on which each value can be computed; the local order makes them leading ranges.
+The values of a stage depend on each other through tables, some of whose entries are missing at the
+edge of the halo. The local order makes the points on which a value can be computed leading ranges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -32,17 +32,15 @@ class Extents:
     u: int
 
 
-NOWHERE: Final = Extents(0, 0, 0, 0, 0, 0)
-
-
-def extents_from(part: LocalMesh, cells: int, edges: int) -> Extents:
-    """Return the extents if `h` and `u` may be read on the first `cells` and `edges`."""
+def extents(part: LocalMesh) -> Extents:
+    """Return the extents for which `h` and `u` are known on all local points."""
+    points = part.points
+    cells, edges = len(points[Cell].levels), len(points[Edge].levels)
     flux = min(part.leading("E2C", cells), edges)
     q = min(part.leading("V2C", cells), part.leading("V2E", edges))
     q_edge = part.leading("E2V", q)
     head = min(part.leading("C2E", edges), cells)
     around = min(part.leading("E2E2C", min(q_edge, flux)), part.leading("E2C", head), q_edge)
-    points = part.points
     return Extents(
         flux=flux,
         q=q,
@@ -53,21 +51,6 @@ def extents_from(part: LocalMesh, cells: int, edges: int) -> Extents:
     )
 
 
-def before_and_after(part: LocalMesh) -> tuple[Extents, Extents]:
-    """Return the extents without the halo and with it."""
-    points = part.points
-    return (
-        extents_from(part, points[Cell].owned, points[Edge].owned),
-        extents_from(part, len(points[Cell].levels), len(points[Edge].levels)),
-    )
-
-
-def sizes(names: tuple[str, ...], begin: Extents, end: Extents) -> dict[str, ff.int32]:
-    """Return the bounds of some values as arguments of a program."""
-
-    def bounds() -> Iterator[tuple[str, ff.int32]]:
-        for name in names:
-            yield f"{name}_begin", ff.int32(getattr(begin, name))
-            yield f"{name}_end", ff.int32(getattr(end, name))
-
-    return dict(bounds())
+def sizes(names: Sequence[str], of: Extents) -> dict[str, ff.int32]:
+    """Return the extents of some values as arguments of a program."""
+    return {f"{name}_end": ff.int32(getattr(of, name)) for name in names}

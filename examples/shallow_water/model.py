@@ -21,14 +21,7 @@ from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY, State
-from .extents import (
-    NOWHERE,
-    OF_ADVANCE,
-    OF_DIAGNOSE,
-    Extents,
-    before_and_after,
-    sizes,
-)
+from .extents import OF_ADVANCE, OF_DIAGNOSE, extents, sizes
 from .grid import (
     C2EDim,
     Cell,
@@ -124,9 +117,9 @@ class ShallowWater:
             "gravity": GRAVITY,
             "q": ff.zeros({Vertex: self._sizes[Vertex]}),
         }
-        before, after = before_and_after(part)
-        self.inner = self._set_up(fixed, backend, NOWHERE, before)
-        self.outer = self._set_up(fixed, backend, before, after)
+        self.diagnosing, self.advancing = self._split()
+        self.inner = self._set_up(fixed, backend, self.diagnosing.inner, self.advancing.inner)
+        self.outer = self._set_up(fixed, backend, self.diagnosing.outer, self.advancing.outer)
         self._steps: list[Callable[[], Any]] = []
 
     def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
@@ -135,25 +128,38 @@ class ShallowWater:
     def _zeros(self) -> Fields:
         return Fields(ff.zeros({Cell: self._sizes[Cell]}), ff.zeros({Edge: self._sizes[Edge]}))
 
+    def _split(self) -> tuple[Any, Any]:
+        """Cut both programs into what needs no halo of `h` and `u`, and the rest."""
+        ends, provider = extents(self.part), self.part.connectivities()
+        diagnosing = diagnose.split(
+            halo={"h": self.part.owned, "u": self.part.owned},
+            offset_provider=provider,
+            **sizes(OF_DIAGNOSE, ends),
+        )
+        advancing = advance.split(
+            halo={name: diagnosing.ready[name] for name in self._between},
+            offset_provider=provider,
+            **sizes(OF_ADVANCE, ends),
+        )
+        return diagnosing, advancing
+
     def _set_up(
-        self, fixed: Mapping[str, Any], backend: Any, begin: Extents, end: Extents
+        self, fixed: Mapping[str, Any], backend: Any, diagnosing: Any, advancing: Any
     ) -> tuple[Any, Any]:
-        """Set both programs up on a part of the points."""
+        """Set up one half of both programs."""
         provider = self.part.connectivities()
         diagnosed = ("coriolis", "ground", "curl", "share", "kinetic", "gravity", "q")
         advanced = ("divergence", "tangential", "per_distance")
         return (
             ff.setup(
-                diagnose,
+                diagnosing,
                 backend=backend,
-                horizontal_sizes=sizes(OF_DIAGNOSE, begin, end),
                 constant_args={name: fixed[name] for name in diagnosed} | self._between,
                 offset_provider=provider,
             ),
             ff.setup(
-                advance,
+                advancing,
                 backend=backend,
-                horizontal_sizes=sizes(OF_ADVANCE, begin, end),
                 constant_args={name: fixed[name] for name in advanced}
                 | self._between
                 | {"h0": self.now.h, "u0": self.now.u},

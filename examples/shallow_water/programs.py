@@ -78,20 +78,16 @@ def diagnose(
     q: OfVertices,
     q_edge: OfEdges,
     head: OfCells,
-    flux_begin: ff.int32,
     flux_end: ff.int32,
-    q_begin: ff.int32,
     q_end: ff.int32,
-    q_edge_begin: ff.int32,
     q_edge_end: ff.int32,
-    head_begin: ff.int32,
     head_end: ff.int32,
 ):
     """Write what the tendencies need: mass flux, potential vorticity, Bernoulli function."""
-    mass_flux(h, u, out=flux, domain={Edge: (flux_begin, flux_end)})
-    potential_vorticity(h, u, coriolis, curl, share, out=q, domain={Vertex: (q_begin, q_end)})
-    to_edges(q, out=q_edge, domain={Edge: (q_edge_begin, q_edge_end)})
-    bernoulli(h, u, ground, kinetic, gravity, out=head, domain={Cell: (head_begin, head_end)})
+    mass_flux(h, u, out=flux, domain={Edge: (0, flux_end)})
+    potential_vorticity(h, u, coriolis, curl, share, out=q, domain={Vertex: (0, q_end)})
+    to_edges(q, out=q_edge, domain={Edge: (0, q_edge_end)})
+    bernoulli(h, u, ground, kinetic, gravity, out=head, domain={Cell: (0, head_end)})
 
 
 @ff.field_operator
@@ -139,17 +135,15 @@ def advance(
     u_next: OfEdges,
     h_sum_out: OfCells,
     u_sum_out: OfEdges,
-    h_begin: ff.int32,
     h_end: ff.int32,
-    u_begin: ff.int32,
     u_end: ff.int32,
 ):
     """Take one Runge-Kutta stage: `next = start + a * tendency`, `sum = sum + w * tendency`."""
     advanced_h(
         flux, divergence, h0, h_sum, a, w,
-        out=(h_next, h_sum_out), domain={Cell: (h_begin, h_end)},
+        out=(h_next, h_sum_out), domain={Cell: (0, h_end)},
     )  # fmt: skip
     advanced_u(
         flux, q_edge, head, tangential, per_distance, u0, u_sum, a, w,
-        out=(u_next, u_sum_out), domain={Edge: (u_begin, u_end)},
+        out=(u_next, u_sum_out), domain={Edge: (0, u_end)},
     )  # fmt: skip

@@ -94,6 +94,11 @@ class LocalMesh:
     patterns: Sequence[Pattern]
     original: Tables = attrs.field(repr=False)
 
+    @property
+    def owned(self) -> dict[Dimension, tuple[int, int]]:
+        """The ranges of local ids that this rank owns, by dimension."""
+        return {dim: (0, each.owned) for dim, each in self.points.items()}
+
     def connectivities(self) -> dict[str, Connectivity]:
         """Return the local tables as an offset provider; the same variant on every rank."""
         return {

@@ -48,7 +48,7 @@ def rewritten(
     _move(definition, source.line - 1, source.indent)
     free = function.__code__.co_freevars
     with PYTHON_PARSER:
-        code = _compiled(definition, (*free, APPLY, CALLEE, CONSTANT), source.file)
+        code = compiled(definition, (*free, APPLY, CALLEE, CONSTANT), source.file)
     cells = dict(zip(free, function.__closure__ or (), strict=True))
     cells |= {APPLY: CellType(apply), CALLEE: CellType(callee), CONSTANT: CellType(constant)}
     closure = tuple(cells[name] for name in code.co_freevars)
@@ -144,8 +144,8 @@ def _move(definition: ast.FunctionDef, lines: int, columns: int) -> None:
                 node.end_col_offset += columns
 
 
-def _compiled(definition: ast.FunctionDef, free: tuple[str, ...], file: str) -> CodeType:
-    """Compile inside a function whose parameters are the free names, and take the code out."""
+def compiled(definition: ast.FunctionDef, free: tuple[str, ...], file: str) -> CodeType:
+    """Compile a function that finds `free` in its closure; annotations are not evaluated."""
     parameters = [ast.arg(name) for name in free]
     extra: dict[str, Any] = {}
     if "type_params" in ast.FunctionDef._fields:  # since Python 3.12

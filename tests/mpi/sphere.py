@@ -5,6 +5,8 @@ mpirun -n 4 python sphere.py FOLDER
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -44,16 +46,36 @@ def exchanged(comm):
     return sum(int((field.asnumpy() != expected).sum()) for field in fields)
 
 
+def exchanged_by_few(comm):
+    """Exchange a line of two points, of which most ranks have none; return the wrong values."""
+    block = blocks({I: 2}, {I: comm.size}, halo=1, periodic=[I])[comm.rank]
+    field = ff.full(block.local, -1.0)
+    i = np.arange(block.local.ranges[0].start, block.local.ranges[0].stop)
+    owned = slice(1, -1) if len(i) else slice(0)
+    field.ndarray[owned] = i[owned] % 2
+    MpiExchange(comm, block.patterns)(field)
+    return int((field.asnumpy() != i % 2).sum())
+
+
 def fail(done, steps):
     if done == 2:
         raise KeyError("mine")
 
 
+def die(done, steps):
+    if done == 2:
+        Path(sys.argv[1], "dying").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+ENDS = {"fail": fail, "die": die}
+
+
 def main() -> None:
     comm = world()  # pytest imports this file too, and is no rank
-    if sys.argv[2:] == ["fail"]:
-        simulate(CASE, ff.cpu, comm=comm, told=fail if comm.rank == 1 else silent)
-    wrong = comm.reduce(exchanged(comm))
+    for end in sys.argv[2:]:
+        simulate(CASE, ff.cpu, comm=comm, told=ENDS[end] if comm.rank == 1 else silent)
+    wrong = comm.reduce(exchanged(comm) + exchanged_by_few(comm))
     result = simulate(CASE, ff.cpu.with_options(numerics="strict"), comm=comm)
     if comm.rank == 0:
         np.savez(

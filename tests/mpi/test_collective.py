@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from fieldforge.cache.checking import verify
+from fieldforge.cache.disk import Disk
+
 RANKS = 4
 JOB = Path(__file__).with_name("job.py")
 NAMES = [f"sum_{number}" for number in range(4)]
@@ -32,7 +35,18 @@ ENVIRONMENT = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
-SCENARIOS = ("plain", "plain-again", "apart", "differ", "fails", "raises", "dies", "late", "lost")
+SCENARIOS = (
+    "plain",
+    "plain-again",
+    "apart",
+    "differ",
+    "fails",
+    "raises",
+    "dies",
+    "late",
+    "lost",
+    "idle",
+)
 
 
 def start(folder, *scenarios):
@@ -107,5 +121,17 @@ def test_a_rank_that_fails_before_building_is_no_hang_for_the_others(said):
     assert others == [["RankError "]] * (RANKS - 1)
 
 
-def test_a_rank_that_is_killed_ends_the_job(tmp_path):
+def test_a_rank_that_wants_nothing_takes_part(said):
+    assert compiled(said["idle"]) == dict.fromkeys(NAMES, 1)
+    assert [each["errors"] for each in said["idle"]] == [[]] * RANKS
+
+
+def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_finds_the_store_whole(tmp_path):
     assert start(tmp_path, "end").returncode != 0
+
+    assert verify(Disk(tmp_path / "end")).is_sound
+    assert start(tmp_path, "end-again").returncode == 0
+    again = [
+        json.loads((tmp_path / "end" / f"end-again{r}.json").read_text()) for r in range(RANKS)
+    ]
+    assert [(each["missing"], each["errors"]) for each in again] == [([], [])] * RANKS

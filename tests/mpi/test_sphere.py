@@ -7,10 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from fieldforge.cache.checking import verify
+from fieldforge.cache.disk import Disk
 
 JOB = Path(__file__).with_name("sphere.py")
 ENVIRONMENT = {
@@ -69,3 +73,28 @@ def test_a_rank_that_raises_in_the_loop_ends_the_job_and_says_why(tmp_path):
 
     assert done.returncode != 0
     assert "KeyError: 'mine'" in done.stderr
+    assert "Rank 1 of 3 has failed and ends the job" in done.stderr
+
+
+def test_a_rank_that_is_killed_in_the_loop_ends_the_job_and_leaves_the_store_whole(tmp_path):
+    store = tmp_path / "store"
+    words = ["mpirun", "-n", "3", sys.executable, str(JOB), str(tmp_path), "die"]
+    job = subprocess.Popen(
+        words,
+        env=os.environ | ENVIRONMENT | {"FIELDFORGE_CACHE_DIR": str(store)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(2000):
+            if (tmp_path / "dying").exists() or job.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert (tmp_path / "dying").exists()
+        assert job.wait(timeout=30) != 0  # the others would wait for its halo for ever
+    finally:
+        job.kill()
+
+    verdict = verify(Disk(store))
+    assert verdict.is_sound
+    assert verdict.records > 0

@@ -32,6 +32,7 @@ class Made:
         backend: compiles it; None runs embedded.
         options: compilation options.
         bound: arguments that `with_bound_args` has fixed, by name.
+        sizes: names of bound scalars that a set-up does not compile in.
         has_checks: whether the backend compiles checks in; see `EntryPoint.checked`.
         checked: what the decorator's check found, so that copies need not check again.
 
@@ -42,6 +43,7 @@ class Made:
     backend: Backend | None = None
     options: CompilationOptions = attrs.field(factory=CompilationOptions)
     bound: tuple[tuple[str, Any], ...] = ()
+    sizes: frozenset[str] = frozenset()
     has_checks: bool = False
     checked: Handle | None = None
 

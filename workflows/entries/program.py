@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...runtime import _core
 from ...runtime.calls import observation
@@ -18,6 +18,9 @@ from .calls import is_native
 from .decorated import Made, parameter_names, signature_of
 from .native_entry import NativeEntry
 from .recording import note
+
+if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005
+    from .split import Split
 
 
 class Program(NativeEntry):
@@ -92,6 +95,50 @@ class Program(NativeEntry):
             call = partial(_but, self, frozenset(fixed))
         signature = signature.replace(parameters=kept)
         return BoundProgram(self, call, native, signature, values, offset_provider)
+
+    def split(
+        self,
+        *,
+        halo: Mapping[str, Any],
+        offset_provider: Mapping[str, Any] | None = None,
+        **arguments: Any,
+    ) -> Split:
+        """Return the part that needs no halo, and the rest, as two programs.
+
+        A step is then: start the exchange, call `inner`, finish the exchange, call `outer`. The
+        compiler infers which points each statement reads; `inner` computes the points that read
+        neither the halo nor anything that waits for it. Both together give the same results as
+        the program. Fields that share memory must not be passed as two of its parameters, unless
+        each point is read where it is written.
+
+        Args:
+            halo: by parameter, the points of the field that are valid before the exchange ends: a
+                domain, or ranges by dimension. Dimensions that the field lacks are ignored.
+            offset_provider: neighbour tables.
+            arguments: arguments of a call, as far as the domains of the statements depend on them.
+                Scalars stay fixed in both programs, of fields only the domain counts.
+
+        Raises:
+            ArgumentError: a name is no parameter, or an argument is missing.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def mean(u: Line) -> Line:
+        ...     return 0.5 * (u(I - 1) + u(I + 1))
+        >>> @ff.program
+        ... def smooth(u: Line, out: Line):
+        ...     mean(u, out=out)
+        >>> u, out = ff.ones({I: (-1, 9)}), ff.zeros({I: 8})
+        >>> halves = smooth.split(halo={"u": {I: (0, 8)}}, out=out)
+        >>> print(halves)
+        smooth:
+          0: inner I 1:7, outer I 0:1, I 7:8
+        """
+        from .split import split
+
+        return split(self, halo, offset_provider, arguments)
 
     def _check_not_bound(self, name: str) -> None:
         if name in dict(self._made.bound):

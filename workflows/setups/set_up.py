@@ -205,12 +205,13 @@ def setup(
         given = program.backend if isinstance(backend, _Unset) else backend
         found = backend_for(given, address_of(program.__definition__), options)
         program = program.with_backend(found)
-    own = dict(program._made.bound)
+    own, sizes = dict(program._made.bound), program._made.sizes
     program = program._changed(bound=()) if own else program
     types = program._variants.shape.types
     request = make_request(
-        program.__name__, types, horizontal_sizes, vertical_sizes,
-        {**own, **(constant_args or {})}, static_args, variants,
+        program.__name__, types,
+        {name: own.pop(name) for name in sizes & own.keys()} | dict(horizontal_sizes or {}),
+        vertical_sizes, {**own, **(constant_args or {})}, static_args, variants,
     )  # fmt: skip
     warn_of(program.__name__, types, request, stacklevel=3)
     return _set_up(program, request, offset_provider, precompile)

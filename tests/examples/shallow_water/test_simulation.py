@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.examples.shallow_water.__main__ import main
-from fieldforge.examples.shallow_water.cases import CASES
-from fieldforge.examples.shallow_water.extents import before_and_after
-from fieldforge.examples.shallow_water.grid import Cell, Edge
-from fieldforge.examples.shallow_water.model import HALO, parts_of
+from fieldforge.examples.shallow_water.cases import CASES, initial_state
+from fieldforge.examples.shallow_water.extents import extents
+from fieldforge.examples.shallow_water.grid import Cell, Edge, Vertex
+from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
@@ -82,6 +82,16 @@ def test_ranks_do_not_change_a_bit(ranks):
     assert not np.array_equal(alone.h, alone.start.h)
 
 
+def test_more_ranks_than_cells_leave_some_without_any():
+    # level 0 has 12 cells
+    case = Case(name="5", level=0, days=0.25)
+
+    alone, together = simulate(case, STRICT), simulate(case, STRICT, ranks=14)
+
+    assert together.h.tobytes() == alone.h.tobytes()
+    assert together.u.tobytes() == alone.u.tobytes()
+
+
 def test_compiled_and_embedded_agree():
     case = Case(name="6", level=2, days=0.1)
 
@@ -117,20 +127,30 @@ def test_the_command_writes_norms_and_a_picture(tmp_path):
 def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are_done(
     steady, ranks
 ):
-    for part in parts_of(steady[4].grid, ranks):
-        before, after = before_and_after(part)
-        cells, edges = part.points[Cell], part.points[Edge]
+    grid = steady[4].grid
+    for part in parts_of(grid, ranks):
+        model = ShallowWater(grid, initial_state("2", grid), part, 60.0, ff.cpu)
+        ready = {**model.diagnosing.ready, **model.advancing.ready}
+        flux, q, q_edge, head, h, u = (
+            ready[name][dim].unit_range.stop
+            for name, dim in zip(
+                ("flux", "q", "q_edge", "head", "h_next", "u_next"),
+                (Edge, Vertex, Edge, Cell, Cell, Edge),
+                strict=True,
+            )
+        )
+        cells, edges, ends = part.points[Cell], part.points[Edge], extents(part)
 
-        assert (after.h, after.u) == (cells.owned, edges.owned)
-        assert (part.tables["E2C"][: before.flux] < cells.owned).all()
-        assert (part.tables["C2E"][: before.head] < edges.owned).all()
+        assert (ends.h, ends.u) == (cells.owned, edges.owned)
+        assert (part.tables["E2C"][:flux] < cells.owned).all()
+        assert (part.tables["C2E"][:head] < edges.owned).all()
         for table, reads in (("V2C", cells.owned), ("V2E", edges.owned)):
-            assert (part.tables[table][: before.q] < reads).all()
-        assert (part.tables["E2V"][: before.q_edge] < before.q).all()
-        assert (part.tables["E2E2C"][: before.u] < min(before.q_edge, before.flux)).all()
-        assert (part.tables["C2E"][: before.h] < before.flux).all()
-        assert before.u > 0.3 * edges.owned  # so there is something to do meanwhile
-        assert before.u < edges.owned or ranks == 1
+            assert (part.tables[table][:q] < reads).all()
+        assert (part.tables["E2V"][:q_edge] < q).all()
+        assert (part.tables["E2E2C"][:u] < min(q_edge, flux)).all()
+        assert (part.tables["C2E"][:h] < flux).all()
+        assert u > 0.3 * edges.owned  # so there is something to do meanwhile
+        assert u < edges.owned or ranks == 1
 
 
 def run(*words):
