@@ -36,8 +36,7 @@ GROUPS: Mapping[str, Group] = {
     "meshes": Group(
         "Meshes",
         "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
-        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "read_mesh"),
-        ("fieldforge.runtime.meshes.files.MeshFile",),
+        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "Mesh", "read_mesh"),
     ),
     "programs": Group(
         "Operators and programs",

@@ -73,6 +73,7 @@ if _TYPE_CHECKING:
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
     from .runtime.meshes.files import read_mesh
+    from .runtime.meshes.mesh import Mesh
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
@@ -105,6 +106,7 @@ __all__ = [
     "FieldOffset",
     "FrozenNamespace",
     "GridType",
+    "Mesh",
     "Text",
     "UnitRange",
     "Workflow",
@@ -169,6 +171,7 @@ _LATE: _Final = {
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
+    "Mesh": ".runtime.meshes.mesh",
     "read_mesh": ".runtime.meshes.files",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
