@@ -56,7 +56,7 @@ GROUPS: Mapping[str, Group] = {
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
-        ("precompile", "check", "collective", "export", "locking", "plan", "policy", "setup", "tune", "use_options",
+        ("precompile", "check", "collective", "export", "locking", "plan", "policy", "report", "setup", "tune", "use_options",
          "wait_for_compilation"),
     ),
     "backends": Group(

@@ -84,6 +84,7 @@ if _TYPE_CHECKING:
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
+    from .workflows.summaries.report import report
     from .workflows.tuning.tune import tune
 
 __version__ = "0.1.0"
@@ -143,6 +144,7 @@ __all__ = [
     "read_mesh",
     "recipes",
     "record",
+    "report",
     "reference",
     "scan_operator",
     "setup",
@@ -173,6 +175,7 @@ _LATE: _Final = {
     "precompile": ".workflows.batches.precompile",
     "Mesh": ".runtime.meshes.mesh",
     "read_mesh": ".runtime.meshes.files",
+    "report": ".workflows.summaries.report",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
     "tune": ".workflows.tuning.tune",
