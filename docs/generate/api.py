@@ -36,8 +36,7 @@ GROUPS: Mapping[str, Group] = {
     "meshes": Group(
         "Meshes",
         "Offsets and neighbour tables. See [Language](../../language.md#unstructured-meshes).",
-        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "read_mesh"),
-        ("fieldforge.runtime.meshes.files.MeshFile",),
+        ("FieldOffset", "Connectivity", "CartesianConnectivity", "as_connectivity", "GridType", "Mesh", "read_mesh"),
     ),
     "programs": Group(
         "Operators and programs",
@@ -57,7 +56,7 @@ GROUPS: Mapping[str, Group] = {
     "builds": Group(
         "Builds",
         "Builds before the time loop. See [Precompiling](../../precompiling.md).",
-        ("precompile", "check", "collective", "export", "locking", "plan", "policy", "setup", "tune", "use_options",
+        ("precompile", "check", "collective", "export", "locking", "plan", "policy", "report", "setup", "tune", "use_options",
          "wait_for_compilation"),
     ),
     "backends": Group(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.examples import icosahedral, shallow_water_cartesian, terrain
+from fieldforge.examples import heat_on_triangles, icosahedral, shallow_water_cartesian, terrain
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
 from fieldforge.examples.shallow_water.figure import figure_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
@@ -65,6 +65,26 @@ def time_loop() -> Any:
     return figure
 
 
+def plate() -> Any:
+    """Draw the model of the tutorial: a plate that is heated at its left side."""
+    figure, axes = _figure(7.2, 2.6, columns=3)
+    n, now, new = 32, *(ff.zeros({I: (-1, 33), J: (-1, 33)}) for _ in range(2))
+    number = 0
+    for axis, stop in zip(axes, (0, 200, 400), strict=True):
+        for _ in range(number, stop):
+            a = now.ndarray
+            a[:, 0], a[:, -1] = a[:, 1], a[:, -2]
+            a[-1, :] = a[-2, :]
+            a[0, :] = 100.0
+            diffused(now, 0.2, out=new, domain={I: (0, n), J: (0, n)})
+            now, new = new, now
+        number = stop
+        drawn = axis.pcolormesh(now.asnumpy()[1:-1, 1:-1].T, cmap="magma", vmin=0.0, vmax=100.0)
+        axis.set(title=f"{stop} steps", aspect="equal", xticks=[], yticks=[])
+    figure.colorbar(drawn, ax=axes, label="degC")
+    return figure
+
+
 def smoothed_terrain() -> Any:
     """Draw hills before and after the example `terrain` has smoothed them."""
     figure, axes = _figure(7.2, 2.6, columns=2)
@@ -107,6 +127,19 @@ def heat_on_sphere() -> Any:
     return figure
 
 
+def heat_on_triangles_() -> Any:
+    """Draw heat in a quarter of a ring, on its triangles."""
+    figure, axes = _figure(7.2, 2.5, columns=3)
+    ring = heat_on_triangles.Ring.of(arcs=9, spokes=17)
+    x, y, corners = ring.mesh.triangles()
+    for axis, steps in zip(axes, (0, 20, 1000), strict=True):
+        values = heat_on_triangles.temperatures(ring, steps)
+        axis.tripcolor(x, y, corners, values, shading="gouraud", cmap="magma")
+        axis.triplot(x, y, corners, linewidth=0.2, color="white")
+        axis.set(title=f"{steps} steps", aspect="equal", xticks=[], yticks=[])
+    return figure
+
+
 def waves() -> Any:
     """Draw the depth of shallow water between walls, from the example."""
     figure, axes = _figure(7.2, 2.6, columns=3)
@@ -126,8 +159,17 @@ def sphere() -> Any:
 
 
 PICTURES: Mapping[str, Callable[[], Any]] = {
-    each.__name__: each
-    for each in (halo, time_loop, smoothed_terrain, heat_on_sphere, waves, sphere)
+    each.__name__.removesuffix("_"): each
+    for each in (
+        halo,
+        time_loop,
+        plate,
+        smoothed_terrain,
+        heat_on_sphere,
+        heat_on_triangles_,
+        waves,
+        sphere,
+    )
 }
 
 

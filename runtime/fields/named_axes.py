@@ -62,7 +62,7 @@ def to_named(
     attrs: Mapping[str, Any],
 ) -> Any:
     """Return a field as a `xarray.DataArray`; on the host the two share their memory."""
-    xarray = _xarray()
+    xarray = xarray_module()
     given = {axis_name(k) if isinstance(k, Dimension) else str(k): v for k, v in coords.items()}
     names = [axis_name(dim) for dim in field.dims]
     found = {
@@ -138,7 +138,8 @@ def _dimension(array: Any, name: str) -> Dimension:
     return flip_staggered(dim) if name.endswith(SUFFIX) else dim
 
 
-def _xarray() -> Any:
+def xarray_module() -> Any:
+    """Return the package xarray."""
     try:
         import xarray
     except ModuleNotFoundError as error:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..process.errors import InputDataError, MissingPackageError
-from .tables import Table, check, derive
+from .mesh import UGRID, Mesh
+from .tables import Table, check
 
 Array: TypeAlias = np.ndarray[Any, Any]
 # Variables of ICON's grid files by table: (neighbour, row) in Fortran's counting.
@@ -24,41 +24,10 @@ ICON: Final[Mapping[str, str]] = {
     "V2E": "edges_of_vertex",
     "V2E2V": "vertices_of_vertex",
 }
-UGRID: Final[Mapping[str, str]] = {
-    "C2V": "face_node_connectivity",
-    "C2E": "face_edge_connectivity",
-    "C2E2C": "face_face_connectivity",
-    "E2V": "edge_node_connectivity",
-    "E2C": "edge_face_connectivity",
-}
 _POINTS: Final = (("C", "face", "c"), ("E", "edge", "e"), ("V", "node", "v"))
 
 
-@attrs.frozen(eq=False)
-class MeshFile:
-    """A mesh from a file.
-
-    Attributes:
-        tables: neighbours by name, int32 (rows, neighbours), counted from 0; -1 stands for none.
-        points: for 'C', 'E' and 'V' their coordinates as the file has them, two arrays each:
-            longitude and latitude, or x and y.
-
-    """
-
-    tables: Mapping[str, Table]
-    points: Mapping[str, tuple[Array, Array]]
-
-    def with_tables(self, *wanted: str) -> MeshFile:
-        """Return the mesh with more tables, made of those that it has: see `derive`."""
-        return attrs.evolve(self, tables=derive(self.tables, *wanted))
-
-    def triangles(self) -> tuple[Array, Array, Table]:
-        """Return what `field.plot(mesh=...)` takes, for meshes of triangles."""
-        x, y = self.points["V"]
-        return x, y, self.tables["C2V"][:, :3]
-
-
-def read_mesh(path: str | Path) -> MeshFile:
+def read_mesh(path: str | Path) -> Mesh:
     """Read the tables of a NetCDF file with a UGRID topology, or of a grid file of ICON.
 
     The tables are checked against each other.
@@ -102,7 +71,7 @@ def _topology(dataset: Any) -> Any:
     )
 
 
-def _ugrid(dataset: Any, topology: Any) -> MeshFile:
+def _ugrid(dataset: Any, topology: Any) -> Mesh:
     tables = {
         name: _from_ugrid(topology, dataset.variables[getattr(topology, role)])
         for name, role in UGRID.items()
@@ -114,7 +83,7 @@ def _ugrid(dataset: Any, topology: Any) -> MeshFile:
         if len(names) == 2:
             x, y = (np.asarray(dataset.variables[name][:]) for name in names)
             points[letter] = x, y
-    return MeshFile(tables, points)
+    return Mesh(tables, points)
 
 
 def _from_ugrid(topology: Any, variable: Any) -> Table:
@@ -128,13 +97,13 @@ def _from_ugrid(topology: Any, variable: Any) -> Table:
     return np.asarray(table.T if turned else table, np.int32)
 
 
-def _icon(dataset: Any) -> MeshFile:
+def _icon(dataset: Any) -> Mesh:
     tables = {}
     for name, variable in ICON.items():
         if variable in dataset.variables:
             values = np.ma.filled(dataset.variables[variable][:].astype(np.int64), 0)
             tables[name] = np.asarray(np.where(values < 1, -1, values - 1).T, np.int32)
-    return MeshFile(tables, dict(_icon_points(dataset)))
+    return Mesh(tables, dict(_icon_points(dataset)))
 
 
 def _icon_points(dataset: Any) -> Iterator[tuple[str, tuple[Array, Array]]]:

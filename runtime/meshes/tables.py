@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..process.errors import InputDataError
+from .edges import edges_between, number_edges
 
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 KINDS: Final[Mapping[str, str]] = {"C": "cells", "E": "edges", "V": "vertices"}
@@ -22,7 +23,8 @@ def derive(tables: Mapping[str, Any], *wanted: str) -> dict[str, Table]:
     """Return the tables with `wanted` ones added, made of the others.
 
     `E2C` is the inverse of `C2E`; `C2E2C` are the cells beyond the edges of a cell, without the
-    cell itself and in the order of `C2E`; `C2E2CO` has the cell itself first.
+    cell itself and in the order of `C2E`; `C2E2CO` has the cell itself first. Where only the
+    corners of cells are known, `C2V`, the first table with edges numbers them.
 
     Args:
         tables: tables by name, which stay as they are.
@@ -38,8 +40,10 @@ def derive(tables: Mapping[str, Any], *wanted: str) -> dict[str, Table]:
     [[0, -1], [0, -1], [0, 1], [1, -1], [1, -1]]
 
     """
-    found = {name: _as_table(name, table) for name, table in tables.items()}
+    found = {name: as_table(name, table) for name, table in tables.items()}
     for name in wanted:
+        if name not in found and "E" in name:
+            _add_edges(found)
         if name not in found:
             found[name] = _derived(name, found)
     return found
@@ -64,7 +68,7 @@ def check(tables: Mapping[str, Any]) -> None:
     Table 'C2E2C' holds [-1, -1, -1] in row 0, from the other tables follows [-1, -1, 1]
 
     """
-    known = {name: _as_table(name, table) for name, table in tables.items()}
+    known = {name: as_table(name, table) for name, table in tables.items()}
     sizes = _sizes(known)
     for name, table in known.items():
         _check_entries(name, table, sizes.get(name[-1] if name[-1] in KINDS else name[0]))
@@ -80,6 +84,17 @@ def check(tables: Mapping[str, Any]) -> None:
         except InputDataError:
             continue  # it follows from no other table
         _check_same(name, table, expected)
+
+
+def _add_edges(tables: dict[str, Table]) -> None:
+    """Add edges to a mesh that has corners of cells only, or only the ends of its edges."""
+    with_edges = {name for name in tables if "E" in name}
+    if "C2V" not in tables:
+        return
+    if not with_edges:
+        tables["C2E"], tables["E2V"] = number_edges(tables["C2V"])
+    elif with_edges == {"E2V"}:
+        tables["C2E"] = edges_between(tables["C2V"], tables["E2V"])
 
 
 def _derived(name: str, tables: Mapping[str, Table], rows: int | None = None) -> Table:
@@ -178,7 +193,8 @@ def _padded(table: Table, width: int) -> Table:
     return np.concatenate([table, more], axis=1)
 
 
-def _as_table(name: str, given: Any) -> Table:
+def as_table(name: str, given: Any) -> Table:
+    """Return a table as int32, or say what is wrong with it."""
     table = np.asarray(given)
     if table.ndim != 2 or table.dtype.kind not in "iu":
         raise InputDataError(

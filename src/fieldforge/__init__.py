@@ -74,6 +74,7 @@ if _TYPE_CHECKING:
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
     from .runtime.meshes.files import read_mesh
+    from .runtime.meshes.mesh import Mesh
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
@@ -84,6 +85,7 @@ if _TYPE_CHECKING:
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
+    from .workflows.summaries.report import report
     from .workflows.tuning.tune import tune
 
 __version__ = "0.1.0"
@@ -106,6 +108,7 @@ __all__ = [
     "FieldOffset",
     "FrozenNamespace",
     "GridType",
+    "Mesh",
     "Text",
     "UnitRange",
     "Workflow",
@@ -143,6 +146,7 @@ __all__ = [
     "read_mesh",
     "recipes",
     "record",
+    "report",
     "reference",
     "scan_operator",
     "setup",
@@ -171,7 +175,9 @@ _LATE: _Final = {
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",
     "precompile": ".workflows.batches.precompile",
+    "Mesh": ".runtime.meshes.mesh",
     "read_mesh": ".runtime.meshes.files",
+    "report": ".workflows.summaries.report",
     "setup": ".workflows.setups.set_up",
     "sum": ".runtime.fields.reductions",
     "tune": ".workflows.tuning.tune",

@@ -8,7 +8,9 @@ pytest.importorskip("matplotlib", reason="the pictures are drawn by matplotlib")
 from generate.pictures import FOLDER, PICTURES
 
 
-@pytest.mark.parametrize("name", ["halo", "time_loop", "heat_on_sphere"])
+@pytest.mark.parametrize(
+    "name", ["halo", "time_loop", "plate", "heat_on_sphere", "heat_on_triangles"]
+)
 def test_pictures_can_be_drawn(name):
     assert PICTURES[name]().axes
 

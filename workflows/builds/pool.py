@@ -36,6 +36,7 @@ class BuildPool:
     _executor: Executor | None = attrs.field(default=None, repr=False)
     expected: int = 0
     _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
+    orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
     _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
     _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
@@ -59,6 +60,7 @@ class BuildPool:
         stored: list[bool] = []  # filled by the build, read by the progress report
         future = self._threads.submit(self._build, order, remote, stored)
         self._futures.append((order.name, future))
+        self.orders.append(order)
         future.add_done_callback(partial(self._tell, order.name, stored))
         return future
 
@@ -168,6 +170,14 @@ class BuildPool:
                 raise
             with self._budget:
                 return order.build()
+
+    def _repr_html_(self) -> str:
+        from ..reports.page import overview_fragment
+        from .viewing import views_of_pool
+
+        return overview_fragment(
+            f"{len(self.orders)} builds", list(views_of_pool(self, whole=False))
+        )
 
     def close(self) -> None:
         """Release threads and processes once they are done."""

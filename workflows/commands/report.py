@@ -1,17 +1,23 @@
-"""The command `fieldforge report`: one page that tells a build."""
+"""The command `fieldforge report`: one page that tells builds, runs and recorded steps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..reports.page import page
-from .arguments import backend_of, backend_option, find_program, report_errors
+from ..batches.addresses import AddressError, find
+from ..entries.entry_point import EntryPoint
+from .arguments import backend_option, find_program, report_errors
+from .call_arguments import read_arguments
 
 
-@click.command(epilog="Example: fieldforge report examples/terrain.py:smooth -o report.html")
-@click.argument("programs", metavar="MODULE:PROGRAM...", nargs=-1, required=True)
+@click.command(
+    epilog="Example: fieldforge report examples/terrain.py:smooth programs.lock -o report.html"
+)
+@click.argument("things", metavar="MODULE:NAME|LOCKFILE...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -20,18 +26,53 @@ from .arguments import backend_of, backend_option, find_program, report_errors
     show_default=True,
     help="The file to write.",
 )
+@click.option(
+    "--args",
+    "words",
+    metavar="MODULE:FUNCTION|SIZES",
+    help="Measure the programs with these arguments: a function that returns them (':name' in the "
+    "program's module), or sizes and scalars, as in 'I=256, K=80, u.I=-1:257, dt=0.5'.",
+)
+@click.option("--measure", is_flag=True, help="Measure the calls of recorded steps.")
 @backend_option
 @report_errors
-def report(programs: tuple[str, ...], output: Path, backend: str | None) -> None:
-    """Write a page with the stages of a build: outputs, passes, decisions, keys, and why it ran.
+def report(
+    things: tuple[str, ...], output: Path, words: str | None, measure: bool, backend: str | None
+) -> None:
+    """Write a page with the stages of builds: outputs, passes, decisions, keys, and why they ran.
 
-    The page is one file of HTML that needs no network. Several programs stand one below the other.
+    NAME is a program, a recorded step, the result of 'precompile', a plan, or a function without
+    parameters that returns one of these. LOCKFILE is a lock file. The page is one file of HTML of
+    at most 1 MB that needs no network.
     """
-    views = []
-    for each in programs:
-        found = find_program(each, backend)
-        title = f"{each} on backend '{backend_of(found).name}'"
-        views.append(found.trace().view(title, whole=True))
-    text = page(views)
-    output.write_text(text, encoding="utf-8")
-    click.echo(f"{output}: {len(text.encode()) / 1e3:.0f} kB")
+    from ..summaries.report import report as write
+
+    found = [thing for each in things for thing in _things(each, words, backend)]
+    path = write(*found, to=output, measured=measure)
+    click.echo(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
+
+
+def _things(given: str, words: str | None, backend: str | None) -> Iterator[Any]:
+    """Yield what an argument names."""
+    if ":" not in given and Path(given).is_file():
+        yield given
+        return
+    thing = _found(given)
+    if thing is not None:
+        yield thing
+        return
+    entry = find_program(given, backend)
+    yield entry if words is None else (entry, read_arguments(words, entry, given))
+
+
+def _found(address: str) -> Any:
+    """Return what an address names if it is no program; a function is called."""
+    if ":" not in address:
+        return None
+    try:
+        thing = find(address)
+    except AddressError:
+        return None  # `find_program` says what is wrong
+    if isinstance(thing, EntryPoint):
+        return None
+    return thing() if callable(thing) and hasattr(thing, "__code__") else thing

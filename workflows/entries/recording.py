@@ -102,6 +102,12 @@ class Step(_core.Recorder):
     def __repr__(self) -> str:
         return f"<step of {len(self)} calls>"
 
+    def _repr_html_(self) -> str:
+        from ..reports.page import step_fragment
+        from .recorded_calls import view_of_step
+
+        return step_fragment(view_of_step(self))
+
     def _used_in_python(self) -> Iterator[str]:
         for _, args, kwargs, _ in self.calls:
             given = {id(leaf) for _, leaf in leaves_of((*args, *(kwargs or {}).values()))}

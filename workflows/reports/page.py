@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from .stages import build
-from .view import BuildView, StageView
+from .stages import DETAILS, Detail, build
+from .tables import overview, step
+from .view import BuildView, StageView, StepView
+
+MOST: Final = 1_000_000  # bytes of a page
 
 STYLE: Final = """
 .ff{--ink:#1c2430;--dim:#5c6675;--line:#d5dae2;--soft:#f4f6f9;--new:#e2f5e5;--old:#fde5e5;
@@ -24,12 +27,18 @@ border-bottom:1px solid var(--line);vertical-align:top}
 .ff td.bar{width:7em}.ff td.bar i{display:block;height:.7em;margin-top:.35em;
 background:var(--ran);border-radius:2px}
 .ff .parts code{overflow-wrap:anywhere;white-space:pre-wrap}
+.ff a{color:inherit}.ff table.builds td:first-child{overflow-wrap:anywhere;min-width:9em}
 .ff .scroll{overflow-x:auto;margin:.5em 0}.ff li{overflow-wrap:anywhere}
 .ff details{margin:.3em 0 .3em .2em}.ff summary{cursor:pointer}
 .ff details.stage{border:1px solid var(--line);border-radius:6px;padding:.3em .8em;margin:.6em 0}
 .ff details.stage>summary{font-weight:600}.ff small,.ff .port{color:var(--dim);fill:var(--dim)}
 .ff .note{border-left:3px solid var(--ran);padding-left:.7em}
 .ff .new{background:var(--new)}.ff .old{background:var(--old)}.ff .at{color:var(--dim)}
+.ff figure{margin:.6em 0}.ff figcaption{color:var(--dim)}
+.ff .roof{max-width:100%;height:auto;font-size:11px}.ff .roof text{fill:var(--dim)}
+.ff .roof line{stroke:var(--line)}.ff .roof .top{fill:none;stroke:var(--ink);stroke-width:1.5}
+.ff .roof .drop{stroke:var(--dim);stroke-dasharray:3 3}.ff .roof circle{fill:var(--ran)}
+.ff .roof .said{fill:var(--ink)}
 .ff .dag{max-width:100%;height:auto;font-size:13px}.ff .dag text{fill:var(--ink)}
 .ff .dag .port{fill:var(--dim);font-size:11px}
 .ff .dag rect{fill:var(--soft);stroke:var(--line)}.ff .dag rect.ran{fill:var(--ran)}
@@ -48,18 +57,32 @@ body{{margin:0 auto;max-width:70em;padding:1em}}
 """
 
 
-def page(views: Sequence[BuildView]) -> str:
-    """Return the page of one build, or of several with a list of them at the head."""
-    title = views[0].title if len(views) == 1 else f"{len(views)} builds"
-    if len(views) == 1:
-        return _PAGE.format(title=escape(title), style=STYLE, body=build(views[0]))
-    return _PAGE.format(title=title, style=STYLE, body="".join(_all(views)))
+def page(views: Sequence[BuildView], steps: Sequence[StepView] = (), most: int = MOST) -> str:
+    """Return the page of one build, or of several with a table of them at the head.
+
+    The page leaves out more where it would have more than `most` letters: first the listings after
+    passes, then the outputs, then all but the table.
+    """
+    for detail in DETAILS:
+        made = _page(views, steps, detail)
+        if len(made.encode()) <= most:
+            break
+    return made
 
 
 def fragment(view: BuildView) -> str:
     """Return what a notebook shows of a build."""
-    head = f"<p><b>{escape(view.title)}</b></p>"
-    return f'<style>{STYLE}</style><div class="ff">{head}{build(view)}</div>'
+    return _fragment(view.title, build(view))
+
+
+def overview_fragment(title: str, views: Sequence[BuildView]) -> str:
+    """Return what a notebook shows of several builds."""
+    return _fragment(title, overview(views, linked=False))
+
+
+def step_fragment(view: StepView) -> str:
+    """Return what a notebook shows of a recorded step."""
+    return _fragment(view.title, step(view))
 
 
 def workflow_fragment(title: str, stages: tuple[StageView, ...]) -> str:
@@ -67,10 +90,33 @@ def workflow_fragment(title: str, stages: tuple[StageView, ...]) -> str:
     return fragment(BuildView(title, stages))
 
 
-def _all(views: Sequence[BuildView]) -> Iterable[str]:
-    for view in views:
+def _fragment(title: str, body: str) -> str:
+    head = f"<p><b>{escape(title)}</b></p>"
+    return f'<style>{STYLE}</style><div class="ff">{head}{body}</div>'
+
+
+def _page(views: Sequence[BuildView], steps: Sequence[StepView], detail: Detail) -> str:
+    if len(views) == 1 and not steps:
+        return _PAGE.format(
+            title=escape(views[0].title), style=STYLE, body=build(views[0], detail=detail)
+        )
+    title = ", ".join(each.title for each in steps) or f"{len(views)} builds"
+    body = "".join(_all(views, steps, detail))
+    return _PAGE.format(title=escape(title), style=STYLE, body=body)
+
+
+def _all(views: Sequence[BuildView], steps: Sequence[StepView], detail: Detail) -> Iterable[str]:
+    yield from map(step, steps)
+    if views:
+        yield overview(views, linked=detail != "overview")
+    if detail == "overview":
+        yield '<p class="note">The page would be too large with every stage; report some alone.</p>'
+        return
+    for number, view in enumerate(views):
         seconds = sum(stage.seconds for stage in view.stages)
+        opened = " open" if len(views) == 1 else ""
         yield (
-            f"<details><summary><b>{escape(view.title)}</b> <small>{seconds * 1e3:.0f} ms"
-            f"</small></summary>{build(view)}</details>"
+            f"<details{opened}><summary><b>{escape(view.title)}</b> "
+            f"<small>{seconds * 1e3:.0f} ms</small></summary>"
+            f'<div id="build-{number}">{build(view, detail=detail)}</div></details>'
         )

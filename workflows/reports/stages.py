@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from .difference import counts, difference
 from .drawing import draw
+from .measured import measured
 from .view import BuildView, StageView, decisions
 
+Detail: TypeAlias = Literal["all", "outputs", "keys", "overview"]
+DETAILS: Final[tuple[Detail, ...]] = ("all", "outputs", "keys", "overview")
 LONGEST: Final = 150_000  # letters of one text; a page is to stay readable
 
 
-def build(view: BuildView, *, is_open: bool = False) -> str:
-    """Return a drawing, a table of times, and a folded part for each stage."""
-    parts = [draw(view.stages)]
+def build(view: BuildView, *, detail: Detail = "all") -> str:
+    """Return a drawing, a table of times, a measured run, and a folded part for each stage."""
+    parts = [draw(view.stages)] if view.stages else []
     if any(stage.outcome for stage in view.stages):
         parts.append(_table(view))
+        parts += [measured(view.measured)] if view.measured else []
         before: dict[str, str] = {}
         for stage in view.stages:
-            parts.append(_stage(stage, before.get(stage.kind, ""), is_open=is_open))
+            parts.append(_stage(stage, before.get(stage.kind, ""), detail))
             before[stage.kind] = stage.text
     if view.note:
         parts.insert(0, f'<p class="note">{escape(view.note)}</p>')
@@ -42,19 +46,17 @@ def _table(view: BuildView) -> str:
     return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
 
 
-def _stage(stage: StageView, before: str, *, is_open: bool) -> str:
+def _stage(stage: StageView, before: str, detail: Detail) -> str:
     inner = [f'<pre class="why">{escape(stage.why)}</pre>'] if stage.why else []
     inner += _decisions(stage)
-    if stage.text:
+    if stage.text and detail != "keys":
         inner.append(_folded(f"{stage.name}: output", _pre(stage.text)))
-    if before and stage.text != before:
-        inner.append(_folded("difference to the stage before", _diff(before, stage.text)))
-    inner += _passes(stage)
+        if before and stage.text != before:
+            inner.append(_folded("difference to the stage before", _diff(before, stage.text)))
+    inner += _passes(stage) if detail == "all" else []
     inner += _parts(stage)
-    opened = " open" if is_open else ""
     title = f"{escape(stage.name)} <small>{escape(stage.outcome)}</small>"
-    name = escape(stage.name, quote=True)
-    head = f'<details class="stage" id="{name}"{opened}><summary>{title}</summary>'
+    head = f'<details class="stage"><summary>{title}</summary>'
     return f"{head}{''.join(inner)}</details>"
 
 

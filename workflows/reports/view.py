@@ -60,12 +60,98 @@ class StageView:
 
 
 @attrs.frozen
-class BuildView:
-    """One build: a program, and its stages in the order in which they run."""
+class MeasuredView:
+    """A measured run, beside a copy of as many bytes.
+
+    Attributes:
+        seconds: the median of the seconds of a call.
+        spread: the ratio of the upper to the lower quartile.
+        read: bytes that a call reads at least.
+        written: bytes that it writes at least.
+        operations: operations on floats of a call.
+        copy_rate: bytes a second that a copy of as many bytes reads and writes.
+        machine: the processor or GPU, and the threads.
+        shapes: the domains of the fields and the other arguments.
+
+    """
+
+    seconds: float
+    spread: float
+    read: int
+    written: int
+    operations: int
+    copy_rate: float
+    machine: str = ""
+    shapes: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second that a call moves at least."""
+        return (self.read + self.written) / self.seconds
+
+    @property
+    def share(self) -> float:
+        """The part of the rate of the copy that is reached."""
+        return self.rate / self.copy_rate
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte."""
+        return self.operations / max(self.read + self.written, 1)
+
+
+@attrs.frozen
+class CallView:
+    """One call of a recorded step: the program, and its arguments by name as text."""
+
+    program: str
+    arguments: Mapping[str, str]
+
+
+@attrs.frozen
+class StepView:
+    """A recorded step: its calls in order, and the fields that a replay may exchange."""
 
     title: str
-    stages: tuple[StageView, ...]
+    slots: tuple[str, ...]
+    calls: tuple[CallView, ...]
+
+
+@attrs.frozen
+class BuildView:
+    """One build: a program, and its stages in the order in which they run.
+
+    Attributes:
+        title: the name of the program, and what tells the build from others.
+        stages: may be empty where the build failed.
+        note: what the reader must know first, such as an error or an exceeded budget.
+        measured: a run of the program, if one was measured.
+
+    """
+
+    title: str
+    stages: tuple[StageView, ...] = ()
     note: str = ""
+    measured: MeasuredView | None = None
+
+    @property
+    def result(self) -> str:
+        """Where the results came from, in a few words.
+
+        >>> parse = StageView("parse", outcome="disk")
+        >>> BuildView("p", (parse, StageView("lower", outcome="ran", parts={"x": "1"}))).result
+        'lower ran'
+        """
+        ran = [stage.name for stage in self.stages if stage.outcome == "ran" and stage.parts]
+        if not self.stages:
+            return "not built"
+        return f"{', '.join(ran)} ran" if ran else "all found"
+
+    @property
+    def reason(self) -> str:
+        """Why the first stage with a key ran; empty if none did."""
+        ran = (stage.why for stage in self.stages if stage.outcome == "ran" and stage.parts)
+        return next(ran, "")
 
 
 def outline(plan: Sequence[Any]) -> tuple[StageView, ...]:

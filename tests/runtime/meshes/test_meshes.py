@@ -109,3 +109,61 @@ def test_other_files_are_refused(tmp_path):
         read_mesh(tmp_path / "empty.nc")
     with pytest.raises(InputDataError, match="cannot be read as NetCDF"):
         ff.read_mesh(tmp_path / "none.nc")
+
+
+def test_edges_follow_from_corners(sphere):
+    made = derive({"C2V": sphere.tables["C2V"]}, "C2E", "E2C", "V2E", "C2E2C")
+    ends = [set(pair) for pair in made["E2V"].tolist()]
+    for cell, corners in enumerate(sphere.tables["C2V"].tolist()):
+        for k, edge in enumerate(made["C2E"][cell]):
+            assert ends[edge] == {corners[k], corners[(k + 1) % 3]}
+    assert len(ends) == sphere.edges
+    assert same_neighbours(made["C2E2C"], sphere.tables["C2E2C"])
+    check(made)
+
+
+def test_edges_keep_their_numbers_where_their_ends_are_known(sphere):
+    base = {own: sphere.tables[own] for own in ("C2V", "E2V")}
+    np.testing.assert_array_equal(derive(base, "C2E")["C2E"], sphere.tables["C2E"])
+
+
+def test_cells_may_have_different_numbers_of_corners():
+    made = derive({"C2V": [[0, 1, 2, 3], [1, 4, 2, -1]]}, "C2E", "E2C")
+    assert made["C2E"][1].tolist()[3] == -1
+    assert sorted(map(tuple, made["E2V"].tolist())) == [
+        (0, 1), (0, 3), (1, 2), (1, 4), (2, 3), (2, 4),
+    ]  # fmt: skip
+    assert sorted(made["E2C"].tolist()) == [[0, -1], [0, -1], [0, -1], [0, 1], [1, -1], [1, -1]]
+
+
+def test_an_edge_that_is_missing_is_reported():
+    with pytest.raises(InputDataError, match="lacks an edge"):
+        derive({"C2V": [[0, 1, 2]], "E2V": [[0, 1], [1, 2]]}, "C2E")
+
+
+def test_a_mesh_goes_to_a_ugrid_file_and_back(tmp_path):
+    pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")
+    Vertex, Cell = ff.Dimension("Vertex"), ff.Dimension("Cell")
+    x, y = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    mesh = ff.Mesh({"C2V": [[0, 1, 2], [1, 3, 2]]}, {"V": (x, y)}).with_tables("C2E", "E2C")
+    heat = ff.as_field([Vertex], [1.0, 2.0, 3.0, 4.0])
+    data = mesh.to_xarray({"V": Vertex, "C": Cell}, {"heat": heat})
+    data.to_netcdf(tmp_path / "mesh.nc")
+
+    again = ff.read_mesh(tmp_path / "mesh.nc")
+
+    assert set(again.tables) == {"C2V", "C2E", "E2C", "E2V"}
+    for name, table in again.tables.items():
+        np.testing.assert_array_equal(table, mesh.tables[name])
+    np.testing.assert_array_equal(again.points["V"], mesh.points["V"])
+    assert data["heat"].attrs == {"mesh": "mesh", "location": "node"}
+
+
+def test_a_field_that_does_not_fit_the_mesh_is_refused():
+    pytest.importorskip("xarray", reason="the extra 'xarray' is not installed")
+    Vertex = ff.Dimension("Vertex")
+    mesh = ff.Mesh({"C2V": [[0, 1, 2]]})
+    with pytest.raises(ff.errors.DomainError, match="has 5 vertices, the mesh has 3"):
+        mesh.to_xarray({"V": Vertex}, {"heat": ff.zeros({Vertex: 5})})
+    with pytest.raises(ff.errors.DomainError, match="lies on 'Vertex', but the mesh has"):
+        mesh.to_xarray(None, {"heat": ff.zeros({Vertex: 3})})

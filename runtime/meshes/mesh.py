@@ -1,0 +1,185 @@
+"""A mesh: tables of neighbours and coordinates, as neighbour tables for calls and as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+
+from ..fields.constructors import as_connectivity
+from ..fields.named_axes import to_named, xarray_module
+from ..fields.neighbour_table import Connectivity
+from ..language.connectivity import FieldOffset
+from ..language.dimension import Dimension
+from ..process.errors import DomainError, InputDataError
+from .tables import KINDS, Table, as_table, derive
+
+Array: TypeAlias = np.ndarray[Any, Any]
+UGRID: Final[Mapping[str, str]] = {
+    "C2V": "face_node_connectivity",
+    "C2E": "face_edge_connectivity",
+    "C2E2C": "face_face_connectivity",
+    "E2V": "edge_node_connectivity",
+    "E2C": "edge_face_connectivity",
+}
+LOCATION: Final[Mapping[str, str]] = {"C": "face", "E": "edge", "V": "node"}
+TOPOLOGY: Final = "mesh"
+
+
+def _as_tables(given: Mapping[str, Any]) -> dict[str, Table]:
+    return {name: as_table(name, table) for name, table in given.items()}
+
+
+def _as_points(given: Mapping[str, Any]) -> dict[str, tuple[Array, Array]]:
+    return {letter: (np.asarray(x), np.asarray(y)) for letter, (x, y) in given.items()}
+
+
+@attrs.frozen(eq=False)
+class Mesh:
+    """An unstructured mesh of cells (C), edges (E) and vertices (V).
+
+    `read_mesh` makes it of a file; corners of cells are enough to make one by hand.
+
+    Attributes:
+        tables: neighbours by name, int32 (rows, neighbours), counted from 0; -1 stands for none.
+        points: for 'C', 'E' and 'V' their coordinates, two arrays each, as they are given:
+            longitude and latitude, or x and y. Those of cells and edges may be missing.
+
+    >>> corners = np.array([[0, 1, 2], [1, 3, 2]])
+    >>> square = Mesh({"C2V": corners}, {"V": ([0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0])})
+    >>> square = square.with_tables("C2E", "E2C")
+    >>> square.tables["E2C"].tolist(), square.sizes["E"]
+    ([[0, -1], [0, -1], [0, 1], [1, -1], [1, -1]], 5)
+
+    """
+
+    tables: Mapping[str, Table] = attrs.field(converter=_as_tables)
+    points: Mapping[str, tuple[Array, Array]] = attrs.field(factory=dict, converter=_as_points)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many cells, edges and vertices there are, by letter; of those that are known."""
+        found: dict[str, int] = {}
+        for name, table in self.tables.items():
+            found[name[0]] = len(table)
+        for name, table in self.tables.items():
+            if name[-1] in KINDS:
+                found.setdefault(name[-1], int(np.max(table, initial=-1)) + 1)
+        return {**found, **{letter: len(x) for letter, (x, _) in self.points.items()}}
+
+    def with_tables(self, *wanted: str) -> Mesh:
+        """Return the mesh with more tables, made of those that it has.
+
+        | table | follows from | has |
+        | --- | --- | --- |
+        | `E2V`, `C2E` | `C2V` | edges by their ends; edge k of a cell begins at vertex k |
+        | `E2C`, `V2C`, `V2E`, ... | the inverse: `C2E`, `C2V`, `E2V` | rows in ascending order |
+        | `C2E2C`, `V2E2V`, ... | `C2E` and `E2C`, ... | neighbours of neighbours, without itself |
+        | `C2E2CO`, ... | the same | the row itself first |
+
+        Args:
+            wanted: names of tables; those that the mesh has stay as they are.
+
+        Raises:
+            InputDataError: if a table does not follow from those that are there.
+
+        """
+        return attrs.evolve(self, tables=derive(self.tables, *wanted))
+
+    def connectivities(self, *offsets: FieldOffset) -> dict[str, Connectivity]:
+        """Return the tables of `offsets` as an offset provider for calls.
+
+        Tables that the mesh lacks are derived, see `with_tables`.
+
+        >>> Cell, Edge = Dimension("Cell"), Dimension("Edge")
+        >>> E2CDim = Dimension("E2C", "local")
+        >>> E2C = FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
+        >>> mesh = Mesh({"C2V": np.array([[0, 1, 2], [1, 3, 2]])})
+        >>> mesh.connectivities(E2C)
+        {'E2C': Connectivity(Edge=(0:5), E2C=(0:2) -> Cell; int32)}
+        """
+        tables = self.with_tables(*(offset.value for offset in offsets)).tables
+        return {
+            offset.value: as_connectivity(offset.target, offset.source, tables[offset.value])
+            for offset in offsets
+        }
+
+    def triangles(self) -> tuple[Array, Array, Table]:
+        """Return coordinates and corners, as `field.plot(mesh=...)` takes them."""
+        for part, there in (("points of 'V'", "V" in self.points), ("C2V", "C2V" in self.tables)):
+            if not there:
+                raise InputDataError(f"The mesh cannot be drawn: it lacks {part}.")
+        x, y = self.points["V"]
+        return x, y, self.tables["C2V"][:, :3]
+
+    def to_xarray(
+        self,
+        dims: Mapping[str, Dimension] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return an `xarray.Dataset` that follows UGRID: topology, tables, coordinates, fields.
+
+        `dataset.to_netcdf(path)` writes a file that `read_mesh` and other tools read.
+
+        Args:
+            dims: the dimensions of 'C', 'E' and 'V' in `fields`; by default those of these names.
+            fields: fields on points of the mesh, or data arrays of them, by name.
+
+        Raises:
+            DomainError: if a field has no dimension of the mesh, or another size.
+            MissingPackageError: if xarray is not installed.
+
+        >>> Vertex = Dimension("Vertex")
+        >>> from ..fields.constructors import full
+        >>> mesh = Mesh({"C2V": np.array([[0, 1, 2]])}, {"V": ([0.0, 1.0, 0.0], [0.0, 0.0, 1.0])})
+        >>> data = mesh.to_xarray({"V": Vertex}, {"t": full({Vertex: 3}, 280.0)})
+        >>> data["t"].attrs["location"], data["mesh"].attrs["face_node_connectivity"]
+        ('node', 'C2V')
+        """
+        xarray = xarray_module()
+        axes = {letter: (dims or {}).get(letter, Dimension(letter)).value for letter in KINDS}
+        variables = dict(self._tables(axes))
+        variables[TOPOLOGY] = ((), np.int32(0), self._topology(axes))
+        for name, field in (fields or {}).items():
+            variables[name] = self._field(name, field, axes)
+        return xarray.Dataset(
+            variables, dict(self._coordinates(axes)), {"Conventions": "UGRID-1.0"}
+        )
+
+    def _tables(self, axes: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        for name, table in self.tables.items():
+            about: dict[str, Any] = {"start_index": np.int32(0), "_FillValue": np.int32(-1)}
+            if name in UGRID:
+                about["cf_role"] = UGRID[name]
+            yield name, ((axes[name[0]], f"{name}_neighbours"), np.asarray(table, np.int32), about)
+
+    def _coordinates(self, axes: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        for letter, pair in self.points.items():
+            for which, values in zip("xy", pair, strict=True):
+                yield f"{axes[letter]}_{which}", ((axes[letter],), np.asarray(values))
+
+    def _topology(self, axes: Mapping[str, str]) -> dict[str, Any]:
+        about: dict[str, Any] = {"cf_role": "mesh_topology", "topology_dimension": np.int32(2)}
+        about |= {role: name for name, role in UGRID.items() if name in self.tables}
+        for letter, location in LOCATION.items():
+            if letter in self.sizes:
+                about[f"{location}_dimension"] = axes[letter]
+            if letter in self.points:
+                about[f"{location}_coordinates"] = f"{axes[letter]}_x {axes[letter]}_y"
+        return about
+
+    def _field(self, name: str, field: Any, axes: Mapping[str, str]) -> Any:
+        array = field if hasattr(field, "coords") else to_named(field, name, {}, None, {})
+        letter = next((each for each in KINDS if axes[each] in array.dims), None)
+        if letter is None:
+            raise DomainError(
+                f"Field '{name}' lies on {', '.join(map(repr, array.dims)) or 'no dimension'}, but "
+                f"the mesh has {', '.join(map(repr, axes.values()))}.",
+                hint="Name the dimensions of the mesh: 'to_xarray({\"V\": Vertex}, ...)'.",
+            )
+        size, known = array.sizes[axes[letter]], self.sizes.get(letter)
+        if known is not None and size != known:
+            raise DomainError(f"Field '{name}' has {size} {KINDS[letter]}, the mesh has {known}.")
+        return array.assign_attrs(mesh=TOPOLOGY, location=LOCATION[letter])

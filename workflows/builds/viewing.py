@@ -1,0 +1,38 @@
+"""Views of orders and of pools of builds, for reports and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...runtime.process.errors import FieldforgeError
+from ..reports.view import BuildView
+from .building import trace
+from .order import Order
+
+if TYPE_CHECKING:  # the pool imports this module
+    from .pool import BuildPool
+
+
+def views_of_pool(pool: BuildPool, *, whole: bool = True) -> Iterator[BuildView]:
+    """Yield every build of a pool, failed ones with their error; `whole` adds the passes."""
+    for order, error in zip(pool.orders, pool.settle(), strict=True):
+        yield view_of_order(order, whole=whole) if error is None else _failed(order, "", error)
+
+
+def view_of_order(order: Order, name: str = "", *, whole: bool = True) -> BuildView:
+    """Build an order, or load its results, and return the stages; an error becomes a note."""
+    try:
+        made = trace(order.definition, order.backend, order.variant, None)
+    except FieldforgeError as error:
+        return _failed(order, name, error)
+    return made.view(_title(order, name), whole=whole)
+
+
+def _failed(order: Order, name: str, error: BaseException) -> BuildView:
+    return BuildView(_title(order, name), note=str(error))
+
+
+def _title(order: Order, name: str) -> str:
+    about = f", {order.about}" if order.about else ""
+    return f"{name or order.name} on '{order.backend.name}'{about}"

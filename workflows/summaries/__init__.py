@@ -1,0 +1,1 @@
+"""Views of programs, batches, lock files and recorded steps, for reports and notebooks."""

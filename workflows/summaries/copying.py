@@ -1,0 +1,21 @@
+"""The program that measured runs are compared with: a copy of a field."""
+
+from ...runtime.fields.field import Field
+from ...runtime.language.annotations import Dims
+from ...runtime.language.dimension import Dimension
+from ..entries.decorators import field_operator, program
+
+ROWS, COLUMNS = Dimension("I"), Dimension("J")
+Plane = Field[Dims[ROWS, COLUMNS], float]
+
+
+@field_operator
+def same(u: Plane) -> Plane:
+    """Return the field."""
+    return u
+
+
+@program
+def copy(u: Plane, out: Plane) -> None:
+    """Copy a field."""
+    same(u, out=out)
