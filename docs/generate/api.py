@@ -75,7 +75,8 @@ MEMBERS = {  # where a class also has methods that only the toolchain calls
 }  # fmt: skip
 NATIVE = ("Field", "Connectivity")  # classes with members of the C++ core
 READY_MADE = (
-    "cpu", "gpu", "gpu_host", "dace_cpu", "reference", "gtfn_cpu", "gtfn_gpu", "itir_python",
+    "cpu", "gpu", "gpu_host", "dace_cpu", "dace_gpu", "reference",
+    "gtfn_cpu", "gtfn_gpu", "itir_python",
 )  # fmt: skip
 MODULES = ("errors", "recipes")
 OPTIONS = "    options:\n      heading_level: 2\n"

@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 BACKEND = "dace_gpu"
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = (
-    "-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
+    "-std=c++17", "-O3", "-shared",
+    "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
     "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177",
 )  # fmt: skip
 AMD = (

@@ -90,9 +90,8 @@ def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
     return listings
 
 
-def optimised(
-    kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]
-) -> Graph:
+def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]) -> Graph:
+    """Return the graph of `kernel` after the passes of `plan`; `watch` sees it after each."""
     tests = tested_stores(kernel) if plan.style.checked else {}
     graph = build_graph(kernel, names, plan.style, tests, plan.grid)
     loops = names.loops_over(plan.blocking_dims)
