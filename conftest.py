@@ -49,6 +49,18 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _be_patient() -> None:
+    """Let no test fail because a busy machine takes long to draw its examples."""
+    try:
+        from hypothesis import HealthCheck, settings
+    except ImportError:  # some machines run a part of the tests only
+        return
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("patient", settings(), deadline=None, suppress_health_check=slow)
+    settings.load_profile("patient")
+
+
+_be_patient()
 sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _isolate()

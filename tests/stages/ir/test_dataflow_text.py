@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import attrs
 import pytest
 from hypothesis import given, settings
@@ -109,53 +111,84 @@ def accesses(row, common):
     ]
 
 
+dims = st.lists(dimensions, max_size=3).map(tuple)
+common = {"dims": dims, "dtype": st.sampled_from(SCALARS)}
+numbers = st.builds(Const, st.integers(-(2**63), 2**63))
+leaves = st.builds(
+    dataflow.Leaf,
+    names,
+    st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple),
+    st.sampled_from(["field", "scalar"]),
+    common["dtype"],
+    dims,
+    st.lists(st.builds(Range, dimensions, numbers, numbers), max_size=2).map(tuple),
+)
+
+
+# Hypothesis checks every new strategy, which takes longer than to draw from a known one.
+@functools.cache
+def kinds(row):
+    """Return the strategy for the value of a row."""
+    found = [
+        st.builds(dataflow.Input, name=names, version=st.integers(0, 3), **common),
+        st.builds(dataflow.Scalar, name=names, **common),
+        st.builds(
+            dataflow.Literal, text=st.sampled_from(["1", "-0.5", "nan", "1e+20", "?"]), **common
+        ),
+    ]
+    if row:
+        refs = st.integers(0, row - 1)
+        args = st.lists(refs, min_size=1, max_size=3).map(tuple)
+        ops = st.sampled_from(dataflow.OPERATIONS)
+        offset = st.integers(-3, 3)
+        found += [
+            st.builds(dataflow.Map, op=ops, args=args, **common),
+            st.builds(dataflow.Shift, arg=refs, dim=dimensions, offset=offset, **common),
+            *accesses(row, common),
+        ]
+    return st.one_of(found)
+
+
+@functools.cache
+def written_by(rows):
+    """Return the strategy for the statements after so many values."""
+    stores = st.builds(dataflow.Store, names, boxes, st.integers(0, rows - 1))
+    statements = st.builds(dataflow.Statement, st.lists(stores, min_size=1, max_size=2).map(tuple))
+    return st.lists(statements, min_size=1, max_size=2).map(tuple)
+
+
+@functools.cache
+def read_by(statements):
+    """Return the strategy for what so many statements read."""
+    read = st.builds(dataflow.Read, st.integers(0, statements - 1), names, boxes, st.booleans())
+    return st.lists(read, max_size=2).map(tuple)
+
+
+@functools.cache
+def boxes_of(rows):
+    """Return the strategy for the boxes of so many values."""
+    return st.just(()) | st.lists(boxes, min_size=rows, max_size=rows).map(tuple)
+
+
+parameters = st.lists(names, max_size=3).map(tuple)
+some_leaves = st.lists(leaves, max_size=3).map(tuple)
+some_tables = st.lists(tables, max_size=2).map(tuple)
+counts = st.integers(1, 6)
+
+
 @st.composite
 def programs(draw):
-    dims = st.lists(dimensions, max_size=3).map(tuple)
-    common = {"dims": dims, "dtype": st.sampled_from(SCALARS)}
-    values = []
-    for row in range(draw(st.integers(1, 6))):
-        kinds = [
-            st.builds(dataflow.Input, name=names, version=st.integers(0, 3), **common),
-            st.builds(dataflow.Scalar, name=names, **common),
-            st.builds(
-                dataflow.Literal, text=st.sampled_from(["1", "-0.5", "nan", "1e+20", "?"]), **common
-            ),
-        ]
-        if row:
-            refs = st.integers(0, row - 1)
-            args = st.lists(refs, min_size=1, max_size=3).map(tuple)
-            ops = st.sampled_from(dataflow.OPERATIONS)
-            offset = st.integers(-3, 3)
-            kinds += [
-                st.builds(dataflow.Map, op=ops, args=args, **common),
-                st.builds(dataflow.Shift, arg=refs, dim=dimensions, offset=offset, **common),
-                *accesses(row, common),
-            ]
-        values.append(draw(st.one_of(kinds)))
-    stores = st.builds(dataflow.Store, names, boxes, st.integers(0, len(values) - 1))
-    statements = st.builds(dataflow.Statement, st.lists(stores, min_size=1, max_size=2).map(tuple))
-    paths = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)
-    numbers = st.builds(Const, st.integers(-(2**63), 2**63))
-    known = st.lists(st.builds(Range, dimensions, numbers, numbers), max_size=2).map(tuple)
-    leaves = st.builds(
-        dataflow.Leaf,
-        *(names, paths, st.sampled_from(["field", "scalar"]), common["dtype"], dims, known),
-    )
-    written = draw(st.lists(statements, min_size=1, max_size=2).map(tuple))
+    values = [draw(kinds(row)) for row in range(draw(counts))]
+    written = draw(written_by(len(values)))
     program = dataflow.Dataflow(
         draw(names),
-        draw(st.lists(names, max_size=3).map(tuple)),
-        draw(st.lists(leaves, max_size=3).map(tuple)),
+        draw(parameters),
+        draw(some_leaves),
         tuple(values),
         written,
-        draw(st.lists(tables, max_size=2).map(tuple)),
+        draw(some_tables),
     )
-    reads = st.builds(dataflow.Read, st.integers(0, len(written) - 1), names, boxes, st.booleans())
-    per_value = st.lists(boxes, min_size=len(values), max_size=len(values)).map(tuple)
-    return Lowered(
-        program, draw(st.just(()) | per_value), draw(st.lists(reads, max_size=2).map(tuple))
-    )
+    return Lowered(program, draw(boxes_of(len(values))), draw(read_by(len(written))))
 
 
 @given(programs())
