@@ -64,7 +64,10 @@ class Written:
 
 @attrs.frozen
 class Plan:
-    """The options of an SDFG and its passes, and the points from which threads share a nest."""
+    """The options of an SDFG and its passes, and the points from which threads share a nest.
+
+    `steps` are the numbers of the groups' statements, if a call may run a single one.
+    """
 
     rules: Rules
     style: Style
@@ -72,6 +75,7 @@ class Plan:
     blocking_dims: tuple[str, ...]
     settings: Settings
     parallel_from: int
+    steps: tuple[int, ...] = ()
 
 
 def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
@@ -93,7 +97,7 @@ def _optimised(
     kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]
 ) -> Graph:
     tests = tested_stores(kernel) if plan.style.checked else {}
-    graph = build_graph(kernel, names, plan.style, tests)
+    graph = build_graph(kernel, names, plan.style, tests, plan.steps)
     loops = names.loops_over(plan.blocking_dims)
     settings = attrs.evolve(plan.settings, block_loops=loops)
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
