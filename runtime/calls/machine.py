@@ -19,6 +19,8 @@ from ..process.settings import current
 FOLDER: Final = "machines"
 # Members of the context's `Machine` that a file may name.
 NUMBERS: Final = ("bandwidth", "stream_from", "parallel_from")
+STREAM_FROM: Final = 12 << 20  # bytes
+CACHE_OF_A_THREAD: Final = 3 << 19  # bytes
 _MOST: Final = 1 << 62
 _told: Final[list[Path]] = []
 
@@ -75,8 +77,23 @@ def use_machine() -> None:
 
 def tell(document: dict[str, Any]) -> None:
     """Give the native core the numbers that make sense; 0 stands for one that is not known."""
-    numbers = (document.get(name, 0) for name in NUMBERS)
-    _core.set_machine(
-        *(n if isinstance(n, int) and not isinstance(n, bool) and 0 < n < _MOST else 0
-          for n in numbers)
-    )  # fmt: skip
+    numbers = [_sensible(document.get(name)) for name in NUMBERS]
+    place = NUMBERS.index("stream_from")
+    numbers[place] = numbers[place] or usual_stream_from(_core.default_threads())
+    _core.set_machine(*numbers)
+
+
+def usual_stream_from(threads: int) -> int:
+    """Return from how many bytes calls use non-temporal stores on a machine nobody has measured.
+
+    What fits the caches of all cores that share the work stays there.
+
+    >>> [usual_stream_from(threads) >> 20 for threads in (1, 2, 8, 16, 64)]
+    [12, 12, 12, 24, 96]
+    """
+    return max(STREAM_FROM, threads * CACHE_OF_A_THREAD)
+
+
+def _sensible(number: Any) -> int:
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    return number if is_number and 0 < number < _MOST else 0

@@ -45,7 +45,8 @@ class Codegen(Stage):
         mathematics: 'own' emits our transcendental functions (`mathematics/`) where `numerics` is
             'contract' and the target has a fused multiply-add; 'library' never does.
         stream_from: calls that touch this many bytes write outputs that they do not read with
-            non-temporal stores; 0 never does. The default is the measured number, or 12 MiB.
+            non-temporal stores; 0 never does. The default is the measured number, else 12 MiB, or
+            1.5 MiB for each thread if that is more.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.

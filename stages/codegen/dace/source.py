@@ -62,7 +62,10 @@ class Written:
 
 @attrs.frozen
 class Plan:
-    """The options of an SDFG and its passes, and the points from which threads share a nest."""
+    """The options of an SDFG and its passes, and the points from which threads share a nest.
+
+    `steps` are the numbers of the groups' statements, if a call may run a single one.
+    """
 
     rules: Rules
     style: Style
@@ -73,6 +76,7 @@ class Plan:
     grid: Grid | None = None
     platform: Platform = "host"
     asynchronous: bool = True
+    steps: tuple[int, ...] = ()
 
 
 def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
@@ -93,7 +97,7 @@ def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
 def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]) -> Graph:
     """Return the graph of `kernel` after the passes of `plan`; `watch` sees it after each."""
     tests = tested_stores(kernel) if plan.style.checked else {}
-    graph = build_graph(kernel, names, plan.style, tests, plan.grid)
+    graph = build_graph(kernel, names, plan.style, tests, plan.grid, plan.steps)
     loops = names.loops_over(plan.blocking_dims)
     settings = attrs.evolve(plan.settings, block_loops=loops)
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))

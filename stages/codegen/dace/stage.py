@@ -94,11 +94,13 @@ class CodegenDace(Stage):
         """Return DaCe's source with our entry point, and the interface."""
         from ..cpp.checks import statuses
         from ..cpp.operations import DECLARATION
-        from ..interface import describe
+        from ..interface import describe, step_numbers, step_place
         from .source import sdfg_source
 
         plan = self._plan(lowered)
         kernel, groups = self._loops(lowered, variant, plan)
+        if step_place(kernel, groups) is not None:
+            plan = attrs.evolve(plan, steps=step_numbers(groups))
         written = sdfg_source(kernel, plan)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
@@ -116,15 +118,20 @@ class CodegenDace(Stage):
                 self.target.device,
                 alike,
                 statuses(written.kernel) if self.checked else (),
+                in_steps=True,
             ),
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the listing of the SDFG before the passes, and after each."""
+        from ..interface import step_numbers, step_place
         from .source import after_passes
 
         plan = self._plan(lowered)
-        return after_passes(self._loops(lowered, variant, plan)[0], plan)
+        kernel, groups = self._loops(lowered, variant, plan)
+        if step_place(kernel, groups) is not None:
+            plan = attrs.evolve(plan, steps=step_numbers(groups))
+        return after_passes(kernel, plan)
 
     def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
         from ..pass_list import PLAN_ONLY

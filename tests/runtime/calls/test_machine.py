@@ -9,6 +9,8 @@ from fieldforge.runtime import _core
 from fieldforge.runtime.calls import machine
 from fieldforge.runtime.process import settings
 
+USUAL = 12 << 20
+
 
 @pytest.fixture
 def told(monkeypatch, tmp_path):
@@ -18,6 +20,7 @@ def told(monkeypatch, tmp_path):
     monkeypatch.setattr(machine, "_told", [])
     before = settings.current()
     settings.set_current(attrs.evolve(before, cache_dir=tmp_path))
+    monkeypatch.setattr(_core, "default_threads", lambda: 2)
     yield heard
     settings.set_current(before)
 
@@ -43,13 +46,20 @@ def test_a_file_that_makes_no_sense_leaves_the_defaults(told, text):
 
     machine.use_machine()
 
-    assert told == [(0, 0, 0)]
+    assert told == [(0, USUAL, 0)]
 
 
 def test_without_a_file_the_defaults_stay(told):
     machine.use_machine()
 
-    assert told == [(0, 0, 0)]
+    assert told == [(0, USUAL, 0)]
+
+
+def test_more_threads_keep_more_in_their_caches(told, monkeypatch):
+    monkeypatch.setattr(_core, "default_threads", lambda: 16)
+    machine.use_machine()
+
+    assert told == [(0, 2 * USUAL, 0)]
 
 
 def test_processors_have_a_file_each(told):
