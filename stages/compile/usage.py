@@ -19,7 +19,7 @@ _PTXAS: Final = re.compile(
 )
 _STATIC: Final = re.compile(r"(\d+) bytes smem")
 _LAUNCH: Final = re.compile(
-    r"__launch_bounds__\((\d+)\) (\w+)\(.*?(?:, (?:at most )?(\d+) bytes shared)?$", re.M
+    r"__launch_bounds__\((\d+)(?:, \d+)?\) (\w+)\(.*?(?:, (?:at most )?(\d+) bytes shared)?$", re.M
 )
 _NAMES_OF_AMD: Final = {
     "registers": b".vgpr_count", "spilled": b".vgpr_spill_count",

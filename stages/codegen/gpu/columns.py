@@ -208,7 +208,8 @@ def _copies(names: Names, scans: Together, copies: Iterator[_Copy]) -> Iterator[
         yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
         yield f"      s32 to = stop / {count} * {count};"
         yield "      if (!aligned || from > to) from = to = stop;"
-        yield f"      for (s32 k = from + s32(lane) * {count}; k < to; k += {scans.lanes * count}) {{"
+        step = scans.lanes * count
+        yield f"      for (s32 k = from + s32(lane) * {count}; k < to; k += {step}) {{"
         yield from (f"        {copy.wide}" for copy in several)
         yield "      }"
         for low, high in (("first", "from"), ("to", "stop")):

@@ -30,7 +30,7 @@ from ..schedule.placement import Rules
 
 LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
-COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
+COLUMNS_OF_WORDS: Final = 32  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 SIZES: Final = (4, 8)  # of elements that can be copied alone

@@ -15,8 +15,11 @@ from ..schedule.placement import Rules
 from .column_tiles import in_tiles
 
 # Shared memory answers soon, and registers are for more blocks.
-AHEAD_IN_TILES: Final = 3
-THREADS: Final = 32  # small blocks leave the least shared memory of a multiprocessor unused
+AHEAD_IN_TILES: Final = 4
+# Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
+THREADS: Final = 32
+THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
+WORD: Final = 4
 
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
@@ -94,7 +97,8 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
             return tiled
     if not arrays or stop - first == 1:
         return None
-    (threads,) = rules.gpu.column_block[:1] or (THREADS,)
+    is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
+    (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
     axis = nests[0].loops[-1].range.dim
     needed: Bound = Const(0)
     for buffer in arrays:
