@@ -164,13 +164,28 @@ class SweepBody(ThreadBody):
             yield from self._body(indent)
             yield f"{indent}}}"
             return
-        ahead, inner = self.nest.ahead, indent + "  "
         yield f"{indent}const s32 total = s32({stop} - {start});"
+        yield f"{indent}s32 first = 0;"
+        yield from self.rings(indent)
+        yield from self.first_elements(indent)
+        yield from self.rounds("total", indent)
+
+    def rings(self, indent: str) -> Iterator[str]:
+        """Define the windows."""
         for window in self.windows:
-            yield f"{indent}{window.type_} {window.name}[{2 * ahead}];"
-            yield from self._fill(window, str(window.low), 0, ahead + window.span, indent)
+            yield f"{indent}{window.type_} {window.name}[{2 * self.nest.ahead}];"
+
+    def first_elements(self, indent: str) -> Iterator[str]:
+        """Load what the first round needs."""
+        for window in self.windows:
+            count = self.nest.ahead + window.span
+            yield from self._fill(window, str(window.low), 0, count, indent)
+
+    def rounds(self, limit: str, indent: str) -> Iterator[str]:
+        """Write the loop over two rounds each, from step `first` to a limit or the last step."""
+        ahead, inner = self.nest.ahead, indent + "  "
         yield f"{indent}#pragma unroll 1"
-        yield f"{indent}for (s32 first = 0; first < total; first += {ahead}) {{"
+        yield f"{indent}for (; first < {limit}; first += {ahead}) {{"
         yield from self._round(0, inner)
         yield f"{inner}first += {ahead};"
         yield f"{inner}if (first >= total) break;"

@@ -15,7 +15,8 @@ from ..schedule.placement import Rules
 from .column_tiles import in_tiles
 
 # Shared memory answers soon, and registers are for more blocks.
-AHEAD_IN_TILES: Final = 4
+AHEAD_IN_TILES: Final = 3
+AHEAD_OF_WORDS: Final = 4
 # Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
 THREADS: Final = 32
 THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
@@ -36,13 +37,20 @@ def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
         else buffer
         for buffer in kernel.buffers
     )
-    tiled = {n for each in together if each.tiles for n in range(each.first, each.stop)}
-    most = rules.gpu.ahead or AHEAD_IN_TILES
+    tiled = {n: each for each in together if each.tiles for n in range(each.first, each.stop)}
     nests = tuple(
-        attrs.evolve(nest, ahead=min(nest.ahead, most)) if number in tiled else nest
+        attrs.evolve(nest, ahead=min(nest.ahead, rules.gpu.ahead or _ahead(tiled[number])))
+        if number in tiled
+        else nest
         for number, nest in enumerate(kernel.nests)
     )
     return attrs.evolve(kernel, nests=nests, together=together, buffers=buffers)
+
+
+def _ahead(scans: Together) -> int:
+    """Return how many levels to load ahead from tiles, in the registers that their blocks leave."""
+    widest = max(ITEMSIZES[tile.dtype] for tile in scans.tiles)
+    return AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES
 
 
 def _runs(nests: Sequence[Nest]) -> Iterator[tuple[int, int]]:

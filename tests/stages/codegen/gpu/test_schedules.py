@@ -97,7 +97,8 @@ def test_scans_can_be_kept_apart() -> None:
 
 def test_columns_of_contiguous_levels_come_as_rows() -> None:
     loops = listing("tridiagonal", "solve", "float64", "K")
-    assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
+    tiles = "16 columns of a/@5/x, b/@6, c, d in 4 parts in shared memory of"
+    assert tiles in loops  # in the room of inputs
     assert "# columns of contiguous K come as rows" in loops
     assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
 
