@@ -15,7 +15,6 @@ from .grid import DIVIDE, axes_of
 from .sweep import SweepBody
 from .wide import together as all_aligned
 
-
 PACKS = 4  # the most elements that are copied at a time
 
 
@@ -112,7 +111,7 @@ def write_columns(names: Names, scans: Together) -> Iterator[str]:
 def _arriving(names: Names, scans: Together, body: ColumnBody) -> Iterator[str]:
     """Write the copies to the tiles part by part, and the first scan as far as each part lets it.
 
-    A thread that walks waits with all others for each part. The parts come in the order of the scan.
+    A thread that walks waits with all others for each part. Parts come in the order of the scan.
     """
     nest, parts = body.nest, scans.parts
     range_ = nest.loops[-1].range

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -113,19 +114,22 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         levels = multiply(maximum(_extent(_along(buffer, axis)), Const(0)), threads)
         needed = add(needed, multiply(levels, ITEMSIZES[buffer.dtype]))
     names = tuple(buffer.name for buffer in arrays)
+    again = sorted(_read_again(nests, names)) if rules.gpu.keep else []
+    kept = f"; caches keep {', '.join(again)}" if again else ""
     return Together(
         first, stop, names, threads, needed, rules.gpu.most_shared,
-        f"{', '.join(names)} need not go to memory and back",
-        keeps=rules.gpu.keep and _is_read_again(nests, names),
+        f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
     )  # fmt: skip
 
 
-def _is_read_again(nests: Sequence[Nest], shared: Sequence[str]) -> bool:
-    """Tell whether several scans read one buffer that is not in shared memory."""
-    loaded = [
-        {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared) for nest in nests
-    ]
-    return any(one & other for place, one in enumerate(loaded) for other in loaded[place + 1 :])
+def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:
+    """Return the buffers that several scans read and that are not in shared memory."""
+    counts = Counter(
+        name
+        for nest in nests
+        for name in {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared)
+    )
+    return {name for name, count in counts.items() if count > 1}
 
 
 def _crosses(nests: Sequence[Nest]) -> Iterator[str]:
