@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import all_cases
 from cases.case import Case
+from gpu_peers import peers
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
@@ -119,11 +120,17 @@ def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
     took, first, returns = timed(GPU)
     plain = timed(GPU.with_options(**POINTS))[0]
     hand = {name: seconds(on_our_stream(call)) for name, call in case.by_hand.items()}
+    others, why = {}, ""
+    try:
+        for name, spent in peers(case, layout == "levels contiguous"):
+            others[name] = 1e3 * spent
+    except Exception as error:  # ours and the hand's stand
+        why = f"{type(error).__name__}: {str(error)[:200]}"
     return {
         "case": case.name, "layout": layout, "size": case.size, "dtype": case.dtype,
         "ms": 1e3 * took, "share": case.moved / speed / took,
         "a_point_a_thread_ms": 1e3 * plain, "by_hand_ms": {k: 1e3 * v for k, v in hand.items()},
-        "first_call_s": first, "returns_us": 1e6 * returns,
+        "peers_ms": others, "peers_said": why, "first_call_s": first, "returns_us": 1e6 * returns,
     }  # fmt: skip
 
 

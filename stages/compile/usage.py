@@ -18,7 +18,7 @@ _PTXAS: Final = re.compile(
     re.DOTALL,
 )
 _STATIC: Final = re.compile(r"(\d+) bytes smem")
-_LAUNCH: Final = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
+_LAUNCH: Final = re.compile(r"__launch_bounds__\((\d+)(?:, \d+)?\) (\w+)\(")
 _NAMES_OF_AMD: Final = {
     "registers": b".vgpr_count", "spilled": b".vgpr_spill_count",
     "stack": b".private_segment_fixed_size", "shared": b".group_segment_fixed_size",
@@ -29,7 +29,9 @@ _RESERVED: Final = 1024  # bytes of shared memory that CUDA takes for each block
 # How many blocks a multiprocessor holds, where it is not 32.
 _MOST_BLOCKS: Final = {"sm_75": 16, "sm_86": 16, "sm_89": 24, "sm_120": 24, "sm_121": 24}
 # A kernel whose shared memory the call gives: its arrays lie in that.
-_DYNAMIC: Final = re.compile(r"__launch_bounds__\(\d+\) (\w+)\((?:(?!\n}).)*?shared_array<", re.S)
+_DYNAMIC: Final = re.compile(
+    r"__launch_bounds__\(\d+(?:, \d+)?\) (\w+)\((?:(?!\n}).)*?shared_array<", re.S
+)
 
 Usage = dict[str, Any]
 
@@ -121,9 +123,7 @@ def _by_shared(taken: Usage, arch: str) -> list[tuple[int, float]]:
     """Return the most bytes of shared memory with which so many blocks fit, and the occupancy."""
     gpu = GpuTarget(arch)
     most, found = _blocks(taken, arch), []
-    for blocks in sorted({most, *(count for count in (1, 2, 3, 4, 6, 8, 16) if count < most)})[
-        ::-1
-    ]:
+    for blocks in (most, *(count for count in (16, 8, 6, 4, 3, 2, 1) if count < most)):
         room = gpu.shared_memory // max(blocks, 1) // 128 * 128 - _reserved(gpu)
         fits = min(room, gpu.block_memory) - int(taken["shared"])
         found.append((fits, _share(blocks, taken, arch)))

@@ -73,7 +73,7 @@ class SweepBody(ThreadBody):
         self.in_window = False
         self.in_middle = False
         self.slot = self.slot_now = 0  # of the oldest elements of a round, and of a step
-        self.usual = usual_conditions(nest)
+        self.expected = usual_conditions(nest)
         self.current: Row = -1
         if nest.ahead:
             self._find_windows()
@@ -118,8 +118,8 @@ class SweepBody(ThreadBody):
         return f"{shared.name}[({level} - {shared.first}) * {shared.columns} + threadIdx.x]"
 
     def _value(self, row: Instruction) -> str:
-        if self.in_middle and self.current in self.usual:
-            return str(self.usual[self.current]).lower()
+        if self.in_middle and self.current in self.expected:
+            return str(self.expected[self.current]).lower()
         if self.in_window and isinstance(row, Load):
             number = self.current
             if number in self.placed:
@@ -164,13 +164,28 @@ class SweepBody(ThreadBody):
             yield from self._body(indent)
             yield f"{indent}}}"
             return
-        ahead, inner = self.nest.ahead, indent + "  "
         yield f"{indent}const s32 total = s32({stop} - {start});"
+        yield f"{indent}s32 first = 0;"
+        yield from self.rings(indent)
+        yield from self.first_elements(indent)
+        yield from self.rounds("total", indent)
+
+    def rings(self, indent: str) -> Iterator[str]:
+        """Define the windows."""
         for window in self.windows:
-            yield f"{indent}{window.type_} {window.name}[{2 * ahead}];"
-            yield from self._fill(window, str(window.low), 0, ahead + window.span, indent)
+            yield f"{indent}{window.type_} {window.name}[{2 * self.nest.ahead}];"
+
+    def first_elements(self, indent: str) -> Iterator[str]:
+        """Load what the first round needs."""
+        for window in self.windows:
+            count = self.nest.ahead + window.span
+            yield from self._fill(window, str(window.low), 0, count, indent)
+
+    def rounds(self, limit: str, indent: str) -> Iterator[str]:
+        """Write the loop over two rounds each, from step `first` to a limit or the last step."""
+        ahead, inner = self.nest.ahead, indent + "  "
         yield f"{indent}#pragma unroll 1"
-        yield f"{indent}for (s32 first = 0; first < total; first += {ahead}) {{"
+        yield f"{indent}for (; first < {limit}; first += {ahead}) {{"
         yield from self._round(0, inner)
         yield f"{inner}first += {ahead};"
         yield f"{inner}if (first >= total) break;"
@@ -195,10 +210,10 @@ class SweepBody(ThreadBody):
         index = f"i{self.level - 1}"
         steps = 2 * self.nest.ahead + max(window.span for window in self.windows)
         yield f"{indent}bool middle = first + {steps} <= total;"
-        for place in ("first", f"first + {steps - 1}") if self.usual else ():
+        for place in ("first", f"first + {steps - 1}") if self.expected else ():
             yield f"{indent}if (middle) {{"
             yield f"{indent}  const s64 {index} = {self._level(place)};"
-            for row, value in self.usual.items():
+            for row, value in self.expected.items():
                 test = self._test(row)
                 yield f"{indent}  middle = middle && {'' if value else '!'}{test};"
             yield f"{indent}}}"
@@ -243,7 +258,7 @@ class SweepBody(ThreadBody):
     def _is_sure(self, window: Window) -> bool:
         """Tell whether some step in the middle of a column loads each element."""
         whens = [self.nest.body[row].when for rows in window.offsets.values() for row in rows]  # type: ignore[attr-defined]
-        return any(when is None or is_usually(self.nest, self.usual, when) for when in whens)
+        return any(when is None or is_usually(self.nest, self.expected, when) for when in whens)
 
     def _stride(self, window: Window) -> str:
         buffer = self.names.by_name[window.load.buffer]

@@ -28,9 +28,10 @@ from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-LANES: Final = 8  # threads that copy one row
+PARTS: Final = 4
+THREADS: Final = 128  # more would have too few registers
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
-COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
+COLUMNS_OF_WORDS: Final = 32  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 SIZES: Final = (4, 8)  # of elements that can be copied alone
@@ -51,7 +52,7 @@ class _Tile:
     ranges: list[Range] = attrs.field(factory=list)
     holds: list[str] = attrs.field(factory=list)
     last: int = -1  # the last scan that reads what the tile was filled with, or an array in it
-    still: bool = True  # whether every read is of the level of the scan
+    behind: bool = False  # whether a scan reads it at levels that it has passed
 
 
 class _Planning:
@@ -100,6 +101,11 @@ class _Planning:
     def _along(self, load: Load) -> int:
         return load.offsets[load.dims.index(self.axis)]
 
+    def _is_behind(self, nest: Nest, load: Load) -> bool:
+        """Tell whether a scan has passed the level that it reads."""
+        along = self._along(load)
+        return along > 0 if nest.loops[-1].backward else along < 0
+
     def _read(self, number: int, nest: Nest, load: Load) -> None:
         offsets = self._offsets(load)
         key = (load.buffer, offsets)
@@ -108,7 +114,7 @@ class _Planning:
             tile = _Tile(self.buffers[load.buffer].dtype, load.buffer, offsets)
             self.tiles.append(tile)
         tile.last = number
-        tile.still = tile.still and not self._along(load) and not any(offsets)
+        tile.behind = tile.behind or self._is_behind(nest, load)
         for reading in nest.reads:
             if reading.buffer == load.buffer and not reading.moved:
                 levels = next(range_ for range_ in reading.box if range_.dim is self.axis)
@@ -130,8 +136,7 @@ class _Planning:
             tile
             for tile in self.tiles
             if tile.dtype == buffer.dtype
-            and tile.still
-            and tile.last <= number
+            and (tile.last < number or (tile.last == number and not tile.behind))
             and not self._is_kept(tile, number)
         )
         tile = next(free, None)
@@ -147,7 +152,7 @@ class _Planning:
                 if isinstance(load, Load) and load.buffer == store.buffer
             ]
             tile.last = max((later for later, _ in loads), default=number)
-            tile.still = all(not self._along(load) for _, load in loads)
+            tile.behind = any(self._is_behind(self.nests[later], load) for later, load in loads)
         return True
 
     def _is_kept(self, tile: _Tile, number: int) -> bool:
@@ -170,7 +175,7 @@ class _Planning:
         columns = self.rules.gpu.tiles or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
         blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
-        (threads,) = self.rules.gpu.column_block[:1] or (LANES * columns,)
+        (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
         threads = max(threads, columns)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         return Together(
@@ -178,6 +183,7 @@ class _Planning:
             self.rules.gpu.most_shared,
             f"columns of contiguous {self.axis.value} come as rows",
             tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch, blocks_there,
+            parts=self.rules.gpu.parts or PARTS,
         )  # fmt: skip
 
     def _frozen(self, tile: _Tile) -> ColumnTile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,7 +17,11 @@ from .column_tiles import in_tiles
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
-THREADS: Final = 32  # small blocks leave the least shared memory of a multiprocessor unused
+AHEAD_OF_WORDS: Final = 4
+# Small blocks leave the least shared memory of a multiprocessor unused, and short rows of a level.
+THREADS: Final = 32
+THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
+WORD: Final = 4
 
 
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
@@ -33,13 +38,20 @@ def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
         else buffer
         for buffer in kernel.buffers
     )
-    tiled = {n for each in together if each.tiles for n in range(each.first, each.stop)}
-    most = rules.gpu.ahead or AHEAD_IN_TILES
+    tiled = {n: each for each in together if each.tiles for n in range(each.first, each.stop)}
     nests = tuple(
-        attrs.evolve(nest, ahead=min(nest.ahead, most)) if number in tiled else nest
+        attrs.evolve(nest, ahead=min(nest.ahead, rules.gpu.ahead or _ahead(tiled[number])))
+        if number in tiled
+        else nest
         for number, nest in enumerate(kernel.nests)
     )
     return attrs.evolve(kernel, nests=nests, together=together, buffers=buffers)
+
+
+def _ahead(scans: Together) -> int:
+    """Return how many levels to load ahead from tiles, in the registers that their blocks leave."""
+    widest = max(ITEMSIZES[tile.dtype] for tile in scans.tiles)
+    return AHEAD_OF_WORDS if widest <= WORD else AHEAD_IN_TILES
 
 
 def _runs(nests: Sequence[Nest]) -> Iterator[tuple[int, int]]:
@@ -94,26 +106,30 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
             return tiled
     if not arrays or stop - first == 1:
         return None
-    (threads,) = rules.gpu.column_block[:1] or (THREADS,)
+    is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
+    (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
     axis = nests[0].loops[-1].range.dim
     needed: Bound = Const(0)
     for buffer in arrays:
         levels = multiply(maximum(_extent(_along(buffer, axis)), Const(0)), threads)
         needed = add(needed, multiply(levels, ITEMSIZES[buffer.dtype]))
     names = tuple(buffer.name for buffer in arrays)
+    again = sorted(_read_again(nests, names)) if rules.gpu.keep else []
+    kept = f"; caches keep {', '.join(again)}" if again else ""
     return Together(
         first, stop, names, threads, needed, rules.gpu.most_shared,
-        f"{', '.join(names)} need not go to memory and back",
-        keeps=rules.gpu.keep and _is_read_again(nests, names),
+        f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
     )  # fmt: skip
 
 
-def _is_read_again(nests: Sequence[Nest], shared: Sequence[str]) -> bool:
-    """Tell whether several scans read one buffer that is not in shared memory."""
-    loaded = [
-        {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared) for nest in nests
-    ]
-    return any(one & other for place, one in enumerate(loaded) for other in loaded[place + 1 :])
+def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:
+    """Return the buffers that several scans read and that are not in shared memory."""
+    counts = Counter(
+        name
+        for nest in nests
+        for name in {row.buffer for row in nest.body if isinstance(row, Load)} - set(shared)
+    )
+    return {name for name, count in counts.items() if count > 1}
 
 
 def _crosses(nests: Sequence[Nest]) -> Iterator[str]:

@@ -97,9 +97,54 @@ def test_scans_can_be_kept_apart() -> None:
 
 def test_columns_of_contiguous_levels_come_as_rows() -> None:
     loops = listing("tridiagonal", "solve", "float64", "K")
-    assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
+    tiles = "16 columns of a/@5/x, b/@6, c, d in 4 parts in shared memory of"
+    assert tiles in loops  # in the room of inputs
     assert "# columns of contiguous K come as rows" in loops
     assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
+
+
+def test_parts_of_columns_are_walked_while_others_come() -> None:
+    made = generated("tridiagonal", "solve", "float64", "K")["generated"].source
+    assert "ff::async_wait<3>()" in made
+    at_once = generated("tridiagonal", "solve", "float64", "K", parts=1)["generated"]
+    assert "ff::async_wait<0>()" in at_once.source
+    assert "ff::async_wait<1>()" not in at_once.source
+    assert "parts" not in at_once.loops
+
+
+def test_what_a_scan_has_passed_leaves_its_room() -> None:
+    loops = listing("vertical_advection", "advect", "float64", "K")
+    assert "16 columns of w/@5/new_tendency, w/@6, u, u_before, tendency in" in loops
+
+
+def test_caches_keep_what_several_scans_read() -> None:
+    made = generated("vertical_advection", "advect", "float64", "I")["generated"]
+    assert "caches keep u_before" in made.loops
+    first, second = made.source.split("ff::store_once(")[0], made.source
+    assert "ff::load_once(from)" in first
+    assert "ff::store_once(&r1" in second
+    without = generated("vertical_advection", "advect", "float64", "I", keep=False)["generated"]
+    assert "_once(&" not in without.source
+    assert "caches keep" not in without.loops
+    assert "caches keep" not in listing("tridiagonal", "solve", "float64", "I")
+
+
+def test_the_middle_of_a_column_has_no_conditions_on_the_level() -> None:
+    source = generated("vertical_advection", "advect", "float64", "I")["generated"].source
+    middle = source.partition("if (middle) {\n")[2].partition("} else {")[0]
+    assert "const b8 v4 = true;" in source
+    assert "u32(total)" not in middle.partition("const b8 v4 = true;")[2]
+
+
+def test_quotients_by_one_number_share_a_reciprocal() -> None:
+    source = generated("tridiagonal", "solve", "float64", "I")["generated"].source
+    assert "divide(d11, v8);" in source
+    assert (
+        "divide(d"
+        not in generated("vertical_advection", "advect", "float64", "I")[
+            "generated"
+        ].source.partition("KERNEL __launch")[2]
+    )
 
 
 def test_long_bodies_have_no_registers_for_more_levels() -> None:
@@ -134,6 +179,40 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
         x = ff.as_field(core, np.full(shape, np.nan), allocator=allocator)
         program.solve.with_backend(backend)(*fields, x)
         found.append(x.asnumpy())
+    assert (found[0] == found[1]).all()
+
+
+ADVECTED = [
+    ("float64", None, {}),
+    ("float32", None, {"ahead": 2, "column_block": (5,)}),
+    ("float64", np, {"parts": 3, "tiles": 5, "column_block": (40,)}),
+    ("float32", np, {"parts": 1}),
+]
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(("dtype", "allocator", "options"), ADVECTED, ids=str)
+@pytest.mark.parametrize(("levels", "first"), [(43, 0), (6, -2)])
+def test_advected_columns_have_the_bits_of_the_cpu(
+    dtype: str, allocator: object, options: dict[str, object], levels: int, first: int
+) -> None:
+    program = in_precision("vertical_advection", dtype)
+    shape = ni, nj, nk = 7, 2, levels
+    core = {program.I: ni, program.J: (-1, nj - 1), program.K: (first, first + nk)}
+    faces = {program.I: ni + 1, program.J: (-1, nj - 1), program.K: (first, first + nk + 1)}
+    numbers = np.random.default_rng(3)
+    u, before, tendency = numbers.uniform(-10, 10, (3, *shape)).astype(dtype)
+    w = numbers.uniform(-0.05, 0.05, (ni + 1, nj, nk + 1)).astype(dtype)
+    found = []
+    for backend in (ff.cpu, HOST.with_options(**options)):
+        fields = [
+            ff.as_field(box, each, allocator=allocator)
+            for box, each in ((core, u), (core, before), (faces, w), (core, tendency))
+        ]
+        out = ff.as_field(core, np.full(shape, np.nan, dtype), allocator=allocator)
+        per_step = np.dtype(dtype).type(1 / 12)
+        program.advect.with_backend(backend)(*fields, out, per_step, first + nk - 1)
+        found.append(out.asnumpy())
     assert (found[0] == found[1]).all()
 
 
