@@ -32,8 +32,8 @@ _INSTALL: Final = {
     "needs no such compiler.",
     "amd": "Install ROCm and put 'hipcc' on the path; the backend 'gpu' needs no such compiler.",
 }
-# A library that was closed would take the code from kernels that are still queued. Symbols, which name
-# temporary files, are left out, so that equal sources give equal bytes.
+# A library that was closed would take the code from kernels that are still queued. Symbols, which
+# name temporary files, are left out, so that equal sources give equal bytes.
 _NVIDIA: Final = ("-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker", "-s")
 _AMD: Final = ("-x", "hip", "-Wl,-z,nodelete", "-Wl,-s")
 

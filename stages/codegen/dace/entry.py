@@ -54,7 +54,8 @@ class Entry:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
         A checked program leaves the first of its `tested` stores that failed in memory of the
-        context; without that, on the host, it returns `status`. If it `waits`, the kernels have ended.
+        context; without that, on the host, it returns `status`. If it `waits`, the kernels have
+        ended.
         """
         self.data[STATUS] = "found" if is_host else "context->status"
         yield from entry_head(context="context")

@@ -81,4 +81,3 @@ def _check_functions(
     missing = {r.dtype for r in rows if isinstance(r, Constant) and is_nothing(r.text, r.dtype)}
     for dtype in sorted(missing):
         yield f"#define nothing_{type_name(dtype)} NOT_A_NUMBER_{type_name(dtype)}"
-

@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
 BACKEND = "dace_gpu"
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = (
-    "-std=c++17", "-O3", "-shared", "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
+    "-std=c++17", "-O3", "-shared",
+    "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
     "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177",
 )  # fmt: skip
 AMD = (
@@ -142,10 +143,19 @@ class CodegenDaceGpu(Stage):
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the listing of the SDFG before the passes, and after each."""
+        return self._after_passes(lowered, variant, as_pages=False)
+
+    def pages_after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the same as pages for DaCe's viewer."""
+        return self._after_passes(lowered, variant, as_pages=True)
+
+    def _after_passes(
+        self, lowered: Lowered, variant: Variant, *, as_pages: bool
+    ) -> Mapping[str, str]:
         from .source import after_passes
 
         plan = self._plan(lowered)
-        return after_passes(self._loops(lowered, variant, plan)[0], plan)
+        return after_passes(self._loops(lowered, variant, plan)[0], plan, as_pages=as_pages)
 
     @property
     def platform(self) -> Platform:

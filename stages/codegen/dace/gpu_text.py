@@ -1,10 +1,10 @@
 """Take kernels and their launches out of DaCe's text for GPUs, and make them run on our streams.
 
-DaCe's text keeps streams and errors in a state that all calls share, and begins a program with calls
-of the vendor that change the device of the process. Of it only kernels, their functions and
+DaCe's text keeps streams and errors in a state that all calls share, and begins a program with
+calls of the vendor that change the device of the process. Of it only kernels, their functions and
 launches are kept: a launch takes the stream of its call, and slices of grids that are larger than
-vendors allow along y and z. Nothing stands in a nameless namespace, for which nvcc makes up a name that
-differs from build to build.
+vendors allow along y and z. Nothing stands in a nameless namespace, for which nvcc makes up a name
+that differs from build to build.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import attrs
 from ....runtime.process.errors import FieldforgeError
 from ..gpu.preludes import Platform
 
-_KERNEL: Final = re.compile(r"__global__ void\s+(?P<bounds>[^(]*\([^)]*\)\s+)*?(?P<name>\w+)\((?P<takes>[^)]*)\) \{")
+_KERNEL: Final = re.compile(
+    r"__global__ void\s+(?P<bounds>[^(]*\([^)]*\)\s+)*?(?P<name>\w+)\((?P<takes>[^)]*)\) \{"
+)
 _LAUNCH: Final = re.compile(
     r"gpuError_t __err = (?:cuda|hip)LaunchKernel\(\(void\*\)(?P<name>\w+), dim3\((?P<grid>.*)\), "
     r"dim3\((?P<block>.*)\), \w+_args, (?P<shared>\w+), nullptr\);"
@@ -95,7 +97,9 @@ def _definitions(text: str) -> Iterator[str]:
 def _with_wide_symbols(part: str, symbols: Collection[str]) -> str:
     head, _, body = part.partition("\n")
     wide = re.sub(
-        r"\bint (\w+)", lambda found: f"int64_t {found[1]}" if found[1] in symbols else found[0], head
+        r"\bint (\w+)",
+        lambda found: f"int64_t {found[1]}" if found[1] in symbols else found[0],
+        head,
     )
     return f"{wide}\n{body}"
 
@@ -126,7 +130,9 @@ def _launch(part: str, platform: Platform) -> str:
     for line in part.splitlines():
         found = _LAUNCH.search(line)
         if found:
-            kernel = f"thread_of_{found['name']}" if platform == "host" else f"(void*){found['name']}"
+            kernel = (
+                f"thread_of_{found['name']}" if platform == "host" else f"(void*){found['name']}"
+            )
             lines.append(
                 f"    launch(__state, {kernel}, Blocks{{{found['grid']}}}, dim3({found['block']}), "
                 f"{found['name']}_args, {found['shared']}, first_y, first_z);"

@@ -52,7 +52,6 @@ class Grid:
         x, y, z = (*chosen, 1, 1, 1)[:3]
         return x, y, z
 
-
     def bounds(self, block: tuple[int, int, int]) -> str:
         """Return the number of threads that the compiler makes registers for; '' is its default.
 
@@ -74,9 +73,7 @@ def on_threads(nest: Nest) -> Nest:
         attrs.evolve(loop, kind="thread" if level < free else "sequential")
         for level, loop in enumerate(nest.loops)
     )
-    body = tuple(
-        attrs.evolve(row, level=free) if row.level < free else row for row in nest.body
-    )
+    body = tuple(attrs.evolve(row, level=free) if row.level < free else row for row in nest.body)
     return attrs.evolve(nest, loops=loops, body=body)
 
 

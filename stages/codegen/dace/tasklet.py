@@ -135,19 +135,21 @@ class BlockWriter:
                     lines.append(self._set(number, row, self._computed(row, here), out))
                 case _:
                     raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
-        return self._translated(Block(
-            text="\n".join(lines),
-            loads=tuple(loads),
-            lookups=tuple(lookups),
-            scalars=tuple((connector, name) for name, connector in self.scalars.items()),
-            known=tuple((f"v{row}", row) for row in self.known),
-            states=tuple(states),
-            exports=tuple((f"v{row}", row) for row in exports),
-            stores=tuple(stores),
-            advances=tuple(advances),
-            tests=tested,
-            functions=tuple(self.functions.items()),
-        ))
+        return self._translated(
+            Block(
+                text="\n".join(lines),
+                loads=tuple(loads),
+                lookups=tuple(lookups),
+                scalars=tuple((connector, name) for name, connector in self.scalars.items()),
+                known=tuple((f"v{row}", row) for row in self.known),
+                states=tuple(states),
+                exports=tuple((f"v{row}", row) for row in exports),
+                stores=tuple(stores),
+                advances=tuple(advances),
+                tests=tested,
+                functions=tuple(self.functions.items()),
+            )
+        )
 
     def _translated(self, block: Block) -> Block:
         """Return a block with the names that functions and constants have on a GPU."""
