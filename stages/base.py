@@ -80,6 +80,10 @@ class Stage:
         """Run the step again and return the listing of the IR after each of its passes, by name."""
         return {}
 
+    def pages_after_passes(self, **inputs: Any) -> Mapping[str, str]:
+        """Do the same, and return pages for a browser, if the stage has a viewer of its IR."""
+        return {}
+
     def prerequisites(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         """Return inputs on which this stage must run first; the results arrive as `earlier`."""
         return ()

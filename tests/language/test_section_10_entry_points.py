@@ -307,7 +307,7 @@ class TestBackends:
         assert isinstance(compiled, ff.Backend)
         assert compiled.name in BACKENDS
         is_on_gpu = compiled.allocator.__gt_device_type__ != ff.DeviceType.CPU
-        assert is_on_gpu == (compiled.name == "gpu")
+        assert is_on_gpu == (compiled.name in ("gpu", "dace_gpu"))
         assert ff.ones({I: 2}, allocator=compiled).shape == (2,)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from pathlib import Path
 
 import click
 
@@ -76,13 +77,37 @@ def main() -> None:
     "step",
     help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
 )
+@click.option(
+    "--html",
+    is_flag=True,
+    help="Write a page for a browser after each pass: DaCe's viewer of an SDFG.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="The folder of these pages; the current one by default.",
+)
 @backend_option
 @report_errors
 def show(
-    program: str, stage: str | None, loops: bool, step: str | None, backend: str | None
+    program: str,
+    stage: str | None,
+    loops: bool,
+    step: str | None,
+    html: bool,
+    folder: Path,
+    backend: str | None,
 ) -> None:
     """Print the output of a stage for a program, from the store if it is there."""
     found = find_program(program, backend)
+    if html:
+        from .viewing import write_pages
+
+        pages = found.trace(until=stage or "codegen")[stage or "codegen"].pages
+        for path in write_pages(pages, step, folder, program.rpartition(":")[2]):
+            click.echo(path)
+        return
     if stage is None and step is None:
         click.echo(str(found.trace()))
         return

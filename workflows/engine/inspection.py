@@ -95,6 +95,14 @@ class Step:
         """
         return _Listings(self.name, self._stage.after_passes(**self._inputs()))
 
+    @cached_property
+    def pages(self) -> Mapping[str, str]:
+        """A page for a browser after each pass, by the name of the pass: DaCe's viewer of an SDFG.
+
+        The passes run again to tell; a stage without a viewer has none.
+        """
+        return _Listings(self.name, self._stage.pages_after_passes(**self._inputs()))
+
     @property
     def feeds(self) -> tuple[Feed, ...]:
         """The inputs, each with the stage that it comes from."""

@@ -143,10 +143,19 @@ class CodegenDaceGpu(Stage):
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the listing of the SDFG before the passes, and after each."""
+        return self._after_passes(lowered, variant, as_pages=False)
+
+    def pages_after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the same as pages for DaCe's viewer."""
+        return self._after_passes(lowered, variant, as_pages=True)
+
+    def _after_passes(
+        self, lowered: Lowered, variant: Variant, *, as_pages: bool
+    ) -> Mapping[str, str]:
         from .source import after_passes
 
         plan = self._plan(lowered)
-        return after_passes(self._loops(lowered, variant, plan)[0], plan)
+        return after_passes(self._loops(lowered, variant, plan)[0], plan, as_pages=as_pages)
 
     @property
     def platform(self) -> Platform:

@@ -30,6 +30,7 @@ from .passes import Settings, run_passes
 from .settings import dace_defaults
 from .tasklet import Style
 from .text import show_graph
+from .viewer import viewer_page
 
 # The definitions that generated code of maps, tasklets and arrays needs from DaCe's headers, which
 # take seconds to read. The library exports the entry point only.
@@ -79,23 +80,25 @@ class Plan:
     steps: tuple[int, ...] = ()
 
 
-def after_passes(kernel: Kernel, plan: Plan) -> dict[str, str]:
-    """Return the listing of the SDFG of a kernel as it is made, and after each pass."""
-    listings: dict[str, str] = {}
+def after_passes(kernel: Kernel, plan: Plan, *, as_pages: bool = False) -> dict[str, str]:
+    """Return the listing of the SDFG of a kernel as it is made, and after each pass.
+
+    `as_pages` returns pages for DaCe's viewer instead.
+    """
+    texts: dict[str, str] = {}
     names = Names(kernel)
 
     def keep(name: str, sdfg: Any) -> None:
-        listings[name if name not in listings else f"{name}_{len(listings)}"] = show_graph(
-            sdfg, kernel, names
-        )
+        text = viewer_page(sdfg) if as_pages else show_graph(sdfg, kernel, names)
+        texts[name if name not in texts else f"{name}_{len(texts)}"] = text
 
     with dace_defaults():
         optimised(kernel, names, plan, keep)
-    return listings
+    return texts
 
 
 def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]) -> Graph:
-    """Return the graph of `kernel` after the passes of `plan`; `watch` sees it after each."""
+    """Return the SDFG of a kernel after the passes; `watch` sees it after each."""
     tests = tested_stores(kernel) if plan.style.checked else {}
     graph = build_graph(kernel, names, plan.style, tests, plan.grid, plan.steps)
     loops = names.loops_over(plan.blocking_dims)

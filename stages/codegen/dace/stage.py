@@ -94,13 +94,10 @@ class CodegenDace(Stage):
         """Return DaCe's source with our entry point, and the interface."""
         from ..cpp.checks import statuses
         from ..cpp.operations import DECLARATION
-        from ..interface import describe, step_numbers, step_place
+        from ..interface import describe
         from .source import sdfg_source
 
-        plan = self._plan(lowered)
-        kernel, groups = self._loops(lowered, variant, plan)
-        if step_place(kernel, groups) is not None:
-            plan = attrs.evolve(plan, steps=step_numbers(groups))
+        kernel, groups, plan = self._loops(lowered, variant)
         written = sdfg_source(kernel, plan)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
@@ -124,20 +121,31 @@ class CodegenDace(Stage):
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
         """Return the listing of the SDFG before the passes, and after each."""
-        from ..interface import step_numbers, step_place
+        return self._after_passes(lowered, variant, as_pages=False)
+
+    def pages_after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the same as pages for DaCe's viewer."""
+        return self._after_passes(lowered, variant, as_pages=True)
+
+    def _after_passes(
+        self, lowered: Lowered, variant: Variant, *, as_pages: bool
+    ) -> Mapping[str, str]:
         from .source import after_passes
 
-        plan = self._plan(lowered)
-        kernel, groups = self._loops(lowered, variant, plan)
-        if step_place(kernel, groups) is not None:
-            plan = attrs.evolve(plan, steps=step_numbers(groups))
-        return after_passes(kernel, plan)
+        kernel, _, plan = self._loops(lowered, variant)
+        return after_passes(kernel, plan, as_pages=as_pages)
 
-    def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
+    def _loops(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
+        """Return the loops, their groups of stores, and the plan: by steps if a call may ask so."""
+        from ..interface import step_numbers, step_place
         from ..pass_list import PLAN_ONLY
         from ..passes import make_loops
 
-        return make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+        plan = self._plan(lowered)
+        kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+        if step_place(kernel, groups) is not None:
+            plan = attrs.evolve(plan, steps=step_numbers(groups))
+        return kernel, groups, plan
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..schedule.placement import Rules

@@ -37,8 +37,8 @@ _NAMES: Final = {
 #define __maxnreg__(...)
 typedef void* gpuStream_t;
 struct dim3 {
-    unsigned x, y, z;
-    dim3(unsigned x, unsigned y, unsigned z) : x(x), y(y), z(z) {}
+  unsigned x, y, z;
+  dim3(unsigned x, unsigned y, unsigned z) : x(x), y(y), z(z) {}
 };""",
 }
 _STATE: Final = """\
@@ -50,8 +50,8 @@ struct Blocks { s64 x, y, z; };
 """
 # The launch of a grid, in slices of what vendors allow along y and z.
 _SLICES: Final = """\
-static void launch(kernel_state_t* state, {kernel} kernel, Blocks blocks, dim3 block, void** args,
-                   unsigned shared, s64& first_y, s64& first_z) {{
+static void launch(kernel_state_t* state, {kernel} kernel, Blocks blocks, dim3 block,
+                   void** args, unsigned shared, s64& first_y, s64& first_z) {{
   const s64 most = 65535;
   for (first_z = 0; first_z < blocks.z; first_z += most)
   for (first_y = 0; first_y < blocks.y; first_y += most) {{
