@@ -18,27 +18,28 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.examples.precision import wpfloat
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 IW, JS = ff.flip_staggered(I), ff.flip_staggered(J)
-Cells = ff.Field[ff.Dims[I, J], ff.float64]
-West = ff.Field[ff.Dims[IW, J], ff.float64]
-South = ff.Field[ff.Dims[I, JS], ff.float64]
+Cells = ff.Field[ff.Dims[I, J], wpfloat]
+West = ff.Field[ff.Dims[IW, J], wpfloat]
+South = ff.Field[ff.Dims[I, JS], wpfloat]
 Scheme = Literal["upwind", "mpdata", "corrected"]
-EPSILON: Final = 1e-15  # no division by zero where nothing is
+EPSILON: Final = wpfloat(1e-15)  # no division by zero where nothing is
 HALO: Final = 4  # cells around the domain that the longest scheme reads
 
 
 @ff.field_operator
 def flux_west(q: Cells, cx: West) -> West:
     """Return what passes the western faces, from the cell that the wind comes from."""
-    return ff.maximum(cx, 0.0) * q(IW - 0.5) + ff.minimum(cx, 0.0) * q(IW + 0.5)
+    return ff.maximum(cx, wpfloat(0.0)) * q(IW - 0.5) + ff.minimum(cx, wpfloat(0.0)) * q(IW + 0.5)
 
 
 @ff.field_operator
 def flux_south(q: Cells, cy: South) -> South:
     """Return what passes the southern faces."""
-    return ff.maximum(cy, 0.0) * q(JS - 0.5) + ff.minimum(cy, 0.0) * q(JS + 0.5)
+    return ff.maximum(cy, wpfloat(0.0)) * q(JS - 0.5) + ff.minimum(cy, wpfloat(0.0)) * q(JS + 0.5)
 
 
 @ff.field_operator
@@ -53,9 +54,9 @@ def against_smearing_west(q: Cells, cx: West, cy: South) -> West:
     """Return the antidiffusive Courant number on western faces."""
     pair = q(IW + 0.5) + q(IW - 0.5)
     along = (q(IW + 0.5) - q(IW - 0.5)) / (pair + EPSILON)
-    across = 0.5 * (pair(J + 1) - pair(J - 1)) / (pair(J + 1) + pair(J - 1) + EPSILON)
-    middle = 0.5 * (cy(J + 0.5) + cy(J - 0.5))
-    return (ff.abs(cx) - cx * cx) * along - 0.5 * cx * (
+    across = wpfloat(0.5) * (pair(J + 1) - pair(J - 1)) / (pair(J + 1) + pair(J - 1) + EPSILON)
+    middle = wpfloat(0.5) * (cy(J + 0.5) + cy(J - 0.5))
+    return (ff.abs(cx) - cx * cx) * along - wpfloat(0.5) * cx * (
         middle(IW + 0.5) + middle(IW - 0.5)
     ) * across
 
@@ -65,9 +66,9 @@ def against_smearing_south(q: Cells, cx: West, cy: South) -> South:
     """Return the antidiffusive Courant number on southern faces."""
     pair = q(JS + 0.5) + q(JS - 0.5)
     along = (q(JS + 0.5) - q(JS - 0.5)) / (pair + EPSILON)
-    across = 0.5 * (pair(I + 1) - pair(I - 1)) / (pair(I + 1) + pair(I - 1) + EPSILON)
-    middle = 0.5 * (cx(I + 0.5) + cx(I - 0.5))
-    return (ff.abs(cy) - cy * cy) * along - 0.5 * cy * (
+    across = wpfloat(0.5) * (pair(I + 1) - pair(I - 1)) / (pair(I + 1) + pair(I - 1) + EPSILON)
+    middle = wpfloat(0.5) * (cx(I + 0.5) + cx(I - 0.5))
+    return (ff.abs(cy) - cy * cy) * along - wpfloat(0.5) * cy * (
         middle(JS + 0.5) + middle(JS - 0.5)
     ) * across
 
@@ -80,12 +81,12 @@ def room(q: Cells, before: Cells, cx: West, cy: South) -> tuple[Cells, Cells]:
     bottom = ff.minimum(ff.minimum(low(I + 1), low(I - 1)), ff.minimum(low(J + 1), low(J - 1)))
     west, south = flux_west(q, cx), flux_south(q, cy)
     inflow = (
-        ff.maximum(west(I - 0.5), 0.0) - ff.minimum(west(I + 0.5), 0.0)
-        + ff.maximum(south(J - 0.5), 0.0) - ff.minimum(south(J + 0.5), 0.0)
+        ff.maximum(west(I - 0.5), wpfloat(0.0)) - ff.minimum(west(I + 0.5), wpfloat(0.0))
+        + ff.maximum(south(J - 0.5), wpfloat(0.0)) - ff.minimum(south(J + 0.5), wpfloat(0.0))
     )  # fmt: skip
     outflow = (
-        ff.maximum(west(I + 0.5), 0.0) - ff.minimum(west(I - 0.5), 0.0)
-        + ff.maximum(south(J + 0.5), 0.0) - ff.minimum(south(J - 0.5), 0.0)
+        ff.maximum(west(I + 0.5), wpfloat(0.0)) - ff.minimum(west(I - 0.5), wpfloat(0.0))
+        + ff.maximum(south(J + 0.5), wpfloat(0.0)) - ff.minimum(south(J - 0.5), wpfloat(0.0))
     )  # fmt: skip
     return (
         (ff.maximum(top, high) - q) / (inflow + EPSILON),
@@ -96,17 +97,17 @@ def room(q: Cells, before: Cells, cx: West, cy: South) -> tuple[Cells, Cells]:
 @ff.field_operator
 def limited_west(more: Cells, less: Cells, cx: West) -> West:
     """Scale what leaves one cell and enters the next to what both have room for."""
-    east = ff.minimum(1.0, ff.minimum(less(IW - 0.5), more(IW + 0.5)))
-    west = ff.minimum(1.0, ff.minimum(more(IW - 0.5), less(IW + 0.5)))
-    return east * ff.maximum(cx, 0.0) + west * ff.minimum(cx, 0.0)
+    east = ff.minimum(wpfloat(1.0), ff.minimum(less(IW - 0.5), more(IW + 0.5)))
+    west = ff.minimum(wpfloat(1.0), ff.minimum(more(IW - 0.5), less(IW + 0.5)))
+    return east * ff.maximum(cx, wpfloat(0.0)) + west * ff.minimum(cx, wpfloat(0.0))
 
 
 @ff.field_operator
 def limited_south(more: Cells, less: Cells, cy: South) -> South:
     """Scale what passes the southern faces."""
-    north = ff.minimum(1.0, ff.minimum(less(JS - 0.5), more(JS + 0.5)))
-    south = ff.minimum(1.0, ff.minimum(more(JS - 0.5), less(JS + 0.5)))
-    return north * ff.maximum(cy, 0.0) + south * ff.minimum(cy, 0.0)
+    north = ff.minimum(wpfloat(1.0), ff.minimum(less(JS - 0.5), more(JS + 0.5)))
+    south = ff.minimum(wpfloat(1.0), ff.minimum(more(JS - 0.5), less(JS + 0.5)))
+    return north * ff.maximum(cy, wpfloat(0.0)) + south * ff.minimum(cy, wpfloat(0.0))
 
 
 @ff.field_operator
