@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.examples import heat_on_triangles, icosahedral, shallow_water_cartesian, terrain
+from fieldforge.examples import (
+    advection,
+    heat_on_triangles,
+    icosahedral,
+    shallow_water_cartesian,
+    terrain,
+)
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
 from fieldforge.examples.shallow_water.figure import figure_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
@@ -151,6 +157,27 @@ def waves() -> Any:
     return figure
 
 
+def advected() -> Any:
+    """Draw the cone of the example `advection` before and after a turn, and sections of it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    found = dict(advection.experiment(advection.Rotation(background=2.0)))
+    grid = figure.add_gridspec(2, 4, height_ratios=(3, 2))
+    section = figure.add_subplot(grid[1, :])
+    for number, (name, values) in enumerate(found.items()):
+        axis = figure.add_subplot(grid[0, number])
+        drawn = axis.pcolormesh(values.T, cmap="viridis", vmin=1.5, vmax=6.0)
+        axis.set(title=f"{name}: {values.max():.1f}", aspect="equal", xticks=[], yticks=[])
+        section.plot(
+            values[:, values.shape[1] // 2], label=name, color="0.6" if not number else None
+        )
+    figure.colorbar(drawn, ax=figure.axes[1:], shrink=0.8)
+    section.set(xlabel="I, through the middle", ylabel="q", xlim=(0, 99))
+    section.legend(loc="upper left")
+    return figure
+
+
 def sphere() -> Any:
     """Draw a day of flow over a mountain, as `make sphere` does."""
     result = simulate(Case(name="5", level=5, days=1.0), ff.cpu)
@@ -168,6 +195,7 @@ PICTURES: Mapping[str, Callable[[], Any]] = {
         heat_on_sphere,
         heat_on_triangles_,
         waves,
+        advected,
         sphere,
     )
 }

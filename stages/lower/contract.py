@@ -2,7 +2,9 @@
 
 `a * b + c` then rounds once instead of twice. The IR decides this, not the compiler, so all
 backends compute the same bits. The pass contracts a product only if nothing else uses it and if it
-varies over all dimensions of the sum, so no value is computed more often than before. If both
+varies over all dimensions of the sum, so no value is computed more often than before. A value at
+several places is contracted at all of them or at none, so that it stays one value: another place of
+the sum that uses the product counts as another use. If both
 operands of a sum are products, it contracts the left one. `a * b - c` becomes `fma(a, b, -c)`, `c -
 a * b` becomes `fma(-a, b, c)`.
 """
@@ -14,7 +16,8 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from ...runtime.language.types import FLOATS
-from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Value
+from ..ir.dataflow import Body, Dataflow, Map, Ref, Scan, Shift, Value
+from .alike import places_of, relative
 from .graph import Graph
 from .rewrite import with_operands, with_values
 
@@ -56,9 +59,7 @@ def _contracted(values: Sequence[Value], roots: Iterable[Ref]) -> tuple[Graph, d
 
 def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
     """Return the product for each sum that the pass contracts."""
-    uses = [0] * len(values)
-    for ref in [*roots, *(operand for value in values for operand in value.operands)]:
-        uses[ref] += 1
+    uses = _uses(values, roots)
     chosen: dict[Ref, Ref] = {}
     for row, value in enumerate(values):
         if isinstance(value, Map) and value.op in ("add", "sub") and value.dtype in FLOATS:
@@ -69,6 +70,24 @@ def _products(values: Sequence[Value], roots: Iterable[Ref]) -> dict[Ref, Ref]:
                     chosen[row] = arg
                     break
     return chosen
+
+
+def _uses(values: Sequence[Value], roots: Iterable[Ref]) -> list[int]:
+    """Return how often each row is used, at whatever place."""
+    places = places_of(values)
+    uses: dict[int, set[object]] = {place.value: set() for place in places}
+    for root in roots:
+        uses[places[root].value].add(("root", root))
+    for row, value in enumerate(values):
+        base = dict(places[row].offsets)
+        for number, arg in enumerate(value.operands):
+            at = places[arg]
+            if isinstance(value, Shift):
+                uses[at.value].add("shift")
+            else:
+                by = relative(values, arg, at, base)
+                uses[at.value].add((places[row].value, number, by))
+    return [len(uses[place.value]) for place in places]
 
 
 def _fused(

@@ -212,8 +212,9 @@ class Points:
         for index, coords in operands:
             node = self.nodes[index]
             for dim, (base, offset), (low, high) in zip(node.dims, coords, node.reach, strict=True):
-                if base == OWN:
-                    widen(reach, dim, (low + offset, high + offset))
+                along, (own, more) = self.indices.plain(dim, (base, offset))
+                if own == OWN:
+                    widen(reach, along, (low + more, high + more))
                 elif base > OWN:
                     for other, ends in self.indices.mentioned([(dim, (base, offset))]).items():
                         widen(reach, other, ends)

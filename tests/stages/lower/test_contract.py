@@ -72,3 +72,32 @@ def test_interpreted_and_compiled_programs_fuse_alike():
 
     np.testing.assert_array_equal(results["cpu"], results["reference"])
     assert (results["cpu"] != a * b + (a - b * b)).any()
+
+
+def test_a_value_at_several_places_is_contracted_at_all_or_at_none():
+    # half of w is used by both sums, at other places; at the rim only one of them needs it
+    graph = Graph()
+    w, half = graph.input("w", (I,), REAL), graph.literal(REAL, "0.5")
+    halves = [graph.map("mul", (half, graph.shift(w, I, at))) for at in range(3)]
+    sums = [graph.map("add", (halves[at + 1], halves[at])) for at in range(2)]
+    difference = graph.map("sub", tuple(sums))
+    fields = [(name, REAL, (I,)) for name in ("w", "out")]
+    lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), difference)])
+    assert " = fma " not in show(type(lowered)(contract(lowered.program)))
+
+
+def test_a_product_on_its_own_is_contracted_at_each_place():
+    graph = Graph()
+    u, w, half = (
+        graph.input("u", (I,), REAL),
+        graph.input("w", (I,), REAL),
+        graph.literal(REAL, "0.5"),
+    )
+    sums = [
+        graph.map("add", (graph.map("mul", (half, graph.shift(w, I, at))), graph.shift(u, I, at)))
+        for at in range(3)
+    ]
+    total = graph.map("maximum", (graph.map("maximum", tuple(sums[:2])), sums[2]))
+    fields = [(name, REAL, (I,)) for name in ("u", "w", "out")]
+    lowered = make_program("p", graph, fields, [("out", whole("out", (I,)), total)])
+    assert show(type(lowered)(contract(lowered.program))).count(" = fma ") == 3

@@ -80,3 +80,17 @@ def test_there_and_back_along_a_staggered_dimension_is_no_place_at_all() -> None
     points = Points(graph.values)
     assert points.at(back) == points.at(u)
     assert mentioned(points, points.at(there)) == {half: (0, 0)}
+
+
+def test_a_value_on_cells_that_reads_faces_is_one_node_at_all_places() -> None:
+    graph, faces = Graph(), flip_staggered(I)
+    c, u = graph.input("c", (faces, J), REAL), graph.input("u", (I, J), REAL)
+    rows = [
+        graph.map(
+            "mul", (graph.map("abs", (graph.shift(c, faces, at, I),)), graph.shift(u, I, at + 1))
+        )
+        for at in (0, 1, -2)
+    ]
+    nodes, places = zip(*map(Points(graph.values).at, rows), strict=True)
+    assert len(set(nodes)) == 1
+    assert [coords[0][1] - places[0][0][1] for coords in places] == [0, 1, -2]
