@@ -15,9 +15,10 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
-from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
+from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.sharing import share
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY, State
@@ -40,11 +41,12 @@ STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h
 
 
 def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
-    """Cut a grid for some ranks by bisection of the cells' coordinates."""
+    """Cut a grid for some ranks, by METIS if it is installed, else by the cells' coordinates."""
+    tables = connectivities(grid.tables)
     return decompose(
-        connectivities(grid.tables),
+        tables,
         Cell,
-        bisect(grid.cell_points, ranks),
+        share(tables["E2C"], ranks, coordinates=grid.cell_points),
         attached=["E2C", "V2C"],
         halo=HALO,
         ranks=ranks,
