@@ -1,6 +1,7 @@
 """Measure the promises of fieldforge, each as a ratio or a share in one run; keep the results.
 
-    python bench/run.py [startup] [calls] [scaling] [programs] [--cases a,b] [--scale 0.2] [--quick]
+    python bench/run.py [startup] [calls] [scaling] [programs] [ranks] [models] [--cases a,b]
+        [--scale 0.2] [--quick]
 
 Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
 tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 TRIALS = ROOT / "build" / "bench"
 PARTS = ("startup", "calls", "scaling", "programs")
+ASKED = ("ranks",)  # parts that run only if they are named
 
 
 def machine() -> dict[str, Any]:
@@ -98,8 +100,18 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
     console.print(f"Results are in {folder.relative_to(ROOT)}.")
 
 
+def ranks_part(quick: bool, console: Console) -> None:
+    """Measure the scaling of a model on all processors of this machine."""
+    import ranks
+
+    counts = [2**n for n in range(8) if 2**n <= len(os.sched_getaffinity(0))]
+    by = "mpi" if ranks.has_mpi() else "threads"
+    levels = (5, 3, 10) if quick else (7, 5, 40)
+    console.print(f"Results are in {ranks.measure(counts, *levels, by, console.print)}.")
+
+
 @click.command()
-@click.argument("parts", nargs=-1, type=click.Choice(PARTS))
+@click.argument("parts", nargs=-1, type=click.Choice([*PARTS, *ASKED]))
 @click.option(
     "--cases", default="", help="Programs to measure, by name with commas; all if left out."
 )
@@ -116,6 +128,8 @@ def main(parts: tuple[str, ...], cases: str, scale: float, quick: bool) -> None:
         for part in parts or (("programs",) if is_narrow else PARTS):
             if part == "programs":
                 programs_part(chosen, scale, quick, console)
+            elif part == "ranks":
+                ranks_part(quick, console)
             else:
                 small_part(part, console)
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import numpy as np
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
-from fieldforge.runtime.decomposition.mesh import LocalMesh, decompose
+from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.decomposition.sharing import share
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY, State
@@ -40,11 +41,12 @@ STAGES: Final = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))  # of h
 
 
 def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
-    """Cut a grid for some ranks by bisection of the cells' coordinates."""
+    """Cut a grid for some ranks, by METIS if it is installed, else by the cells' coordinates."""
+    tables = connectivities(grid.tables)
     return decompose(
-        connectivities(grid.tables),
+        tables,
         Cell,
-        bisect(grid.cell_points, ranks),
+        share(tables["E2C"], ranks, coordinates=grid.cell_points),
         attached=["E2C", "V2C"],
         halo=HALO,
         ranks=ranks,
@@ -76,8 +78,11 @@ class Fields:
     u: Any
 
 
+Phase: TypeAlias = tuple[str, Callable[[], Any]]  # 'start', 'inner', 'finish', 'outer'; or 'whole'
+
+
 class ShallowWater:
-    """The model on one rank.
+    """The model on one rank; `phases` are the recorded parts of a step.
 
     Args:
         grid: the whole sphere.
@@ -120,7 +125,7 @@ class ShallowWater:
         self.diagnosing, self.advancing = self._split()
         self.inner = self._set_up(fixed, backend, self.diagnosing.inner, self.advancing.inner)
         self.outer = self._set_up(fixed, backend, self.diagnosing.outer, self.advancing.outer)
-        self._steps: list[Callable[[], Any]] = []
+        self.phases: list[Phase] = []
 
     def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
         return ff.as_field([dim], self.part.localised(array, dim))
@@ -169,10 +174,10 @@ class ShallowWater:
 
     def step(self) -> None:
         """Advance by one time step; the first call records the programs of each stage."""
-        if not self._steps:
+        if not self.phases:
             self._record()
             return
-        for replay in self._steps:
+        for _, replay in self.phases:
             replay()
 
     def abandon(self) -> None:
@@ -187,7 +192,7 @@ class ShallowWater:
             with ff.record() as whole:
                 for number in numbers:
                     self._take(self.inner, number)
-            self._steps.append(whole)
+            self.phases.append(("whole", whole))
             return
         for number in numbers:
             source = self._source(number)
@@ -198,7 +203,12 @@ class ShallowWater:
             self._exchange.finish()
             with ff.record() as outer:
                 self._take(self.outer, number)
-            self._steps += [start, inner, self._exchange.finish, outer]
+            self.phases += [
+                ("start", start),
+                ("inner", inner),
+                ("finish", self._exchange.finish),
+                ("outer", outer),
+            ]
 
     def _source(self, number: int) -> Fields:
         """Return what a stage reads: the start of the step, then one of two sets in turn.

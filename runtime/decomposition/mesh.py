@@ -4,7 +4,8 @@ One dimension is cut, such as the cells; the others are *attached* to it by tabl
 edges by `E2C`. An attached point belongs to the rank of its first neighbour in that table. Halo
 level 1 of the cells shares an attached point with an owned cell, level 2 with level 1, and so on.
 All edges and vertices of local cells are local: a point that is not owned has the level after the
-lowest level among its cells. Every rank computes all parts, so that they agree without messages.
+lowest level among its cells. Ranks need no messages to agree: `part_of` finds the part of one rank
+and the points of those near it, `decompose` all parts.
 
 >>> import numpy as np
 >>> import fieldforge as ff
@@ -28,109 +29,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields.constructors import as_connectivity
-from ..fields.neighbour_table import Connectivity
 from ..language.dimension import Dimension
 from ..process.errors import ArgumentError
+from .local_mesh import LocalMesh, Points, Table, Tables
 from .pattern import Indices, Pattern
 
-Table: TypeAlias = NDArray[np.int32]
-Tables: TypeAlias = Mapping[str, Connectivity]
 FAR: Final = 1 << 30
-
-
-@attrs.frozen(eq=False)
-class Points:
-    """The points of one dimension on one rank, in their local order.
-
-    First come owned points, those far from other ranks first; then the halo, level by level.
-    Within each range the order is that of the global ids.
-
-    Attributes:
-        global_ids: of each local point, (points,).
-        levels: of each local point, (points,): 0 for owned points, else the level of the halo.
-        distances: of each local point, (points,): 1 for owned points next to other ranks, then 2,
-            and so on up to the halo levels plus 2; 0 in the halo.
-
-    """
-
-    global_ids: Indices
-    levels: Indices
-    distances: Indices
-
-    @property
-    def owned(self) -> int:
-        """How many points this rank owns; their local ids are 0 to this."""
-        return self.up_to(0)
-
-    def up_to(self, level: int) -> int:
-        """Return how many points are owned or lie in the first `level` levels of the halo."""
-        return int(np.searchsorted(self.levels, level, side="right"))
-
-    def farther_than(self, distance: int) -> int:
-        """Return how many owned points are farther from other ranks; they are the first ones."""
-        return int((self.distances > distance).sum())
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class LocalMesh:
-    """The part of a mesh that one rank has.
-
-    Attributes:
-        rank: of this part.
-        ranks: how many parts there are.
-        points: the local points of each dimension.
-        tables: local ids of neighbours, (points, neighbours); -1 where there is none on this rank.
-        complete: for each table, the level up to which no neighbour is missing on this rank.
-        patterns: what is exchanged, one for each dimension.
-
-    """
-
-    rank: int
-    ranks: int
-    points: Mapping[Dimension, Points]
-    tables: Mapping[str, Table]
-    complete: Mapping[str, int]
-    patterns: Sequence[Pattern]
-    original: Tables = attrs.field(repr=False)
-
-    @property
-    def owned(self) -> dict[Dimension, tuple[int, int]]:
-        """The ranges of local ids that this rank owns, by dimension."""
-        return {dim: (0, each.owned) for dim, each in self.points.items()}
-
-    def connectivities(self) -> dict[str, Connectivity]:
-        """Return the local tables as an offset provider; the same variant on every rank."""
-        return {
-            name: as_connectivity(
-                whole.domain.dims,
-                whole.codomain,
-                self.tables[name],
-                skip_value=-1 if self.ranks > 1 else whole.skip_value,
-            )
-            for name, whole in self.original.items()
-        }
-
-    def leading(self, name: str, count: int) -> int:
-        """Return how many points, from the first on, find all neighbours among the first `count`.
-
-        Neighbours that are missing in the whole mesh are not needed. A program that reads through
-        several tables chains the calls: what it may compute before the halo has arrived follows
-        from the owned points, and what it can compute at all from all local points.
-
-        Args:
-            name: of a table.
-            count: of local points that neighbours are looked for.
-        """
-        whole, local = self.original[name], self.tables[name]
-        ids = self.points[whole.domain.dims[0]].global_ids
-        lost = (whole.asnumpy()[ids] >= 0) & ((local < 0) | (local >= count))
-        rows: NDArray[np.bool_] = np.any(lost, axis=1)
-        return int(np.argmax(rows)) if rows.any() else len(rows)
-
-    def localised(self, array: NDArray[Any], dim: Dimension) -> NDArray[Any]:
-        """Return the local rows of an array over all points of a dimension."""
-        return np.ascontiguousarray(array[self.points[dim].global_ids])
 
 
 def decompose(
@@ -156,23 +60,32 @@ def decompose(
         ArgumentError: a table does not lead to `along`, a dimension is not attached, or a rank
             is negative or beyond `ranks`.
     """
-    owners = np.asarray(owners, np.int64)
-    count = int(owners.max(initial=-1)) + 1 if ranks is None else ranks
-    if len(owners) and not (owners.min() >= 0 and owners.max() < count):
-        raise ArgumentError(f"Expected owners from 0 to {count - 1}, got {owners.max()}.")
-    ways = {_start(tables, name, along): tables[name].asnumpy() for name in attached}
-    missing = {
-        dim
-        for table in tables.values()
-        for dim in (table.domain.dims[0], table.codomain)
-        if dim not in ways and dim != along
-    }
-    if missing:
-        names = ", ".join(sorted(f"'{dim.value}'" for dim in missing))
-        raise ArgumentError(f"No table of 'attached' leads from {names} to '{along.value}'.")
-    everywhere = {along: owners} | {dim: owners[way[:, 0]] for dim, way in ways.items()}
-    parts = [_part(rank, count, tables, along, everywhere, ways, halo) for rank in range(count)]
-    return tuple(_with_patterns(part, parts, everywhere) for part in parts)
+    cut = _Cut.of(tables, along, owners, attached, halo, ranks)
+    points = {rank: cut.points(rank) for rank in range(cut.ranks)}
+    return tuple(cut.part(rank, points) for rank in points)
+
+
+def part_of(
+    rank: int,
+    tables: Tables,
+    along: Dimension,
+    owners: NDArray[Any],
+    *,
+    attached: Sequence[str],
+    halo: int,
+    ranks: int | None = None,
+) -> LocalMesh:
+    """Return the part of one rank, as `decompose` does, without making those of all others.
+
+    It finds the points of this rank and of those near it. The arguments are those of `decompose`,
+    the rank before them.
+
+    Raises:
+        ArgumentError: as for `decompose`.
+
+    """
+    cut = _Cut.of(tables, along, owners, attached, halo, ranks)
+    return cut.part(rank, {each: cut.points(each) for each in (rank, *cut.near(rank))})
 
 
 def check(parts: Sequence[LocalMesh]) -> None:
@@ -219,35 +132,91 @@ def _after(level: Indices, way: Table) -> Indices:
     return np.asarray(np.minimum(lowest + 1, FAR))
 
 
-def _part(
-    rank: int,
-    ranks: int,
-    tables: Tables,
-    along: Dimension,
-    owners: Mapping[Dimension, Indices],
-    ways: Mapping[Dimension, Table],
-    halo: int,
-) -> LocalMesh:
-    own = owners[along] == rank
-    level = _rings(own, list(ways.values()), halo)
-    distance = _rings(~own, list(ways.values()), halo + 2)
-    points = {along: _sorted(level, distance, halo)}
-    for dim, way in ways.items():
-        outward = np.where(owners[dim] == rank, 0, _after(level, way))
-        points[dim] = _sorted(outward, _after(distance, way), halo)
-    local, complete = {}, {}
-    for name, table in tables.items():
-        of = points[table.domain.dims[0]]
-        rows = table.asnumpy()[of.global_ids]
-        place = np.full(len(owners[table.codomain]) + 1, -1)
-        place[points[table.codomain].global_ids] = np.arange(len(points[table.codomain].levels))
-        local[name] = place[rows].astype(np.int32)
-        lost = of.levels[((rows >= 0) & (local[name] < 0)).any(axis=1)]
-        complete[name] = int(lost.min(initial=halo + 2)) - 1
-    return LocalMesh(
-        rank=rank, ranks=ranks, points=points, tables=local, complete=complete, patterns=(),
-        original=tables,
-    )  # fmt: skip
+PointsOf: TypeAlias = Mapping[Dimension, Points]
+
+
+@attrs.frozen(eq=False)
+class _Cut:
+    """A checked mesh with the owners of the points of all dimensions."""
+
+    tables: Tables
+    along: Dimension
+    owners: Mapping[Dimension, Indices]
+    ways: Mapping[Dimension, Table]
+    halo: int
+    ranks: int
+
+    @classmethod
+    def of(
+        cls,
+        tables: Tables,
+        along: Dimension,
+        owners: NDArray[Any],
+        attached: Sequence[str],
+        halo: int,
+        ranks: int | None,
+    ) -> _Cut:
+        owners = np.asarray(owners, np.int64)
+        count = int(owners.max(initial=-1)) + 1 if ranks is None else ranks
+        if len(owners) and not (owners.min() >= 0 and owners.max() < count):
+            raise ArgumentError(f"Expected owners from 0 to {count - 1}, got {owners.max()}.")
+        ways = {_start(tables, name, along): tables[name].asnumpy() for name in attached}
+        missing = {
+            dim
+            for table in tables.values()
+            for dim in (table.domain.dims[0], table.codomain)
+            if dim not in ways and dim != along
+        }
+        if missing:
+            names = ", ".join(sorted(f"'{dim.value}'" for dim in missing))
+            raise ArgumentError(f"No table of 'attached' leads from {names} to '{along.value}'.")
+        everywhere = {along: owners} | {dim: owners[way[:, 0]] for dim, way in ways.items()}
+        return cls(tables, along, everywhere, ways, halo, count)
+
+    def points(self, rank: int) -> PointsOf:
+        """Return the local points of a rank."""
+        own, ways = self.owners[self.along] == rank, list(self.ways.values())
+        level = _rings(own, ways, self.halo)
+        distance = _rings(~own, ways, self.halo + 2)
+        points = {self.along: _sorted(level, distance, self.halo)}
+        for dim, way in self.ways.items():
+            outward = np.where(self.owners[dim] == rank, 0, _after(level, way))
+            points[dim] = _sorted(outward, _after(distance, way), self.halo)
+        return points
+
+    def near(self, rank: int) -> list[int]:
+        """Return all ranks whose local points may be owned by this one, or the other way round."""
+        owners = self.owners[self.along]
+        level = _rings(owners == rank, list(self.ways.values()), self.halo + 1)
+        return [each for each in np.unique(owners[level < FAR]).tolist() if each != rank]
+
+    def part(self, rank: int, known: Mapping[int, PointsOf]) -> LocalMesh:
+        """Return the part of a rank, given the points of all ranks near it."""
+        points = known[rank]
+        local, complete = {}, {}
+        for name, table in self.tables.items():
+            of = points[table.domain.dims[0]]
+            rows = table.asnumpy()[of.global_ids]
+            place = np.full(len(self.owners[table.codomain]) + 1, -1)
+            place[points[table.codomain].global_ids] = np.arange(len(points[table.codomain].levels))
+            local[name] = place[rows].astype(np.int32)
+            lost = of.levels[((rows >= 0) & (local[name] < 0)).any(axis=1)]
+            complete[name] = int(lost.min(initial=self.halo + 2)) - 1
+        return LocalMesh(
+            rank=rank, ranks=self.ranks, points=points, tables=local, complete=complete,
+            patterns=tuple(self._pattern(rank, dim, known) for dim in points),
+            original=self.tables,
+        )  # fmt: skip
+
+    def _pattern(self, rank: int, dim: Dimension, known: Mapping[int, PointsOf]) -> Pattern:
+        mine, owners = known[rank][dim], self.owners[dim]
+        send, receive = {}, {}
+        for other, points in known.items():
+            if len(ids := _halo_of(mine, owners, other)):
+                receive[other] = (ids,)
+            if len(ids := _halo_of(points[dim], owners, rank)):
+                send[other] = (_places(mine, points[dim].global_ids[ids]),)
+        return Pattern((dim,), send, receive)
 
 
 def _sorted(level: Indices, distance: Indices, halo: int) -> Points:
@@ -255,22 +224,6 @@ def _sorted(level: Indices, distance: Indices, halo: int) -> Points:
     inside = np.where(level[ids] == 0, np.minimum(distance[ids], halo + 2), 0)
     order = np.lexsort((ids, -inside, level[ids]))
     return Points(ids[order], level[ids][order], inside[order])
-
-
-def _with_patterns(
-    part: LocalMesh, parts: Sequence[LocalMesh], owners: Mapping[Dimension, Indices]
-) -> LocalMesh:
-    patterns = []
-    for dim, mine in part.points.items():
-        send, receive = {}, {}
-        for other in parts:
-            theirs = other.points[dim]
-            if len(ids := _halo_of(mine, owners[dim], other.rank)):
-                receive[other.rank] = (ids,)
-            if len(ids := _halo_of(theirs, owners[dim], part.rank)):
-                send[other.rank] = (_places(mine, theirs.global_ids[ids]),)
-        patterns.append(Pattern((dim,), send, receive))
-    return attrs.evolve(part, patterns=tuple(patterns))
 
 
 def _halo_of(points: Points, owners: Indices, owner: int) -> Indices:

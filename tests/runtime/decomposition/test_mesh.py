@@ -10,7 +10,7 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, Edge, Vertex, icosahedral
 from fieldforge.runtime.decomposition.bisection import bisect
-from fieldforge.runtime.decomposition.mesh import check, decompose
+from fieldforge.runtime.decomposition.mesh import check, decompose, part_of
 
 MESH = icosahedral(2, 2)
 HALO = 2
@@ -151,6 +151,26 @@ def test_a_lost_halo_point_is_found():
 
     with pytest.raises(ArgumentError, match="Rank 0 does not receive all of its halo"):
         check(parts)
+
+
+@pytest.mark.parametrize("halo", [0, 1, 2])
+@pytest.mark.parametrize("ranks", [1, 3, 40])
+def test_the_part_of_one_rank_is_that_among_all(ranks, halo):
+    tables, owners = MESH.connectivities(), bisect(MESH.cell_points, ranks)
+    more = {"attached": ["E2C", "V2C"], "halo": halo, "ranks": ranks}
+    for expected in decompose(tables, Cell, owners, **more):
+        found = part_of(expected.rank, tables, Cell, owners, **more)
+
+        assert found.complete == expected.complete
+        assert all((found.tables[n] == each).all() for n, each in expected.tables.items())
+        for dim, points in expected.points.items():
+            for name in ("global_ids", "levels", "distances"):
+                assert np.array_equal(getattr(found.points[dim], name), getattr(points, name))
+        for mine, other in zip(found.patterns, expected.patterns, strict=True):
+            for side in ("send", "receive"):
+                ours, theirs = getattr(mine, side), getattr(other, side)
+                assert ours.keys() == theirs.keys()
+                assert all(np.array_equal(ours[rank][0], theirs[rank][0]) for rank in ours)
 
 
 def test_what_cannot_be_cut_is_refused():

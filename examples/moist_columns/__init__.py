@@ -1,0 +1,1 @@
+"""Moist air carried around the sphere: tracers, implicit vertical mixing, and condensation."""

@@ -1,0 +1,152 @@
+"""Share the points of a mesh among ranks: by METIS, by coordinates, or by an order of neighbours.
+
+>>> import fieldforge as ff
+>>> Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
+>>> E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
+>>> ends = [[0, 3], [3, 1], [1, 4], [4, 2], [2, 5]]
+>>> line = ff.as_connectivity([Edge, E2CDim], Cell, ends)
+>>> share(line, 2, method="order")
+array([1, 1, 0, 1, 0, 0])
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Final, Literal, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from ..fields.neighbour_table import Connectivity
+from ..process.errors import ArgumentError
+from .bisection import bisect
+from .pattern import Indices
+
+Method: TypeAlias = Literal["metis", "bisection", "order"]
+METHODS: Final = ("metis", "bisection", "order")
+
+
+def share(
+    links: Connectivity,
+    ranks: int,
+    *,
+    coordinates: NDArray[Any] | None = None,
+    method: Method | None = None,
+) -> Indices:
+    """Return the rank of each point, (points,); all ranks of a job compute the same.
+
+    Args:
+        links: a table whose rows name points that are neighbours of each other, such as `E2C` for
+            cells. Each point must be in some row.
+        ranks: any number; some ranks may get no points.
+        coordinates: (points, axes), for bisection.
+        method: 'metis' cuts the fewest links (extra `metis`), 'bisection' needs coordinates,
+            'order' cuts a Cuthill-McKee order into pieces. By default the first that is possible.
+
+    Raises:
+        ArgumentError: what the method needs is missing.
+
+    """
+    if method is None:
+        method = "order" if coordinates is None else "bisection"
+        method = "metis" if has_metis() else method
+    match method:
+        case "bisection" if coordinates is not None:
+            return bisect(coordinates, ranks)
+        case "order":
+            return _pieces(cuthill_mckee(Graph.of(links.asnumpy())), ranks)
+        case "metis" if has_metis():
+            return _by_metis(Graph.of(links.asnumpy()), ranks)
+    needs = {"bisection": "'coordinates'", "metis": "the package 'pymetis'"}.get(method)
+    if needs is None:
+        raise ArgumentError(f"Expected one of {', '.join(METHODS)} as the method, got '{method}'.")
+    raise ArgumentError(
+        f"Method '{method}' needs {needs}.", hint="Leave 'method' out to take what is possible."
+    )
+
+
+def has_metis() -> bool:
+    """Tell whether METIS is installed."""
+    return importlib.util.find_spec("pymetis") is not None
+
+
+@attrs.frozen(eq=False)
+class Graph:
+    """Which points are neighbours: those of point i are `ids[first[i] : first[i + 1]]`, sorted."""
+
+    first: Indices
+    ids: Indices
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Graph:
+        """Link all points that a row of a table names."""
+        width = rows.shape[1]
+        pairs = [rows[:, [i, j]] for i in range(width) for j in range(width) if i != j]
+        both = np.concatenate([np.empty((0, 2), np.int64), *pairs]).astype(np.int64)
+        both = np.unique(both[(both >= 0).all(axis=1) & (both[:, 0] != both[:, 1])], axis=0)
+        count = int(rows.max(initial=-1)) + 1
+        degrees = np.bincount(both[:, 0], minlength=count)
+        return cls(np.concatenate([[0], np.cumsum(degrees)]), both[:, 1])
+
+    @property
+    def degrees(self) -> Indices:
+        """How many neighbours each point has."""
+        return np.diff(self.first)
+
+    def neighbours(self, points: Indices) -> Indices:
+        """Return the neighbours of some points, point by point."""
+        counts = self.degrees[points]
+        ends = np.cumsum(counts)
+        places = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+        return np.asarray(self.ids[np.repeat(self.first[points], counts) + places])
+
+
+def cuthill_mckee(graph: Graph) -> Indices:
+    """Return all points in an order in which neighbours are near each other.
+
+    The points come in rings around a point at the edge; in a ring, those that the first points of
+    the ring before lead to come first, and of these the ones with the fewest neighbours.
+
+    >>> cuthill_mckee(Graph.of(np.array([[0, 3], [3, 1], [1, 2]])))
+    array([2, 1, 3, 0])
+    """
+    seen = np.zeros(len(graph.degrees), bool)
+    parts: list[Indices] = []
+    for start in np.argsort(graph.degrees, kind="stable").tolist():
+        if not seen[start]:
+            edge = _rings(graph, start, seen.copy())[-1]
+            parts += _rings(graph, int(edge[0]), seen)
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _rings(graph: Graph, start: int, seen: NDArray[np.bool_]) -> list[Indices]:
+    """Return the rings of points around one; mark them as seen."""
+    found: list[Indices] = []
+    ring = np.array([start])
+    seen[start] = True
+    while len(ring):
+        found.append(ring)
+        near = graph.neighbours(ring)
+        parents = np.repeat(np.arange(len(ring)), graph.degrees[ring])[~seen[near]]
+        near = near[~seen[near]]
+        near = near[np.lexsort((near, graph.degrees[near], parents))]
+        ring = near[np.sort(np.unique(near, return_index=True)[1])]
+        seen[ring] = True
+    return found
+
+
+def _pieces(order: Indices, ranks: int) -> Indices:
+    owners = np.empty(len(order), np.int64)
+    owners[order] = np.arange(len(order)) * ranks // max(len(order), 1)
+    return owners
+
+
+def _by_metis(graph: Graph, ranks: int) -> Indices:
+    if ranks == 1 or ranks >= len(graph.degrees):  # METIS asks for fewer parts than points
+        return _pieces(cuthill_mckee(graph), ranks)
+    import pymetis
+
+    links = pymetis.CSRAdjacency(graph.first, graph.ids)
+    _, owners = pymetis.part_graph(ranks, links, options=pymetis.Options(seed=0))
+    return np.asarray(owners, np.int64)
