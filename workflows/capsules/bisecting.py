@@ -1,7 +1,8 @@
-"""Find where two executions of a capsule part: the statement, the option, the pass."""
+"""Find where two executions of a capsule part: statement, row of an operator, option, pass."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..backends.backend import Backend
 from .backend_text import options_text
 from .capsule import Capsule
 from .comparing import Difference, differences
+from .inside import find_inside
 from .replaying import execute, interpret
 from .values import Array
 from .written import written_leaves
@@ -84,22 +86,36 @@ def _label(one: Backend, other: Backend) -> str:
 
 
 def _statement(capsule: Capsule, one: Backend, other: Backend, tolerance: float) -> Iterator[str]:
-    """Yield the first statement after which the results differ."""
-    root = capsule.parsed.root
-    if not isinstance(root, syntax.Program) or len(root.body) < 2:
-        return
-    low, high = 0, len(root.body)  # the first `low` statements agree, the first `high` differ
-    while high - low > 1:
-        middle = (low + high) // 2
-        parsed, variant = _first_statements(capsule, middle)
-        results = [execute(capsule, each, parsed, variant) for each in (other, one)]
-        agree = not differences(results[0], results[1], tolerance)
-        low, high = (middle, high) if agree else (low, middle)
-    call = root.body[high - 1]
+    """Yield the first statement after which the results differ, and the place in its operator."""
+
+    def differ(parsed: Parsed, variant: Variant) -> bool:
+        try:
+            right, wrong = (execute(capsule, each, parsed, variant) for each in (other, one))
+        except FieldforgeError:
+            return False  # a part of the program that is none by itself
+        return bool(differences(right, wrong, tolerance))
+
+    root, parsed, variant = capsule.parsed.root, capsule.parsed, capsule.variant
+    if isinstance(root, syntax.Program):
+        low, high = 0, len(root.body)  # the first `low` statements agree, the first `high` differ
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_wrong = differ(*_first_statements(capsule, middle))
+            low, high = (low, middle) if is_wrong else (middle, high)
+        if len(root.body) > 1:
+            yield _said(root, high)
+        parsed, variant = _first_statements(capsule, high)
+    place = find_inside(parsed, lambda cut: differ(cut, variant))
+    if place is not None:
+        yield place.text
+
+
+def _said(root: syntax.Program, number: int) -> str:
+    call = root.body[number - 1]
     names = ", ".join(".".join([o.parameter, *map(str, o.path)]) for o in call.outputs)
     callee = call.callee.partition(":")[0]
-    yield (
-        f"statement: {high} of {len(root.body)}, the call of '{callee}' that writes {names}; "
+    return (
+        f"statement: {number} of {len(root.body)}, the call of '{callee}' that writes {names}; "
         "with the statements before it alone, the results agree."
     )
 
@@ -151,15 +167,22 @@ def _lowering_pass(
     stage = dict(one.workflow.nodes).get("lower")
     if stage is None:
         return
-    before = ""
     texts = stage.after_passes(parsed=capsule.parsed, variant=capsule.variant)
-    for name, text in texts.items():
+
+    def differs(text: str) -> bool:
         lowered: Lowered = infer_boxes(parse(text)[0])
-        if differences(right, interpret(capsule, lowered), tolerance):
-            since = f"; after '{before}' they agree" if before else ""
-            yield f"pass: '{name}' of stage 'lower': after it, the results differ{since}."
+        return bool(differences(right, interpret(capsule, lowered), tolerance))
+
+    names = list(texts)
+    if not names or not differs(texts[names[-1]]):
+        return  # what is lowered is right
+    for before, name in itertools.pairwise(names):
+        if differs(texts[name]) and not differs(texts[before]):
+            yield (
+                f"pass: '{name}' of stage 'lower': after it, the results differ; after '{before}' "
+                "they agree."
+            )
             return
-        before = name
 
 
 def _loop_pass(capsule: Capsule, one: Backend, right: Results, tolerance: float) -> Iterator[str]:

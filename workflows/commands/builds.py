@@ -128,9 +128,6 @@ def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     click.echo(f"{len(programs)} programs gave the same bytes in {runs} processes.")
 
 
-COMMANDS = {each.name: each for each in (build, check, diff, audit)}
-
-
 def _orders(what: Sequence[str]) -> Iterator[Order]:
     for each in what:
         if each.endswith(LOCK):

@@ -39,7 +39,7 @@ from .call_arguments import read_arguments
 def report(
     things: tuple[str, ...], output: Path, words: str | None, measure: bool, backend: str | None
 ) -> None:
-    """Write a page with the stages of builds: outputs, passes, decisions, keys, and why they ran.
+    """Write a page about builds: outputs, passes, decisions, keys, and why each stage ran.
 
     NAME is a program, a recorded step, the result of 'precompile', a plan, or a function without
     parameters that returns one of these. LOCKFILE is a lock file. The page is one file of HTML of

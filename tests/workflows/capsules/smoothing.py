@@ -49,3 +49,22 @@ def across(v: ff.Field[ff.Dims[V], ff.float64]) -> ff.Field[ff.Dims[E], ff.float
 @ff.program(backend=ff.cpu)
 def gather(v: ff.Field[ff.Dims[V], ff.float64], out: ff.Field[ff.Dims[E], ff.float64]):
     across(v, out=out)
+
+
+@ff.field_operator
+def slope(u: Plane) -> Plane:
+    here = u(I + 1) - u
+    return here * here
+
+
+@ff.field_operator
+def limited(u: Plane, by: float) -> Plane:
+    steep = slope(u)
+    product = steep * by
+    shifted = product + u * 0.3
+    return ff.where(shifted > 0.5, shifted, 2.0 * shifted)
+
+
+@ff.program(backend=ff.cpu)
+def limit(u: Plane, by: float, out: Plane):
+    limited(u, by, out=out[:-1, :])

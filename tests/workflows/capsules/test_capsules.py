@@ -25,7 +25,7 @@ from fieldforge.workflows.capsules.values import CapsuleError
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.entries.entry_point import captured_names
 
-from .smoothing import E2V, E, E2VDim, I, J, V, gather, smooth, split, third
+from .smoothing import E2V, E, E2VDim, I, J, V, gather, limit, smooth, split, third
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -229,6 +229,37 @@ def test_a_bisection_names_option_and_pass_of_lowering(capsule):
     assert "pass: 'contract' of stage 'lower': after it, the results differ" in found.text
     assert "statement: 2 of 3, the call of 'third' that writes out" in found.text
     assert bisect(capsule, ff.cpu, strict, tolerance=1e-12).findings == ()
+
+
+def wrong_squares(kernel, rules):
+    """Do wrong on purpose: what is multiplied by itself is added to itself."""
+
+    def inside(value):
+        if isinstance(value, tuple):
+            return tuple(map(inside, value))
+        if attrs.has(type(value)) and type(value).__module__ == loops.__name__:
+            changed = {f.name: inside(getattr(value, f.name)) for f in attrs.fields(type(value))}
+            made = attrs.evolve(value, **changed)
+            is_square = getattr(made, "op", None) == "mul" and len(set(made.args)) == 1
+            return attrs.evolve(made, op="add") if is_square else made
+        return value
+
+    return inside(kernel)
+
+
+def test_a_bisection_goes_into_the_operators(tmp_path):
+    given = {name: each for name, each in planes().items() if name != "other"}
+    made = Capsule.load(limit.capture(**given, path=tmp_path / "a.capsule"))
+    found = bisect(made, ff.cpu.with_passes(wrong_squares, before="plan_arena"), ff.cpu)
+    assert "inside: row %6 of operator 'slope' in 'limited': (here * here)" in found.text, (
+        found.text
+    )
+
+    assert "of stage 'lower'" not in found.text
+
+    strict = ff.cpu.with_options(numerics="strict")
+    found = bisect(made, ff.cpu, strict)
+    assert "of operator 'limited': (product + (u * 0.3)), which makes 'shifted'" in found.text
 
 
 def test_executions_that_agree_have_nothing_to_find(capsule):

@@ -1,6 +1,11 @@
+import subprocess
+import sys
+
+import click
 import pytest
 from click.testing import CliRunner
 
+from fieldforge.workflows.commands import cli
 from fieldforge.workflows.commands.cli import main
 
 MODEL = """
@@ -143,3 +148,29 @@ def test_cache_says_where_it_is_and_what_is_in_it(call, own_engine, tmp_path):
 
 def test_demo_is_offered_where_the_examples_are_installed(call):
     assert "Smooth real terrain" in call("demo", "--help").output
+
+
+def test_the_list_of_commands_says_what_each_command_says():
+    context = click.Context(cli.main)
+    for name, (_, line) in cli.COMMANDS.items():
+        command = cli.main.get_command(context, name)
+        assert command.name == name
+        first = (command.help or "").strip().partition("\n\n")[0]
+        assert " ".join(first.split()) == line
+
+
+def test_help_imports_no_command():
+    code = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "import fieldforge\n"
+        "before = set(sys.modules)\n"
+        "from fieldforge.workflows.commands.cli import main\n"
+        "done = CliRunner().invoke(main, ['--help'])\n"
+        "assert 'bisect' in done.output, done.output\n"
+        "print(*sorted(n for n in set(sys.modules) - before if n.startswith('fieldforge.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = [name for name in done.stdout.split() if not name.endswith((".commands", ".cli"))]
+    assert [name for name in own if not name.startswith("fieldforge.examples")] == []
+    assert not any(name.startswith("fieldforge.examples.demo.") for name in own)

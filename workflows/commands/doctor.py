@@ -1,0 +1,51 @@
+"""The command `doctor`: what this machine has, and what to do about it."""
+
+from __future__ import annotations
+
+import click
+
+from .arguments import report_errors
+
+
+@click.command(epilog="Example: fieldforge doctor")
+@click.option("--machine", is_flag=True, help="Measure this node; keep the result.")
+@click.option(
+    "--mesh",
+    metavar="FILE|LEVEL",
+    help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
+)
+@report_errors
+def doctor(mesh: str | None, machine: bool) -> None:
+    """Check compiler, processor, threads, cache, GPU, MPI and DaCe, one line each.
+
+    With --mesh, measure the memory locality of a mesh, now and in reverse Cuthill-McKee order. With
+    --machine, measure this node's thresholds for threads and non-temporal stores, which programs
+    use from the next start on.
+    """
+    if machine:
+        from . import machine_model
+
+        machine_model.measure_and_keep()
+    if mesh is None and not machine:
+        from . import health
+
+        found_lines = list(health.lines())
+        click.echo("\n".join(map(str, found_lines)))
+        if any(line.state == "wrong" for line in found_lines):
+            raise SystemExit(1)
+    if mesh is None:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from . import mesh_order
+
+    table = Table("table", "rows", "wide", "mean distance", "reordered")
+    found = mesh_order.nearness(mesh_order.read_mesh(mesh))
+    for each in found:
+        table.add_row(
+            each.table, f"{each.rows}", f"{each.width}", f"{each.now:.1f}",
+            "?" if each.reordered is None else f"{each.reordered:.1f}",
+        )  # fmt: skip
+    Console().print(table)
+    click.echo(mesh_order.advice(found))

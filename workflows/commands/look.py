@@ -1,0 +1,111 @@
+"""Commands that look inside a build: `show`, `graph`, `explain` and `stages`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..backends import pipelines
+from ..graph.options import options_of
+from ..graph.text import show_value
+from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
+
+
+@click.command(
+    epilog="Example: fieldforge show examples/terrain.py:smooth --stage lower",
+)
+@program_argument
+@click.option(
+    "--stage", help="Print the output of this stage; the default is a table of all stages."
+)
+@click.option("--loops", is_flag=True, help="Print the loop IR of the stage instead of its text.")
+@click.option(
+    "--pass",
+    "step",
+    help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
+)
+@click.option(
+    "--html",
+    is_flag=True,
+    help="Write a page for a browser after each pass: DaCe's viewer of an SDFG.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="The folder of these pages; the current one by default.",
+)
+@backend_option
+@report_errors
+def show(
+    program: str,
+    stage: str | None,
+    loops: bool,
+    step: str | None,
+    html: bool,
+    folder: Path,
+    backend: str | None,
+) -> None:
+    """Print the output of a stage for a program, from the store if it is there."""
+    found = find_program(program, backend)
+    if html:
+        from .viewing import write_pages
+
+        pages = found.trace(until=stage or "codegen")[stage or "codegen"].pages
+        for path in write_pages(pages, step, folder, program.rpartition(":")[2]):
+            click.echo(path)
+        return
+    if stage is None and step is None:
+        click.echo(str(found.trace()))
+        return
+    stage = stage or "codegen"
+    shown = found.trace(until=stage)[stage]
+    click.echo(shown.after[step] if step else shown.loops if loops else shown.text)
+
+
+@click.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")
+@program_argument
+@click.option("--mermaid", is_flag=True, help="Print the graph in the mermaid language.")
+@click.option("--text", is_flag=True, help="Print the text that 'Workflow.parse' reads.")
+@backend_option
+@report_errors
+def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
+    """Draw the stages of a program's workflow, and the artifacts between them."""
+    flow = backend_of(find_program(program, backend)).workflow
+    click.echo(flow.mermaid() if mermaid else str(flow) if text else flow.draw())
+
+
+@click.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
+@program_argument
+@backend_option
+@report_errors
+def explain(program: str, backend: str | None) -> None:
+    """Explain what changed since the nearest build in the store, then build stage by stage.
+
+    That build may come from another process or another machine.
+    """
+    from ..batches.missing_builds import changes
+    from ..batches.orders import orders_of
+
+    found = find_program(program, backend)
+    told = [(order.name, changes(order)) for order in orders_of(found)]
+    trace = found.trace()  # afterwards the store has what these look for
+    for name, since in told:
+        if since is not None and (since.record is not None or trace.is_new):
+            click.echo(f"{name}: {since}")
+    click.echo(trace.explain())
+
+
+@click.command(epilog="Example: fieldforge stages")
+def stages() -> None:
+    """List the stages, their ports and their options."""
+    for name, kind in pipelines.stages().items():
+        doc = (kind.__doc__ or "").partition("\n")[0]
+        click.secho(name, bold=True, nl=False)
+        click.echo(f"  {', '.join(kind.needs)} -> {', '.join(kind.provides)}")
+        click.echo(f"    {doc}")
+        made = kind()
+        options = [f"{each}={show_value(getattr(made, each))}" for each in options_of(made)]
+        if options:
+            click.echo(f"    options: {', '.join(options)}")
