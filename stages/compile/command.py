@@ -30,11 +30,13 @@ def compile_source(
     environment: Mapping[str, str],
     logs: Path | None = None,
     symbol: str | None = None,
+    libraries: Sequence[str] = (),
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
 
     The directory is mapped to '.', so the bytes of the library do not depend on it. The library
-    must be whole and export the function `symbol`, if one is given.
+    must be whole and export the function `symbol`, if one is given. The options `libraries` come
+    after the source.
 
     Raises:
         CompilationError: with command, exit code, last lines, and the path of the whole log.
@@ -50,7 +52,7 @@ def compile_source(
                 hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
             ) from error
         words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
-                 SOURCE]  # fmt: skip
+                 SOURCE, *libraries]  # fmt: skip
         began = time.time_ns()
         try:
             done = run_compiler(words, folder, environment)
