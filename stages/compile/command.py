@@ -45,11 +45,13 @@ def compile_source(
     logs: Path | None = None,
     symbol: str | None = None,
     dialect: Dialect = CPLUSPLUS,
+    libraries: Sequence[str] = (),
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
 
     The directory is mapped to '.', so the bytes of the library do not depend on it. The library
-    must be whole and export the function `symbol`, if one is given.
+    must be whole and export the function `symbol`, if one is given. The options `libraries` come
+    after the source.
 
     Raises:
         CompilationError: with command, exit code, last lines, and the path of the whole log.
@@ -66,6 +68,8 @@ def compile_source(
             ) from error
         hidden = (word.format(directory) for word in dialect.hide)
         words = [*command, *hidden, dialect.headers, "-MF", HEADERS, "-o", LIBRARY, dialect.source]
+        words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
+                 SOURCE, *libraries]  # fmt: skip
         began = time.time_ns()
         try:
             done = run_compiler(words, folder, environment)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,11 @@ PROGRAMS: Final = ("cc1plus", "as", "ld")
 PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
 _KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
+_C_ONLY: Final = ("-nodefaultlibs", "-lm", "-lgcc", "-lc")
+_OF_CPP: Final = re.compile(  # a header of C++, or what its library does without one
+    r"#\s*include\s*(?!<\w+\.h>)|\b(new|delete|throw|try|typeid|dynamic_cast|virtual|__cxa_\w+)\b"
+)
+_RUNTIMES: Final = ("-fopenmp", "-fsanitize=")  # options that link libraries of their own
 
 
 @attrs.frozen
@@ -78,7 +85,21 @@ class CppToolchain:
 
         symbol = ENTRY if ENTRY in source else None
         command = self.command(flags)
-        return compile_source(source, command, dict(self.variables), self.logs, symbol)
+        environment = dict(self.variables)
+        libraries = _libraries(source, flags)
+        return compile_source(source, command, environment, self.logs, symbol, libraries)
+
+
+def _libraries(source: str, flags: Sequence[str]) -> tuple[str, ...]:
+    """Name the libraries to link in place of the usual ones, none if those are needed.
+
+    Our code calls functions of C only. To read the symbols of the C++ library takes the linker as
+    long as a fifth of a small build.
+    """
+    links_runtime = any(flag.startswith(_RUNTIMES) and flag != "-fopenmp-simd" for flag in flags)
+    if sys.platform != "linux" or links_runtime or _OF_CPP.search(source):
+        return ()
+    return _C_ONLY
 
 
 _known: Final[list[dict[Any, Compiler]]] = []  # of the blocks that `same_compilers` opened

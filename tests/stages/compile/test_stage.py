@@ -34,6 +34,31 @@ def test_source_becomes_a_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the usual libraries are linked")
+@pytest.mark.parametrize(
+    ("body", "flags", "is_linked"),
+    [
+        ("return 42;", (), False),
+        ("return __builtin_sin(n) > 2.0;", ("-fopenmp-simd",), False),
+        ("try { throw n; } catch (int m) { return m; }", (), True),
+        ("static int first = rand(); return first;", ("-fopenmp",), True),
+    ],
+)
+def test_the_library_of_cpp_is_linked_where_it_is_needed(
+    tmp_path: Path, body: str, flags: tuple[str, ...], is_linked: bool
+) -> None:
+    text = f'#include <stdlib.h>\nextern "C" int answer(int n) {{ {body} }}\n'
+    generated = Generated("c++", text, "", (*FLAGS, *flags))
+
+    library = stage().run(generated=generated)["compiled"].library
+
+    assert (b"libstdc++" in library) == is_linked
+    path = tmp_path / "answer.so"
+    path.write_bytes(library)
+    assert ctypes.CDLL(str(path)).answer(1) is not None
+
+
+@pytest.mark.needs_compiler
 def test_equal_sources_give_equal_libraries() -> None:
     # __FILE__ and assertions would betray the private directory
     source = 'extern "C" const char* place() { return __FILE__; }\n'
