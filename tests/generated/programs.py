@@ -1,11 +1,8 @@
-"""Draw whole programs: operators, and statements that call them."""
+"""Draw whole programs: operators, and statements that call them; without hypothesis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
-
-from hypothesis import strategies as st
 
 from .arguments import State, arguments
 from .calls import Operator
@@ -22,12 +19,6 @@ SIZES: Final = {
     "Ih": (6, 3, 9, 17, 1), "Jh": (3, 2, 1), "Kh": (5, 3, 1),
 }  # fmt: skip
 STARTS: Final = (0, 0, -2, 5)
-
-
-@st.composite
-def cases(draw: Callable[[st.SearchStrategy[int]], int], features: frozenset[str]) -> Case:
-    """Draw programs with hypothesis."""
-    return program(Draw(lambda count: draw(st.integers(0, count - 1))), features)
 
 
 def program(d: Draw, features: frozenset[str]) -> Case:

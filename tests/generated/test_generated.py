@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from . import fuzz
 from .demand import Demand, gathered, halved, reduced, shifted
@@ -17,8 +18,9 @@ from .fuzz import Options, draw_batch, work
 from .grids import TABLES
 from .literals import specials, spell
 from .memory import arguments_of, is_intact, laid_out, sharing
+from .pieces import Draw
 from .printing import as_test
-from .programs import cases
+from .programs import program
 from .running import Run, _define, check, difference, schedule_of
 from .shrinking import shrink
 
@@ -37,6 +39,12 @@ def test_a_batch_of_generated_programs_agrees():
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "48 programs" in done.stdout
+
+
+@st.composite
+def cases(draw, features):
+    """Draw programs with hypothesis."""
+    return program(Draw(lambda count: draw(st.integers(0, count - 1))), features)
 
 
 @given(cases(FEATURES))

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any, Final
 
 from fieldforge.workflows.commands.gt4py_imports import install
@@ -47,10 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for module, error in found.errors.items():
         _print(f"--- {module} cannot be imported\n{error}\n")
     decorating = time.perf_counter() - begun
-    rows = list(_results(found, options))
-    for row in rows:
-        if row["state"] not in ("same", "near", "refused"):
-            _print(f"--- {row['name']}: {row['state']}\n{row['text']}\n")
+    rows = list(_told(_results(found, options), len(found.decorated)))
     _print(_table(found, rows))
     # Whole components make their fields themselves, on the host.
     is_whole = not options.match and not found.errors and options.backend != "gpu"
@@ -91,9 +89,31 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _results(found: Found, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     names = [str(each) for each in found.decorated]
     shares = [names[first :: options.jobs] for first in range(options.jobs)]
+    rows: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+
+    def work(share: list[str]) -> None:
+        try:
+            for row in _share(share, options):
+                rows.put(row)
+        finally:
+            rows.put(None)
+
     with ThreadPoolExecutor(options.jobs) as threads:
-        for rows in threads.map(lambda share: list(_share(share, options)), shares):
-            yield from rows
+        working = [threads.submit(work, share) for share in shares]
+        for _ in working:
+            yield from iter(rows.get, None)
+    for each in working:
+        each.result()  # raises what went wrong in it
+
+
+def _told(rows: Iterator[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
+    """Print what is wrong at once, and how far the run has come."""
+    for number, row in enumerate(rows, 1):
+        if row["state"] not in ("same", "near", "refused"):
+            _print(f"--- {row['name']}: {row['state']}\n{row['text']}\n")
+        if number % 50 == 0:
+            _print(f"{number} of {count}")
+        yield row
 
 
 def _share(names: list[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
