@@ -29,7 +29,9 @@ from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 SHAPE, ACROSS, LEVELS = (512, 512, 80), 384, 80
-PEERS = ("gtfn_gpu", "dace_gpu")
+# Each as it is, and told that horizontal dimensions have unit stride, as models on meshes do.
+HORIZONTAL = "GT4PY_UNSTRUCTURED_HORIZONTAL_HAS_UNIT_STRIDE"
+PEERS = tuple((name, unit) for name in ("gtfn_gpu", "dace_gpu") for unit in (False, True))
 TIMES = 20
 ALLOWED = 1e-12  # relative: contraction and another order of sums
 
@@ -46,17 +48,21 @@ def cases(levels: bool) -> dict[str, Any]:
 class Beside:
     """A backend of the peer, from the start of its process until its times are taken."""
 
-    def __init__(self, backend: str, name: str, described: Mapping[str, Any], folder: Path) -> None:
-        self.backend, self.name = backend, name
+    def __init__(
+        self, peer: tuple[str, bool], name: str, described: Mapping[str, Any], folder: Path
+    ) -> None:
+        self.backend, is_unit = peer
+        self.name, self.by = name, self.backend + (", unit stride" if is_unit else "")
+        self._settings = {HORIZONTAL: "1" if is_unit else "0"}
         self._described = dict(described)
-        self._folder = folder / f"{backend}-{name}"
+        self._folder = folder / f"{self.backend}-{is_unit}-{name}"
         self._folder.mkdir()
         self._peer: Peer | None = None
 
     def build(self) -> tuple[float, Mapping[str, np.ndarray]] | str:
         """Return the seconds of the build and what it computes, or why there is nothing."""
         try:
-            self._peer = Peer(self._folder, 1, kept=True).__enter__()
+            self._peer = Peer(self._folder, 1, kept=True, settings=self._settings).__enter__()
             return self._peer.build(self.name, self._described, self.backend, "its own")
         except RefusedError as error:
             return str(error)
@@ -106,7 +112,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         place = folder / name
         place.mkdir()
         what = described(case, place)
-        beside += [Beside(backend, name, what, folder) for backend in PEERS]
+        beside += [Beside(peer, name, what, folder) for peer in PEERS]
     with ThreadPoolExecutor(len(beside)) as pool:
         built = list(pool.map(Beside.build, beside))  # they build at once and are timed in turn
     by_levels = ours(cases(levels=True)["nabla2"])[0]
@@ -118,11 +124,11 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             if peer.name != name:
                 continue
             if isinstance(answer, str):
-                yield {"case": name, "by": peer.backend, "refused": answer}
+                yield {"case": name, "by": peer.by, "refused": answer}
                 continue
             seconds, theirs = answer
             apart = differences(values, theirs)
-            yield row(name, peer.backend, {**peer.times(), "built": seconds}, apart)
+            yield row(name, peer.by, {**peer.times(), "built": seconds}, apart)
             peer.end()
 
 

@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import threading
+import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,10 +40,18 @@ class RefusedError(GaveUpError):
 class Peer:
     """One worker process; `kept` tunes its malloc and leaves out Python's assertions.
 
-    Builds are kept in `folder`, so that a second worker given the same one finds them.
+    `settings` are more of its environment. Builds are kept in `folder`, so that a second worker
+    given the same one finds them.
     """
 
-    def __init__(self, folder: Path, threads: int, *, kept: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        threads: int,
+        *,
+        kept: bool = False,
+        settings: Mapping[str, str] = types.MappingProxyType({}),
+    ) -> None:
         if not PYTHON.exists():
             raise RefusedError("There is no environment for it; `make bench` makes one.")
         self.folder = folder
@@ -54,7 +64,7 @@ class Peer:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=env | (KEPT if kept else {}),
+                env=env | (KEPT if kept else {}) | settings,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

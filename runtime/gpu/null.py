@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from ..process import settings
 from .native import null, take_ranges
 
 Guard: TypeAlias = Literal["after", "before"]
 _SIDES: Final = {None: 0, "after": 1, "before": 2}
+_guard: Guard | None = None
 
 
 class Allocation(NamedTuple):
@@ -94,15 +95,26 @@ def guarded(side: Guard = "after") -> Iterator[None]:
     space on the other side a write is found when the memory is freed. Memory that was freed is
     guarded as a whole. The setting `FIELDFORGE_GPU_GUARD` does this for a process.
     """
-    null.set_guard(_SIDES[side])
+    _turn_guards(side)
     try:
         yield
     finally:
         _follow_settings()
 
 
+def guard() -> Guard | None:
+    """Return the side of the guards that new memory gets, None without guards."""
+    return _guard
+
+
+def _turn_guards(side: Guard | None) -> None:
+    global _guard  # noqa: PLW0603  # the driver's own is not asked for every field
+    null.set_guard(_SIDES[side])
+    _guard = side
+
+
 def _follow_settings() -> None:
-    null.set_guard(_SIDES[settings.current().gpu_guard])
+    _turn_guards(cast("Guard | None", settings.current().gpu_guard))
 
 
 settings.on_change(_follow_settings)

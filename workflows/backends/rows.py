@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.fields.allocator import CPUAllocator, GPUAllocator
+from ...runtime.fields.guarded_allocator import GuardedAllocator
 from ..graph.graph import Workflow
 from . import pipelines
 from .backend import Backend
@@ -36,7 +37,7 @@ CPU: Final = Row("cpu", pipelines.cpu, CPUAllocator(), aliases=("gtfn_cpu", "cpp
 DACE_CPU: Final = Row("dace_cpu", pipelines.dace, CPUAllocator())
 REFERENCE: Final = Row("reference", pipelines.reference, CPUAllocator(), aliases=("itir_python",))
 GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu", "cpp_gpu"))
-GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, CPUAllocator())
+GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, GuardedAllocator())
 DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, GPUAllocator())
 DACE_GPU_HOST: Final = Row("dace_gpu-host", pipelines.dace_gpu_host, CPUAllocator())
 

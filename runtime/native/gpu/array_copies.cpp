@@ -99,6 +99,8 @@ void copy_array(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
     if (source.buffer != nullptr) {
         source.buffer->use(on);
         allow_access(*place, *source.buffer);
+    } else if (source.device != nullptr) {
+        allow_access(*place, *source.device, source.address);
     }
     copy_arrays(target, source, on, *place);
     if (source.buffer != nullptr) source.buffer->end_use(on);

@@ -226,22 +226,40 @@ void Buffer::end_use(const StreamRef& on) {
     if (!is_capturing(*on) && !is_capturing(*stream)) order(on, stream);
 }
 
-void allow_access(Device& user, const Buffer& buffer) {
-    if (buffer.device == nullptr || buffer.device == &user) return;
-    if (buffer.device->platform != user.platform) return;
-    Device& owner = *buffer.device;
+namespace {
+
+// Whether there is a path between two devices; it is open then.
+bool open_path(Device& user, Device& owner) {
+    if (&owner == &user || owner.platform != user.platform) return false;
     const Driver& driver = *user.driver;
     int possible = 0;
-    if (driver.peer_possible(&possible, user.handle, owner.handle) != success || possible == 0) return;
+    if (driver.peer_possible(&possible, user.handle, owner.handle) != success) return false;
+    if (possible == 0) return false;
     retain(owner);
-    {
-        const Guard guard(user);
-        const Result result = driver.peer_enable(owner.context, 0);
-        if (result != success && result != peer_already_enabled) fail(user, result, Entry::peer_enable);
-    }
-    if (buffer.kind != MemoryKind::pool || buffer.pool == nullptr) return;
+    const Guard guard(user);
+    const Result result = driver.peer_enable(owner.context, 0);
+    if (result != success && result != peer_already_enabled) fail(user, result, Entry::peer_enable);
+    return true;
+}
+
+void open_pool(Device& user, Handle pool) {
     const PoolAccess access{{1, user.handle}, 3};
-    GPU_CALL(user, pool_access, buffer.pool->pool, &access, 1);
+    GPU_CALL(user, pool_access, pool, &access, 1);
+}
+
+}  // namespace
+
+void allow_access(Device& user, const Buffer& buffer) {
+    if (buffer.device == nullptr || !open_path(user, *buffer.device)) return;
+    if (buffer.kind == MemoryKind::pool && buffer.pool != nullptr) open_pool(user, buffer.pool->pool);
+}
+
+void allow_access(Device& user, Device& owner, Address address) {
+    if (!open_path(user, owner)) return;
+    Handle pool = nullptr;
+    const Guard guard(owner);
+    if (owner.driver->pointer_pool(&pool, address) != success || pool == nullptr) return;
+    open_pool(user, pool);
 }
 
 void free_deferred(Device& device) noexcept {

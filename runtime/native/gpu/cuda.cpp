@@ -9,7 +9,7 @@ namespace fieldforge::gpu {
 namespace {
 
 constexpr int oldest = 12000;
-constexpr int attribute_ordinal = 9;
+constexpr int attribute_ordinal = 9, attribute_pool = 17;
 using Lookup = Result (*)(const char*, void**, int, uint64_t, int*);
 
 // CUDA_MEMCPY2D of cuda.h.
@@ -47,6 +47,10 @@ Result copy_2d_async(Address to, size_t to_pitch, Address from, size_t from_pitc
 
 Result pointer_device(int* device, Address address) {
     return pointer_attribute(device, attribute_ordinal, address);
+}
+
+Result pointer_pool(Handle* pool, Address address) {
+    return pointer_attribute(pool, attribute_pool, address);
 }
 
 Result device_arch(char* name, int size, int device) {
@@ -87,7 +91,10 @@ void fill(Driver& driver, Lookup lookup) {
     if (attribute != nullptr) driver.device_arch = device_arch;
     set(update, find("cuGraphExecUpdate", oldest));
     if (copy_2d != nullptr) driver.copy_2d_async = copy_2d_async;
-    if (pointer_attribute != nullptr) driver.pointer_device = pointer_device;
+    if (pointer_attribute != nullptr) {
+        driver.pointer_device = pointer_device;
+        driver.pointer_pool = pointer_pool;
+    }
     if (update != nullptr) driver.exec_update = exec_update;
 }
 

@@ -101,6 +101,7 @@ struct ArgumentList {
     X(fill16_async, (Address to, unsigned short value, size_t count, Handle stream))              \
     X(fill32_async, (Address to, unsigned value, size_t count, Handle stream))                    \
     X(pointer_device, (int* device, Address address))                                             \
+    X(pointer_pool, (Handle * pool, Address address))                                             \
     X(pool_create, (Handle * pool, const PoolProperties* properties))                             \
     X(pool_destroy, (Handle pool))                                                                \
     X(pool_set, (Handle pool, int attribute, void* value))                                        \

@@ -12,6 +12,7 @@ void allocate(Buffer& buffer, MemoryKind kind, Device& device, size_t size, cons
 // Lets a device read and write memory of another one; memory of pools needs a right of its own.
 // Does nothing where the hardware has no such path.
 void allow_access(Device& user, const Buffer& buffer);
+void allow_access(Device& user, Device& owner, Address address);  // of memory that is not ours
 void free_deferred(Device& device) noexcept;  // what destructors could not free during a capture
 
 }  // namespace fieldforge::gpu

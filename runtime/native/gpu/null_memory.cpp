@@ -215,6 +215,13 @@ Result pointer_device(int* device, Address address) {
     return *device = block->device, success;
 }
 
+Result pointer_pool(Handle* pool, Address address) {
+    NULL_ENTER(pointer_pool, address);
+    const Block* block = find_block(address);
+    if (block == nullptr || !block->live) return invalid_value;
+    return *pool = block->pool, success;
+}
+
 Result pool_create(Handle* pool, const PoolProperties* properties) {
     NULL_ENTER(pool_create, nullptr);
     auto* made = new Pool{properties->location.id};
@@ -262,7 +269,14 @@ Result pool_trim(Handle pool, size_t keep) {
 Result pool_current(Handle* pool, int device) {
     return *pool = &state().device[device].pool, success;
 }
-Result pool_access(Handle, const PoolAccess*, size_t) { return success; }
+
+Result pool_access(Handle pool, const PoolAccess* accesses, size_t count) {
+    NULL_ENTER(pool_access, pool);
+    for (size_t i = 0; i < count; ++i) {
+        static_cast<Pool*>(pool)->users |= uint64_t{1} << accesses[i].location.id;
+    }
+    return success;
+}
 
 }  // namespace
 
@@ -323,6 +337,7 @@ void fill_memory(Driver& driver) {
     driver.fill16_async = fill16_async;
     driver.fill32_async = fill32_async;
     driver.pointer_device = pointer_device;
+    driver.pointer_pool = pointer_pool;
     driver.pool_create = pool_create;
     driver.pool_destroy = pool_destroy;
     driver.pool_set = pool_set;

@@ -48,6 +48,7 @@ struct Uses {
 struct Pool {
     int device;
     uint64_t threshold = 0, used = 0, reserved = 0;
+    uint64_t users = 0;  // other devices that were given access, by bits
 };
 
 enum class Kind { device, pool, pinned, managed };

@@ -56,6 +56,11 @@ Result check(const Stream* stream, const Node& node, Capture* capture) {
                            illegal_address);
         }
         if (!block->live) return problem("Memory was used after it was freed.", illegal_address);
+        const bool is_own = block->pool == nullptr || block->device == stream->device;
+        if (!is_own && (block->pool->users >> stream->device & 1) == 0) {
+            return problem("Memory of a pool was used by a device that has no access to it.",
+                           invalid_value);
+        }
         if (access.address + access.size > start + block->size) {
             return problem("A copy or fill goes beyond the end of its memory.", invalid_value);
         }

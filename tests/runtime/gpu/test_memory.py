@@ -210,3 +210,29 @@ def test_nothing_leaks(device, is_null):
     assert len(gpu.null.allocations()) == len(before) + 10
     del buffers
     assert gpu.null.allocations() == before
+
+
+class OfOthers:
+    """An array of another library, as far as the exchange tells."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("width", [50, 40], ids=["all of it", "rows with gaps"])
+def test_memory_of_others_is_copied_to_another_device(several, width):
+    data = np.random.default_rng(3).random((20, 50))
+    here = gpu.Array.from_host(data, device=several[0])
+    several[0].sync()
+    theirs = gpu.Array.from_any(OfOthers(here))[:, :width]
+
+    there = gpu.Array.zeros((20, width), device=several[1])
+    there.copy_from(theirs)
+
+    assert (there.to_host() == data[:, :width]).all()
