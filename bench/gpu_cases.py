@@ -17,6 +17,7 @@ import fieldforge as ff
 from fieldforge.constructors import as_connectivity
 from fieldforge.examples import icosahedral
 from fieldforge.examples.icosahedral import (
+    C2E2CDim,
     C2EDim,
     Cell,
     E2CDim,
@@ -231,13 +232,17 @@ def torus(across: int, patches: bool = False) -> dict[str, np.ndarray]:
         return np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, len(kinds[0])), np.int32)
 
     here = at(0, 0)
-    return {
+    found = {
         "E2V": rows([here, at(1, 0)], [here, at(1, 1)], [here, at(0, 1)]),
         "V2E": rows([e(0), e(1), e(2), e(0, -1), e(1, -1, -1), e(2, 0, -1)]),
         "C2E": rows([e(0), e(2, 1), e(1)], [e(1), e(0, 0, 1), e(2)]),
         "E2C": rows([c(0), c(1, 0, -1)], [c(0), c(1)], [c(1), c(0, -1)]),
         "V2C": rows([c(0), c(1), c(0, -1), c(0, -1, -1), c(1, -1, -1), c(1, 0, -1)]),
     }
+    around = found["E2C"][found["C2E"]]  # of each edge of a cell, both cells
+    own = np.arange(len(around), dtype=np.int32)[:, None]
+    found["C2E2C"] = np.where(around[..., 0] == own, around[..., 1], around[..., 0])
+    return found
 
 
 def tables_of(across: int, patches: bool, levels: bool) -> dict[str, Any]:
@@ -327,10 +332,42 @@ def velocity_tendency(
         name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in outs.items()
     }
     real = np.dtype(dtype).type
-    moved = size_of(given) + sum(each.nbytes for each in torus(across, patches).values())
+    tables = torus(across, patches)
+    moved = size_of(given) + sum(tables[name].nbytes for name in tables if name != "C2E2C")
     return GpuCase(
         "velocity tendency", dtype, f"{points[Edge] // 1000}k edges x {nk}",
         in_precision("velocity_tendency", dtype).velocity_tendency,
         given | {"dtime": real(0.5), "limit": real(0.7), "damping": real(0.25)}, tuple(outs),
+        tables_of(across, patches, levels), moved, {},
+    )  # fmt: skip
+
+
+def dynamics(dtype: str, levels: bool, across: int, nk: int, patches: bool = False) -> GpuCase:
+    """An ICON-like program on a torus: 16 fields in, 4 out, 6 tables."""
+    points = {Vertex: across**2, Edge: 3 * across**2, Cell: 2 * across**2}
+    columns = {"vn": Edge, "vt": Edge, "flux": Edge, "rho": Cell, "theta": Cell, "exner": Cell}
+    around = {
+        "bilinear": (Cell, C2EDim, 3), "divergence": (Cell, C2EDim, 3),
+        "weights": (Cell, C2E2CDim, 3), "rot": (Vertex, V2EDim, 6),
+        "to_vertex": (Vertex, V2CDim, 6), "linear": (Edge, E2CDim, 2),
+    }  # fmt: skip
+    flat = {"share": Cell, "coriolis": Edge, "per_dual": Edge, "per_length": Edge}
+    outs = {"ddt_vn": Edge, "along": Edge, "new_rho": Cell, "new_theta": Cell}
+    given = {
+        name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in columns.items()
+    }
+    given |= {
+        name: field({dim: points[dim], of: n}, dtype, levels)
+        for name, (dim, of, n) in around.items()
+    }
+    given |= {name: field({dim: points[dim]}, dtype, levels) for name, dim in flat.items()}
+    given |= {
+        name: field({dim: points[dim], Level: nk}, dtype, levels) for name, dim in outs.items()
+    }
+    moved = size_of(given) + sum(each.nbytes for each in torus(across, patches).values())
+    return GpuCase(
+        "ICON-like", dtype, f"{points[Edge] // 1000}k edges x {nk}",
+        in_precision("mesh_dynamics", dtype).dynamics,
+        given | {"dtime": np.dtype(dtype).type(0.5)}, tuple(outs),
         tables_of(across, patches, levels), moved, {},
     )  # fmt: skip

@@ -70,6 +70,39 @@ def same_bits(case: Case) -> bool:
     )
 
 
+def same_bits_in_layout(case: Any) -> bool:
+    """Run a case of `gpu_cases` on the GPU and, copied, on the CPU, and compare every output."""
+    case.program.with_backend(GPU)(**case.arguments, offset_provider=case.tables)
+    found = [case.arguments[name].asnumpy() for name in case.outputs]
+    on_host = {
+        name: ff.as_field(value.domain, value.asnumpy()) if isinstance(value, ff.Field) else value
+        for name, value in case.arguments.items()
+    }
+    tables = {
+        name: as_connectivity(
+            table.domain, codomain=table.codomain, data=table.asnumpy(),
+            skip_value=table.skip_value,
+        )
+        for name, table in case.tables.items()
+    }  # fmt: skip
+    case.program.with_backend(BACKENDS["cpu"])(**on_host, offset_provider=tables)
+    wanted = [on_host[name].asnumpy() for name in case.outputs]
+    return all(bool((one == other).all()) for one, other in zip(found, wanted, strict=True))
+
+
+def small_cases() -> Iterator[tuple[str, Any]]:
+    """Yield small cases in both layouts, with rows that no width divides."""
+    import gpu_cases as made
+
+    for dtype in ("float64", "float32"):
+        for levels, layout in ((False, "horizontal contiguous"), (True, "levels contiguous")):
+            for columns in (made.tridiagonal, made.vertical_advection):
+                yield layout, columns(dtype, levels, (41, 9, 80))
+                yield layout, columns(dtype, levels, (37, 5, 83))
+            for on_mesh in (made.nabla2, made.velocity_tendency, made.dynamics):
+                yield layout, on_mesh(dtype, levels, 16, 21)
+
+
 def seconds(call: Any) -> float:
     """Return the shortest of several times on the device."""
     found = []
@@ -102,6 +135,7 @@ def large_cases() -> Iterator[tuple[str, Any]]:
         for levels, layout in ((True, "levels contiguous"), (False, "horizontal contiguous")):
             yield layout, made.nabla2(dtype, levels, ACROSS, LEVELS)
             yield layout, made.velocity_tendency(dtype, levels, ACROSS, LEVELS)
+            yield layout, made.dynamics(dtype, levels, ACROSS, LEVELS)
 
 
 def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
@@ -212,13 +246,24 @@ def step_latency(count: int = 100) -> Mapping[str, float]:
 
 
 def main() -> None:
-    """Print a row for each case."""
+    """Print a row for each case, and keep what there is in the file that the command line names."""
     rows: list[Mapping[str, Any]] = []
+
+    def keep() -> None:
+        if len(sys.argv) > 1:
+            Path(sys.argv[1]).write_text(json.dumps(rows, indent=1) + "\n")
+
     device = gpu.Device(0)
     print(device.name, device.arch, flush=True)
     if not IS_SIMULATED:
         with gpu.Stream():
             rows += times()
+        keep()
+        for layout, case in small_cases():
+            row = {"case": case.name, "layout": layout, "dtype": case.dtype, "size": case.size}
+            rows.append(row | {"same_bits": same_bits_in_layout(case)})
+            print(rows[-1], flush=True)
+        keep()
     for name, make in all_cases().items():
         module = name.partition(".")[0]
         for dtype in ("float64", "float32"):
@@ -228,8 +273,7 @@ def main() -> None:
                 print(f"{name:40} {dtype} same bits: {is_same}", flush=True)
             except Exception as error:  # the other cases still say something
                 print(f"{name:40} {dtype} {type(error).__name__}: {str(error)[:300]}", flush=True)
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps(rows, indent=1))
+    keep()
 
 
 def times() -> Iterator[Mapping[str, Any]]:
