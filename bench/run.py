@@ -1,6 +1,7 @@
 """Measure the promises of fieldforge, each as a ratio or a share in one run; keep the results.
 
-    python bench/run.py [startup] [calls] [scaling] [dace] [programs] [--cases a,b] [--scale 0.2] [--quick]
+    python bench/run.py [startup] [calls] [scaling] [dace] [programs]
+                        [--cases a,b] [--scale 0.2] [--quick]
 
 Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
 tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left

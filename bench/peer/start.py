@@ -53,9 +53,10 @@ def first_result(backend: Any) -> float:
 
 def call(backend: Any, package: str, folder: Path) -> float:
     """Return the least nanoseconds of a call with 15 fields and 3 numbers, by position."""
-    import fieldforge as ff
     import numpy as np
     from call_programs import arguments, nanoseconds, repeated, write_module
+
+    import fieldforge as ff
 
     module = write_module(folder, package, "None")
     whole = ff.domain({module.I: (0, 1)})

@@ -90,12 +90,22 @@ class Graph:
         return self.add(Shift(arg=arg, dim=dim, offset=offset, dims=dims, dtype=value.dtype))
 
     def displace(self, arg: Ref, dim: Dimension, by: Ref) -> Ref:
-        """Displace a value by another one; return the value itself if it does not vary there."""
+        """Displace a value by another one; return the value itself if it does not vary there.
+
+        A displacement of a displacement reads once, at the sum of both distances.
+        """
         value = self.values[arg]
         if dim not in value.dims:
             return arg
+        if isinstance(value, Displace) and value.dim is dim:
+            further = self.displace(value.by, dim, by)
+            return self.displace(value.arg, dim, self.map("add", map(self._wide, (by, further))))
         dims = union_of((value.dims, self.values[by].dims))
         return self.add(Displace(arg=arg, dim=dim, by=by, dims=dims, dtype=value.dtype))
+
+    def _wide(self, ref: Ref) -> Ref:
+        """Return an integer as one to which others can be added."""
+        return ref if self.values[ref].dtype == "int64" else self.map("cast", (ref,), "int64")
 
     def gather(self, arg: Ref, table: Table, index: int) -> Ref:
         """Take one neighbour; return the value itself if it does not vary among neighbours."""

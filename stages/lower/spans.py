@@ -1,7 +1,8 @@
 """Find the range of indices along one dimension on which a value can be computed.
 
-An input has its own range, a scan its levels, and a value with several operands the intersection of
-their ranges. A displaced read is clamped to this range, whatever its distance.
+An input has its own range, a scan its levels, a displaced value that of its distances, and a value
+with several operands the intersection of their ranges. A displaced read is clamped to this range,
+whatever its distance.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import attrs
 
 from ...runtime.language.dimension import Dimension
 from ...runtime.process.errors import DSLError
-from ..ir.bounds import Bound, add, greatest, least, maximum, minimum
+from ..ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
 from ..ir.dataflow import (
     Displace,
     Gather,
@@ -29,6 +30,7 @@ from ..ir.dataflow import (
     Value,
 )
 from . import regions
+from .distances import Distances, distances
 
 Span: TypeAlias = tuple[Bound | None, Bound | None]  # None is infinity
 Place: TypeAlias = tuple[Ref, Dimension]
@@ -44,6 +46,7 @@ class Spans:
     tables: Mapping[str, Table]
     leaves: Mapping[str, Leaf]
     _known: dict[Place, Span] = attrs.field(factory=dict)
+    _far: dict[Place, Distances] = attrs.field(factory=dict)
 
     def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
         """Return the range of a value along one of its dimensions, at least one index long."""
@@ -60,17 +63,14 @@ class Spans:
             start = add(least(edges), -1) if start is None else start
             stop = add(greatest(edges), 1) if stop is None else stop
         if start is None or stop is None:
-            raise DSLError(
-                None,
-                f"A displaced value has no known range of indices along '{dim.value}'.",
-                hints=("Apply 'as_offset' to an argument, not to a constant.",),
-            )
+            raise _endless(dim, "Apply 'as_offset' to an argument, not to a constant.")
         return start, maximum(stop, add(start, 1))
 
     def _edges(self, ref: Ref, dim: Dimension) -> list[Bound]:
         """Return all bounds along a dimension that a value depends on, where it is read."""
         found: dict[Bound, None] = {}
-        pending, seen = [(ref, dim, 0)], set()
+        pending: list[tuple[Ref, Dimension, Bound]] = [(ref, dim, Const(0))]
+        seen = set()
         while pending:
             place = pending.pop()
             if place in seen:
@@ -79,22 +79,37 @@ class Spans:
             row, along, offset = place
             value = self.values[row]
             ends = [end for end in self._known.get((row, along), ENDLESS) if end is not None]
+            has_ends = len(ends) == 2
             if isinstance(value, Region):
                 sides = [side for box in value.boxes for side in box if side.dim is along]
                 ends += [end for s in sides for end in (s.start, s.stop) if end is not None]
-            found.update(dict.fromkeys(add(end, -offset) for end in ends))
+            found.update(dict.fromkeys(subtract(end, offset) for end in ends))
             moves = isinstance(value, Shift) and value.onto is along
             more = value.offset if moves and isinstance(value, Shift) else 0
-            pending += [(*source, offset + more) for source in self._sources(row, along)]
+            if has_ends:  # it ends before its operands do
+                continue
+            for source in self._sources(row, along):
+                displaced = isinstance(value, Displace) and source == (value.arg, value.dim)
+                far = self._distances(row, along) if displaced else (Const(more),)
+                pending += [(*source, add(offset, each)) for each in far]
         return list(found)
+
+    def _distances(self, ref: Ref, dim: Dimension) -> tuple[Bound, ...]:
+        """Return how far a displacement leads beyond the ends of its own fields."""
+        if (ref, dim) not in self._far:
+            value = self.values[ref]
+            assert isinstance(value, Displace)
+            self._far[ref, dim] = distances(self.values, value.by, dim)
+        far = self._far[ref, dim]
+        if far is None:
+            raise _endless(dim, "Displace a value by a field that has an end, or displace it once.")
+        return far
 
     def _sources(self, ref: Ref, dim: Dimension) -> Iterator[Place]:
         """Yield the values and dimensions whose ranges determine the range of a value."""
         value = self.values[ref]
         if isinstance(value, Shift) and value.onto is dim:
             yield value.arg, value.dim
-        elif isinstance(value, Displace) and value.dim is dim:
-            yield value.arg, dim
         elif isinstance(value, Gather | Neighbours) and self.tables[value.table].target is dim:
             return
         elif not (isinstance(value, Scan) and value.axis is dim):
@@ -114,11 +129,25 @@ class Spans:
                 ((start, stop),) = found
                 back = -value.offset
                 return start and add(start, back), stop and add(stop, back)
+            case Displace() if value.dim is dim:
+                return self._displaced(ref, value)
             case Region():
                 return self._region(value, dim)
         start, stop = ENDLESS
         for ours, theirs in found:
             start, stop = regions.latest(start, ours), regions.earliest(stop, theirs)
+        return start, stop
+
+    def _displaced(self, ref: Ref, value: Displace) -> Span:
+        """Return the range of the distances; without an end, that of the indices they lead to."""
+        start, stop = self._known.get((value.by, value.dim), ENDLESS)
+        first, last = self._known[value.arg, value.dim]
+        if start is None and first is not None:
+            far = self._distances(ref, value.dim)
+            start = least(subtract(first, d) for d in far) if far else None
+        if stop is None and last is not None:
+            far = self._distances(ref, value.dim)
+            stop = greatest(subtract(last, d) for d in far) if far else None
         return start, stop
 
     def _region(self, value: Region, dim: Dimension) -> Span:
@@ -135,3 +164,8 @@ class Spans:
             start = None if start is None or ours is None else minimum(start, ours)
             stop = None if stop is None or theirs is None else maximum(stop, theirs)
         return start, stop
+
+
+def _endless(dim: Dimension, hint: str) -> DSLError:
+    text = f"A displaced value has no known range of indices along '{dim.value}'."
+    return DSLError(None, text, hints=(hint,))

@@ -1,7 +1,8 @@
 """Run generated programs for as long as one likes: `python -m tests.generated.fuzz 10000`.
 
 Every worker draws batches of its own, so a program is known by the seed, and by the numbers of its
-batch and of its place in it. Ctrl-C ends the run early, with the same summary.
+batch and of its place in it; `--seed 7400 --only 5/63` runs one again. Ctrl-C ends the run early,
+with the same summary.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,6 +48,7 @@ class Options:
     shrinking: float = 60.0
     features: frozenset[str] = frozenset()
     backend: str = "cpu"
+    only: tuple[int, int] | None = None
 
 
 def draw_batch(seed: int, batch: int, count: int, features: frozenset[str]) -> list[Case]:
@@ -60,20 +63,47 @@ def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
     """Run every batch of one worker; yield what happened in each."""
     shrunk: Counter[str] = Counter()
     batches = -(-options.count // BATCH)
+    if options.only:
+        yield from _again(options, *options.only)
+        return
     for batch in range(worker, batches, options.jobs):
         size = min(BATCH, options.count - batch * BATCH)
         began = time.monotonic()
-        cases = draw_batch(options.seed, batch, size, options.features)
         level = "-O3" if batch % 8 == 7 else "-O1"
-        schedules = [schedule_of(case, options.backend) for case in cases]
-        found = check_apart(cases, schedules, optimise=level)
+        try:
+            cases = draw_batch(options.seed, batch, size, options.features)
+            schedules = [schedule_of(case, options.backend) for case in cases]
+            found = check_apart(cases, schedules, optimise=level)
+        except Exception:
+            yield _lost(options, batch, traceback.format_exc())
+            continue
         yield {"count": size, "seconds": time.monotonic() - began, "found": len(found)}
-        for each in found:
-            place = next(i for i, case in enumerate(cases) if case is each.case)
+        places = [next(i for i, case in enumerate(cases) if case is each.case) for each in found]
+        for each, place in zip(found, places, strict=True):  # at once, because shrinking takes long
+            yield {"seen": f"--seed {options.seed} --only {batch}/{place}: {each.sort}"}
+        for each, place in zip(found, places, strict=True):
             shrunk[each.sort] += 1
             small = _small(each, options, level) if shrunk[each.sort] <= MOST_OF_A_SORT else each
             name = f"test_seed_{options.seed}_batch_{batch}_program_{place}"
             yield {"sort": small.sort, "source": as_test(small, name), "name": name}
+
+
+def _again(options: Options, batch: int, place: int) -> Iterator[dict[str, Any]]:
+    """Run one program of a batch and print it as it is."""
+    case = draw_batch(options.seed, batch, place + 1, options.features)[place]
+    level = "-O3" if batch % 8 == 7 else "-O1"
+    found = check_apart([case], [schedule_of(case, options.backend)], optimise=level)
+    yield {"count": 1, "found": len(found)}
+    for each in found:
+        small = _small(each, options, level) if options.shrinking else each
+        yield {"sort": small.sort, "source": as_test(small), "name": "test_again"}
+
+
+def _lost(options: Options, batch: int, report: str) -> dict[str, Any]:
+    """Tell that a batch could not be run; that is no disagreement, but no success either."""
+    name = f"seed_{options.seed}_batch_{batch}"
+    comment = "".join(f"# {line}\n" for line in report.splitlines())
+    return {"sort": "the fuzzer itself failed", "source": f"# {name}\n{comment}", "name": name}
 
 
 def _small(found: Disagreement, options: Options, level: str) -> Disagreement:
@@ -121,8 +151,6 @@ def start(options: Options, number: int) -> Worker:
                 print(json.dumps(event), file=pipe, flush=True)
         status = 0
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     finally:
         os._exit(status)
@@ -166,9 +194,11 @@ class Tally:
         seconds = time.monotonic() - self.began
         features = ", ".join(sorted(options.features)) or "cartesian only"
         rate = f"{self.programs / seconds:.1f} a second"
+        missing = options.count - self.programs
+        rest = f"; {missing} programs did NOT run" if missing else ""
         return (
             f"{self.programs} programs in {seconds:.0f} s ({rate}), {self.found} disagreements "
-            f"of {len(self.sorts)} sorts, seed {options.seed}, {features}"
+            f"of {len(self.sorts)} sorts, seed {options.seed}, {features}{rest}"
         )
 
 
@@ -191,6 +221,9 @@ def run(options: Options, folder: Path | None) -> Tally:
         with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
             task = progress.add_task("programs", total=options.count)
             for event in events(workers):
+                if "seen" in event:
+                    console.print(event["seen"], markup=False, highlight=False, soft_wrap=True)
+                    continue
                 if "source" in event:
                     tally.sorts[event["sort"]] += 1
                     _show(event, console, folder)
@@ -220,7 +253,7 @@ def _show(event: dict[str, Any], console: Any, folder: Path | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line and run; 1 says that there was a disagreement."""
+    """Read the command line and run; 1 says that programs disagree, or did not run."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__.partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=1000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="other seeds draw other programs")
@@ -231,12 +264,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--backend", choices=("cpu", "dace_cpu", "gpu-host"), default="cpu")
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
+    parser.add_argument("--only", type=_place, help="one program, as BATCH/PLACE")
     given = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored
         signal.signal(number, signal.default_int_handler)
     features = _features(given.features)
-    options = Options(given.count, given.seed, given.jobs, given.shrink, features, given.backend)
-    return 1 if run(options, given.output).found else 0
+    count, jobs = (1, 1) if given.only else (given.count, given.jobs)
+    options = Options(count, given.seed, jobs, given.shrink, features, given.backend, given.only)
+    tally = run(options, given.output)
+    return 1 if tally.found or tally.programs < count else 0
+
+
+def _place(text: str) -> tuple[int, int]:
+    batch, place = map(int, text.split("/"))
+    return batch, place
 
 
 def _features(text: str | None) -> frozenset[str]:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from . import fuzz
 from .demand import Demand, gathered, halved, reduced, shifted
 from .direct import only_call
 from .features import EVERY
-from .fuzz import draw_batch
+from .fuzz import Options, draw_batch, work
 from .grids import TABLES
 from .literals import specials, spell
 from .memory import arguments_of, is_intact, laid_out, sharing
@@ -80,6 +81,32 @@ def test_a_wrong_result_is_a_disagreement():
 
     assert run.found is not None
     assert run.found.stage == "cpu"
+
+
+def test_a_disagreement_is_told_in_a_form_that_runs_again(monkeypatch):
+    monkeypatch.setattr(fuzz, "draw_batch", lambda seed, batch, count, features: [wrong_case()])
+    monkeypatch.setattr(fuzz, "check_apart", lambda cases, *_, **__: check(cases))
+
+    events = list(work(Options(1, seed=4, shrinking=0.0), 0))
+
+    assert [event.get("seen") for event in events[:2]] == [None, events[1]["seen"]]
+    assert events[1]["seen"].startswith("--seed 4 --only 0/0: definition")
+    assert "def test_seed_4_batch_0_program_0():" in events[2]["source"]
+    again = list(work(Options(1, seed=4, shrinking=0.0, only=(0, 0)), 0))
+    assert again[0]["found"] == 1
+    assert again[1]["sort"] == events[2]["sort"]
+
+
+def test_programs_that_did_not_run_are_no_success(monkeypatch, capsys):
+    def refuse(*given):
+        raise ZeroDivisionError("drawn badly")
+
+    monkeypatch.setattr(fuzz, "draw_batch", refuse)
+
+    assert fuzz.main(["70", "--jobs", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "drawn badly" in printed
+    assert "70 programs did NOT run" in printed
 
 
 def test_a_disagreement_is_made_small():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, broadcast, float64, int32, where
+from fieldforge import Dims, Field, broadcast, float64, int32, maximum, where
 from fieldforge.experimental import as_offset, concat_where
 from fieldforge.runtime.process.errors import DomainError
 
@@ -133,6 +133,124 @@ def test_a_part_of_a_value_without_an_end_may_be_empty():
             "a": ff.as_field({I: (0, 2), K: (-2, 5)}, np.arange(14.0).reshape(2, 7)),
             "by": ff.as_field({K: (-1, 4)}, np.array([0, 1, -1, 1, 0], np.int32)),
             "out": ff.zeros({I: (0, 9), K: (-1, 4)}),
+        }
+
+    agree(run, arguments)
+
+
+@ff.field_operator(backend=None)
+def numbers_twice(one: Field[Dims[K], int32], two: Field[Dims[K], int32]):
+    return concat_where(K >= 1, 1, 3)(as_offset(Koff, one))(as_offset(Koff, two))
+
+
+def test_a_displaced_value_goes_as_far_as_its_distances():
+    """The interpreter read the inner displacement only around the edge of the region."""
+
+    @ff.program(backend=None)
+    def run(one: Field[Dims[K], int32], two: Field[Dims[K], int32], out: Field[Dims[K], int32]):
+        numbers_twice(one, two, out=out)
+
+    first = np.array([5, -1, 2, 4, -3, 1, 0, -4, 3], np.int32)
+    second = np.array([3, 7, 1, -1, 0, 3, -4, 1, -6], np.int32)
+
+    def arguments():
+        return {
+            "one": ff.as_field({K: (-3, 6)}, first),
+            "two": ff.as_field({K: (-3, 6)}, second),
+            "out": ff.zeros({K: (-3, 6)}, int32),
+        }
+
+    meant = agree(run, arguments)
+    levels = np.arange(9) + second - 3
+    np.testing.assert_array_equal(meant["out"], np.where(levels + first[levels + 3] >= 1, 1, 3))
+    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+
+
+@ff.field_operator(backend=None)
+def by_a_scalar(a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32):
+    value = concat_where(K >= 1, 1.0, 3.0)(as_offset(Koff, concat_where(K < 3, far, -far)))
+    return concat_where(K < 2, value, a)(as_offset(Koff, by))
+
+
+@ff.field_operator(backend=None)
+def by_a_power(a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32):
+    reach = maximum(concat_where(K < 0, 2 * far, far), -far) - 1
+    value = concat_where(K >= 1, 1.0, 3.0)(as_offset(Koff, reach))
+    return concat_where((K < 2) & (K != -1), value * 2.0, a)(as_offset(Koff, by))
+
+
+@pytest.mark.parametrize("far", [4, -4, 1, 0])
+@pytest.mark.parametrize("operator", [by_a_scalar, by_a_power])
+def test_distances_without_an_end_are_those_of_the_call(operator, far):
+    """What the edges of a region mean for a displaced value depends on how far it is displaced."""
+
+    @ff.program(backend=None)
+    def run(
+        a: Field[Dims[K], float64], by: Field[Dims[K], int32], far: int32,
+        out: Field[Dims[K], float64],
+    ):  # fmt: skip
+        operator(a, by, far, out=out)
+
+    def arguments():
+        return {
+            "a": ff.as_field({K: (-20, 20)}, np.arange(40.0)),
+            "by": ff.as_field({K: (-4, 6)}, np.array([5, -8, 2, 4, -3, 1, 0, -4, 3, 7], np.int32)),
+            "far": far,
+            "out": ff.zeros({K: (-4, 6)}),
+        }
+
+    agree(run, arguments)
+    agree(run, arguments, ff.cpu.with_options(arrays=all_values(run, **arguments())))
+
+
+@ff.field_operator(backend=None)
+def in_steps(a: Field[Dims[K], float64], one: Field[Dims[K], int32], two: Field[Dims[K], int32]):
+    return (a(as_offset(Koff, one)) + 1.0)(as_offset(Koff, two))
+
+
+def test_distances_are_read_only_where_a_displacement_leads():
+    """The interpreter asked for the distances of the inner one on the whole range of the field."""
+
+    @ff.program(backend=None)
+    def run(
+        a: Field[Dims[K], float64], one: Field[Dims[K], int32], two: Field[Dims[K], int32],
+        out: Field[Dims[K], float64],
+    ):  # fmt: skip
+        in_steps(a, one, two, out=out)
+
+    def arguments():
+        return {
+            "a": ff.as_field({K: (10, 30)}, np.arange(20.0)),
+            "one": ff.as_field({K: (0, 7)}, np.array([12, 11, 14, 9, 10, 20, 7], np.int32)),
+            "two": ff.as_field({K: (1, 6)}, np.array([1, -1, 0, -1, 1], np.int32)),
+            "out": ff.zeros({K: (1, 6)}),
+        }
+
+    meant = agree(run, arguments)
+    assert meant["out"].tolist() == [7.0, 3.0, 3.0, 3.0, 4.0]
+
+
+@ff.field_operator(backend=None)
+def by_data_without_an_end(
+    a: Field[Dims[I, K], float64], by: Field[Dims[I], int32], two: Field[Dims[I, K], int32]
+) -> Field[Dims[I, K], float64]:
+    return a(as_offset(Koff, broadcast(by, (I, K))))(as_offset(Koff, two))
+
+
+def test_data_may_lead_a_displacement_without_an_end():
+    @ff.program(backend=None)
+    def run(
+        a: Field[Dims[I, K], float64], by: Field[Dims[I], int32], two: Field[Dims[I, K], int32],
+        out: Field[Dims[I, K], float64],
+    ):  # fmt: skip
+        by_data_without_an_end(a, by, two, out=out)
+
+    def arguments():
+        return {
+            "a": ff.as_field({I: 3, K: (10, 30)}, np.arange(60.0).reshape(3, 20)),
+            "by": ff.as_field([I], np.array([12, 14, 20], np.int32)),
+            "two": ff.as_field({I: 3, K: 5}, np.arange(15, dtype=np.int32).reshape(3, 5) % 3 - 1),
+            "out": ff.zeros({I: 3, K: 5}),
         }
 
     agree(run, arguments)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from ...ir.loops import Buffer, Kernel, Nest
 from .arrangement import Together, arranged
 from .grid import Grid
-from .names import SDFG_NAME, Names, stored_type
+from .names import SDFG_NAME, Names, OnlyStatement, stored_type
 from .nests import NestBuilder
 from .rooms import Descriptors, Room
 from .tasklet import STATUS, Style
+
+ONLY: Final = OnlyStatement()
 
 
 @attrs.frozen
@@ -34,32 +36,31 @@ def build_graph(
     names: Names,
     style: Style,
     tests: Mapping[tuple[int, str], int],
+    steps: Sequence[int] = (),
     grid: Grid | None = None,
 ) -> Graph:
     """Return the SDFG of a kernel; arrays of the arena are transients of one state or of several.
 
-    `tests` are the tested stores, by group of stores and field. With a `grid` the maps are kernels
-    of a GPU, and all arrays lie in its memory.
+    `tests` are the tested stores, by group of stores and field. `steps` are the numbers of the
+    groups' statements, if a call may run a single one: its states then stand in a block of their
+    own. With a `grid` the maps are kernels of a GPU, and all arrays lie in its memory.
     """
     import dace
 
     sdfg: Any = dace.SDFG(SDFG_NAME)
     describe = _Describing(dace, names, grid is not None)
     functions: dict[str, str] = {}
-    previous = None
+    blocks = _Blocks(dace, sdfg, describe.symbol(sdfg, names.symbol(ONLY)) if steps else None)
     together = arranged(kernel)
     for place, members in enumerate(together):
-        label = _label(kernel.nests[members.first : members.last], place)
-        state = sdfg.add_state(label, is_start_block=previous is None)
+        nests = kernel.nests[members.first : members.last]
+        state = blocks.state(_label(nests, place), steps[nests[0].statement] if steps else 0)
         room = Room(dace, sdfg, state, describe)
-        for index in range(members.first, members.last):
-            builder = NestBuilder(names, index, kernel.nests[index], style, dict(tests), grid)
+        for index, nest in enumerate(nests, members.first):
+            builder = NestBuilder(names, index, nest, style, dict(tests), grid)
             builder.build(room)
             functions.update(builder.functions)
-        if previous is not None:
-            sdfg.add_edge(previous, state, dace.InterstateEdge())
-        previous = state
-    if previous is None:
+    if not together:
         sdfg.add_state("empty", is_start_block=True)
     return Graph(sdfg, tuple(sorted(functions.items())), together)
 
@@ -73,6 +74,44 @@ def _label(nests: Sequence[Nest], place: int) -> str:
     words = "_".join("".join(c if c.isalnum() else "_" for c in name) for name in fields[:3])
     plain = words.encode("ascii", "ignore").decode()
     return f"state{place}_{plain or 'values'}"
+
+
+class _Blocks:
+    """Adds states in order; those of one statement in a block with a condition, if `only` is set.
+
+    `only` is the symbol that is the number of a statement, or 0 for all.
+    """
+
+    def __init__(self, dace: Any, sdfg: Any, only: Any | None) -> None:
+        self.dace, self.sdfg, self.only = dace, sdfg, only
+        self.region = sdfg
+        self.statement = 0
+        self.previous: dict[Any, Any] = {}  # the last block of each region
+
+    def state(self, label: str, statement: int) -> Any:
+        """Add a state of a statement."""
+        if self.only is not None and statement != self.statement:
+            self.region, self.statement = self._branch(statement), statement
+        state = self.region.add_state(label, is_start_block=self.region not in self.previous)
+        self._follows(self.region, state)
+        return state
+
+    def _branch(self, statement: int) -> Any:
+        """Add a block that runs in calls of all statements, or of this one."""
+        from dace.properties import CodeBlock
+        from dace.sdfg.state import ConditionalBlock, ControlFlowRegion
+
+        block = ConditionalBlock(f"statement{statement}")
+        self.sdfg.add_node(block, is_start_block=self.sdfg not in self.previous)
+        self._follows(self.sdfg, block)
+        region = ControlFlowRegion(f"inside{statement}", sdfg=self.sdfg)
+        block.add_branch(CodeBlock(f"({self.only} == 0) or ({self.only} == {statement})"), region)
+        return region
+
+    def _follows(self, region: Any, block: Any) -> None:
+        if region in self.previous:
+            region.add_edge(self.previous[region], block, self.dace.InterstateEdge())
+        self.previous[region] = block
 
 
 class _Describing(Descriptors):

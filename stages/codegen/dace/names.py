@@ -52,7 +52,12 @@ class GuardedStop:
     guard: tuple[Range, ...]
 
 
-Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop"
+@attrs.frozen
+class OnlyStatement:
+    """The number, from 1 on, of the only statement that runs; 0 for all."""
+
+
+Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement"
 
 
 class Names:
@@ -115,6 +120,8 @@ class Names:
                 return f"{self.scalars[name]}_index"
             case GuardedStop():
                 return "stop_if_any"
+            case OnlyStatement():
+                return "only_statement"
         return "bound"
 
     def bound(self, bound: Bound) -> tuple[str | None, int]:

@@ -8,13 +8,18 @@ from typing import Any, Final
 
 import attrs
 
+from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
 from ..gpu.preludes import Platform
+from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
+from ..pass_list import PLAN_ONLY
+from ..passes import make_loops
+from ..schedule.drafts import Group
 from ..schedule.placement import Rules
 from .arrangement import Together, as_steps, needs_guard
 from .checks import check_functions, status_of
@@ -63,7 +68,10 @@ class Written:
 
 @attrs.frozen
 class Plan:
-    """The options of an SDFG and its passes, and the points from which threads share a nest."""
+    """The options of an SDFG and its passes, and the points from which threads share a nest.
+
+    `steps` are the numbers of the groups' statements, if a call may run a single one.
+    """
 
     rules: Rules
     style: Style
@@ -74,6 +82,17 @@ class Plan:
     grid: Grid | None = None
     platform: Platform = "host"
     asynchronous: bool = True
+    steps: tuple[int, ...] = ()
+
+
+def with_loops(
+    lowered: Lowered, variant: Variant, plan: Plan
+) -> tuple[Kernel, tuple[Group, ...], Plan]:
+    """Return the loops of a program, its groups of stores, and the plan with their statements."""
+    kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+    if step_place(kernel, groups) is not None:
+        plan = attrs.evolve(plan, steps=step_numbers(groups))
+    return kernel, groups, plan
 
 
 def after_passes(kernel: Kernel, plan: Plan, *, as_pages: bool = False) -> dict[str, str]:
@@ -96,7 +115,7 @@ def after_passes(kernel: Kernel, plan: Plan, *, as_pages: bool = False) -> dict[
 def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]) -> Graph:
     """Return the SDFG of a kernel after the passes; `watch` sees it after each."""
     tests = tested_stores(kernel) if plan.style.checked else {}
-    graph = build_graph(kernel, names, plan.style, tests, plan.grid)
+    graph = build_graph(kernel, names, plan.style, tests, plan.steps, plan.grid)
     loops = names.loops_over(plan.blocking_dims)
     settings = attrs.evolve(plan.settings, block_loops=loops)
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))

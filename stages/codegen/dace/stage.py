@@ -97,8 +97,7 @@ class CodegenDace(Stage):
         from ..interface import describe
         from .source import sdfg_source
 
-        plan = self._plan(lowered)
-        kernel, groups = self._loops(lowered, variant, plan)
+        kernel, groups, plan = self._planned(lowered, variant)
         written = sdfg_source(kernel, plan)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
@@ -116,6 +115,7 @@ class CodegenDace(Stage):
                 self.target.device,
                 alike,
                 statuses(written.kernel) if self.checked else (),
+                in_steps=True,
             ),
         }
 
@@ -132,14 +132,14 @@ class CodegenDace(Stage):
     ) -> Mapping[str, str]:
         from .source import after_passes
 
-        plan = self._plan(lowered)
-        return after_passes(self._loops(lowered, variant, plan)[0], plan, as_pages=as_pages)
+        kernel, _, plan = self._planned(lowered, variant)
+        return after_passes(kernel, plan, as_pages=as_pages)
 
-    def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
-        from ..pass_list import PLAN_ONLY
-        from ..passes import make_loops
+    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
+        """Return the loops, the groups of stores, and the options of the SDFG."""
+        from .source import with_loops
 
-        return make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+        return with_loops(lowered, variant, self._plan(lowered))
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..schedule.placement import Rules
