@@ -21,6 +21,7 @@ from ..pass_list import PLAN_ONLY
 from ..passes import make_loops
 from ..schedule.drafts import Group
 from ..schedule.placement import Rules
+from ..soft_reads import Clamping, clamping_of
 from .arrangement import Together, as_steps, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
@@ -32,6 +33,7 @@ from .nests import MARK
 from .openmp import ALONE
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
+from .rare import RareVersion
 from .settings import dace_defaults
 from .tasklet import Style
 from .text import show_graph
@@ -83,6 +85,7 @@ class Plan:
     platform: Platform = "host"
     asynchronous: bool = True
     steps: tuple[int, ...] = ()
+    clamping: Clamping | None = None
 
 
 def with_loops(
@@ -90,6 +93,8 @@ def with_loops(
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+    if plan.grid is None:
+        plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
     if step_place(kernel, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
@@ -135,17 +140,19 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         signature = list(graph.sdfg.arglist())
         listing = show_graph(graph.sdfg, kernel, names)
     zeros = ", ".join("0" for name in init.split(", ") if name)
-    entry = Entry(left, names)
+    rare = RareVersion(kernel, plan)
+    entry = Entry(left, names, rare.integers)
     called = set(re.findall(r"\b(\w+)\(", frame.clean_code))
     functions = [text for name, text in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]
-    functions += [text for _, text in graph.functions]
+    functions += rare.functions(dict(graph.functions))
     lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
     opening = [
         f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
         f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
     ]
     head = [f"  s32 first = {len(tests)};"] if tests else []
+    opening = [*rare.opening, *opening]
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
         *PRELUDE,
@@ -157,10 +164,11 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         *lines,
         "}",
         "",
+        *rare.lines,
         *entry.write(opening, signature, head, status_of(kernel, tests)),
         "",
     ]
-    return Written("\n".join(source), listing, as_steps(left, graph.together))
+    return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
 
 
 def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:

@@ -114,7 +114,8 @@ class CodegenDace(Stage):
                 BACKEND,
                 self.target.device,
                 alike,
-                statuses(written.kernel) if self.checked else (),
+                statuses(written.kernel, plan.clamping) if self.checked else (),
+                clamping=plan.clamping,
                 in_steps=True,
             ),
         }
