@@ -21,6 +21,7 @@ from timing import TimeCalls, timed
 
 import fieldforge as ff
 
+OURS_DACE = "fieldforge DaCe"
 OURS, NUMPY, GTFN, DACE = "fieldforge", "NumPy", "gt4py C++", "gt4py DaCe"
 BY_HAND = "by hand: "
 KEPT = "gt4py DaCe, memory kept: "  # DaCe at its best, in the layout that follows
@@ -83,6 +84,7 @@ def prepared(case: Case, folder: Path) -> Prepared:
     )
     ours = lambda: first(**case.arguments, offset_provider=case.tables)  # noqa: E731
     found.keep(OURS, timed(ours), (True, "it is what the others are compared with"))
+    _add_dace(found, case, expected)
     others: dict[str, Callable[[], Mapping[str, Any]]] = {
         BY_HAND + name: call for name, call in case.by_hand.items()
     }
@@ -90,6 +92,22 @@ def prepared(case: Case, folder: Path) -> Prepared:
         verdict = compared(expected, flat(call(), case.outputs), case.dtype)
         found.keep(name, timed(call), verdict)
     return Prepared(case, folder, told, expected, found)
+
+
+def _add_dace(found: Variants, case: Case, expected: Mapping[str, Any]) -> None:
+    """Add our programs by DaCe, if it is installed."""
+    program: Any = case.program
+    built = program.with_backend(ff.dace_cpu)
+    begin = time.perf_counter()
+    try:
+        built(**case.arguments, offset_provider=case.tables)
+    except ff.errors.FieldforgeError as error:
+        found.refused[OURS_DACE] = f"{type(error).__name__}: {error}"
+        return
+    found.built[OURS_DACE] = time.perf_counter() - begin
+    verdict = compared(expected, flat(case.arguments, case.outputs), case.dtype)
+    call = lambda: built(**case.arguments, offset_provider=case.tables)  # noqa: E731
+    found.keep(OURS_DACE, timed(call), verdict)
 
 
 def with_peers(

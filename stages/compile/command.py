@@ -67,9 +67,8 @@ def compile_source(
                 hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
             ) from error
         hidden = (word.format(directory) for word in dialect.hide)
-        words = [*command, *hidden, dialect.headers, "-MF", HEADERS, "-o", LIBRARY, dialect.source]
-        words = [*command, f"-ffile-prefix-map={directory}=.", "-MD", "-MF", HEADERS, "-o", LIBRARY,
-                 SOURCE, *libraries]  # fmt: skip
+        words = [*command, *hidden, dialect.headers, "-MF", HEADERS, "-o", LIBRARY, dialect.source,
+                 *libraries]  # fmt: skip
         began = time.time_ns()
         try:
             done = run_compiler(words, folder, environment)

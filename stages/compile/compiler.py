@@ -86,8 +86,8 @@ class CppToolchain:
         symbol = ENTRY if ENTRY in source else None
         command = self.command(flags)
         environment = dict(self.variables)
-        libraries = _libraries(source, flags)
-        return compile_source(source, command, environment, self.logs, symbol, libraries)
+        linked = _libraries(source, flags)
+        return compile_source(source, command, environment, self.logs, symbol, libraries=linked)
 
 
 def _libraries(source: str, flags: Sequence[str]) -> tuple[str, ...]:

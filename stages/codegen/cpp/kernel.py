@@ -57,7 +57,7 @@ def write_cpp(
     if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
     nests = list(_nests(names))
-    clamped = list(_clamped(names, clamping)) if clamping and not options.checked else []
+    clamped = list(clamped_version(names, clamping)) if clamping and not options.checked else []
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
     shares = any(END in line for line in (*nests, *clamped))
@@ -104,7 +104,7 @@ def _selected(names: Names, nest: Nest) -> str:
     return f"if (!only || only == {names.steps.numbers[nest.statement]}) "
 
 
-def _clamped(names: Names, clamping: Clamping) -> Iterator[str]:
+def clamped_version(names: Names, clamping: Clamping) -> Iterator[str]:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
     kernel = _plain(names.kernel)
     known = (*integers(names.kernel), *clamping.integers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...ir.bounds import Range
+from ...ir.bounds import Bound, Range
 from ...ir.loops import Kernel
 from ...ir.strides import Stride
 from ..cpp.memory import pointers, scalars
@@ -19,9 +19,9 @@ from .tasklet import STATUS
 class Entry:
     """Writes the entry point of a kernel; `kernel` has the arrays left after DaCe's passes."""
 
-    def __init__(self, kernel: Kernel, names: Names) -> None:
+    def __init__(self, kernel: Kernel, names: Names, ints: Sequence[Bound | Stride] = ()) -> None:
         self.names = names
-        self.cpp = CppNames(kernel, integers(kernel), WriterOptions(0))
+        self.cpp = CppNames(kernel, tuple(ints) or integers(kernel), WriterOptions(0))
         buffers = {buffer.name for buffer in kernel.buffers}
         self.data = {
             names.data[name]: self.cpp.buffers[name] for name in names.data if name in buffers

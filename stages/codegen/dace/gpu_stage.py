@@ -123,8 +123,7 @@ class CodegenDaceGpu(Stage):
         from ..interface import describe
         from .gpu_source import gpu_source
 
-        plan = self._plan(lowered)
-        kernel, groups = self._loops(lowered, variant, plan)
+        kernel, groups, plan = self._planned(lowered, variant)
         written = gpu_source(kernel, plan)
         interface = describe(
             lowered.program,
@@ -134,6 +133,7 @@ class CodegenDaceGpu(Stage):
             self._device(),
             () if variant.domain else variant.alike,
             statuses(written.kernel) if self.checked else (),
+            in_steps=True,
         )
         if self.checked:
             interface = attrs.evolve(interface, codes=codes(kernel))
@@ -154,8 +154,8 @@ class CodegenDaceGpu(Stage):
     ) -> Mapping[str, str]:
         from .source import after_passes
 
-        plan = self._plan(lowered)
-        return after_passes(self._loops(lowered, variant, plan)[0], plan, as_pages=as_pages)
+        kernel, _, plan = self._planned(lowered, variant)
+        return after_passes(kernel, plan, as_pages=as_pages)
 
     @property
     def platform(self) -> Platform:
@@ -178,11 +178,11 @@ class CodegenDaceGpu(Stage):
             return (*NVIDIA, *code)
         return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
 
-    def _loops(self, lowered: Lowered, variant: Variant, plan: Plan) -> tuple[Kernel, Any]:
-        from ..pass_list import PLAN_ONLY
-        from ..passes import make_loops
+    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
+        """Return the loops, the groups of stores, and the options of the SDFG."""
+        from .source import with_loops
 
-        return make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+        return with_loops(lowered, variant, self._plan(lowered))
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..gpu_choices import GpuChoices

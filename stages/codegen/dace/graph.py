@@ -36,14 +36,14 @@ def build_graph(
     names: Names,
     style: Style,
     tests: Mapping[tuple[int, str], int],
-    grid: Grid | None = None,
     steps: Sequence[int] = (),
+    grid: Grid | None = None,
 ) -> Graph:
     """Return the SDFG of a kernel; arrays of the arena are transients of one state or of several.
 
-    `tests` are the tested stores, by group of stores and field. With a `grid` the maps are kernels
-    of a GPU, and all arrays lie in its memory. `steps` are the numbers of the groups' statements,
-    if a call may run a single one: its states then stand in a block of their own.
+    `tests` are the tested stores, by group of stores and field. `steps` are the numbers of the
+    groups' statements, if a call may run a single one: its states then stand in a block of their
+    own. With a `grid` the maps are kernels of a GPU, and all arrays lie in its memory.
     """
     import dace
 

@@ -8,14 +8,20 @@ from typing import Any, Final
 
 import attrs
 
+from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
 from ..gpu.preludes import Platform
+from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
+from ..pass_list import PLAN_ONLY
+from ..passes import make_loops
+from ..schedule.drafts import Group
 from ..schedule.placement import Rules
+from ..soft_reads import Clamping, clamping_of
 from .arrangement import Together, as_steps, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
@@ -27,6 +33,7 @@ from .nests import MARK
 from .openmp import ALONE
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
+from .rare import RareVersion
 from .settings import dace_defaults
 from .tasklet import Style
 from .text import show_graph
@@ -78,6 +85,19 @@ class Plan:
     platform: Platform = "host"
     asynchronous: bool = True
     steps: tuple[int, ...] = ()
+    clamping: Clamping | None = None
+
+
+def with_loops(
+    lowered: Lowered, variant: Variant, plan: Plan
+) -> tuple[Kernel, tuple[Group, ...], Plan]:
+    """Return the loops of a program, its groups of stores, and the plan with their statements."""
+    kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+    if plan.grid is None:
+        plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
+    if step_place(kernel, groups) is not None:
+        plan = attrs.evolve(plan, steps=step_numbers(groups))
+    return kernel, groups, plan
 
 
 def after_passes(kernel: Kernel, plan: Plan, *, as_pages: bool = False) -> dict[str, str]:
@@ -100,7 +120,7 @@ def after_passes(kernel: Kernel, plan: Plan, *, as_pages: bool = False) -> dict[
 def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, Any], None]) -> Graph:
     """Return the SDFG of a kernel after the passes; `watch` sees it after each."""
     tests = tested_stores(kernel) if plan.style.checked else {}
-    graph = build_graph(kernel, names, plan.style, tests, plan.grid, plan.steps)
+    graph = build_graph(kernel, names, plan.style, tests, plan.steps, plan.grid)
     loops = names.loops_over(plan.blocking_dims)
     settings = attrs.evolve(plan.settings, block_loops=loops)
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
@@ -120,17 +140,19 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         signature = list(graph.sdfg.arglist())
         listing = show_graph(graph.sdfg, kernel, names)
     zeros = ", ".join("0" for name in init.split(", ") if name)
-    entry = Entry(left, names)
+    rare = RareVersion(kernel, plan)
+    entry = Entry(left, names, rare.integers)
     called = set(re.findall(r"\b(\w+)\(", frame.clean_code))
     functions = [text for name, text in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]
-    functions += [text for _, text in graph.functions]
+    functions += rare.functions(dict(graph.functions))
     lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
     opening = [
         f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
         f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
     ]
     head = [f"  s32 first = {len(tests)};"] if tests else []
+    opening = [*rare.opening, *opening]
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
         *PRELUDE,
@@ -142,10 +164,11 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         *lines,
         "}",
         "",
+        *rare.lines,
         *entry.write(opening, signature, head, status_of(kernel, tests)),
         "",
     ]
-    return Written("\n".join(source), listing, as_steps(left, graph.together))
+    return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
 
 
 def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:

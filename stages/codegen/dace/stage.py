@@ -97,7 +97,7 @@ class CodegenDace(Stage):
         from ..interface import describe
         from .source import sdfg_source
 
-        kernel, groups, plan = self._loops(lowered, variant)
+        kernel, groups, plan = self._planned(lowered, variant)
         written = sdfg_source(kernel, plan)
         libraries: tuple[str, ...] = VECTOR_MATH if DECLARATION in written.source else ()
         libraries += WRAPPED if ALONE in written.source else ()
@@ -114,7 +114,8 @@ class CodegenDace(Stage):
                 BACKEND,
                 self.target.device,
                 alike,
-                statuses(written.kernel) if self.checked else (),
+                statuses(written.kernel, plan.clamping) if self.checked else (),
+                clamping=plan.clamping,
                 in_steps=True,
             ),
         }
@@ -132,20 +133,14 @@ class CodegenDace(Stage):
     ) -> Mapping[str, str]:
         from .source import after_passes
 
-        kernel, _, plan = self._loops(lowered, variant)
+        kernel, _, plan = self._planned(lowered, variant)
         return after_passes(kernel, plan, as_pages=as_pages)
 
-    def _loops(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
-        """Return the loops, their groups of stores, and the plan: by steps if a call may ask so."""
-        from ..interface import step_numbers, step_place
-        from ..pass_list import PLAN_ONLY
-        from ..passes import make_loops
+    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
+        """Return the loops, the groups of stores, and the options of the SDFG."""
+        from .source import with_loops
 
-        plan = self._plan(lowered)
-        kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
-        if step_place(kernel, groups) is not None:
-            plan = attrs.evolve(plan, steps=step_numbers(groups))
-        return kernel, groups, plan
+        return with_loops(lowered, variant, self._plan(lowered))
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..schedule.placement import Rules
