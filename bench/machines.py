@@ -39,11 +39,12 @@ def main(threads: str, cases: str, rounds: int, folder: Path) -> None:
     kept.describe(roofs=programs.measure(wish, kept.add, console))
     table = Table("program", "size", "type", "threads", "ms", "by hand / ours", "medians", "load")
     for row in kept.rows:
-        table.add_row(*_cells(row))
+        table.add_row(*cells(row))
     console.print(table)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def cells(row: dict[str, Any]) -> list[str]:
+    """Return what the table of a row shows."""
     ours = row["times"].get("fieldforge")
     hand = [times for name, times in row["times"].items() if name.startswith("by hand")]
     cells = [row["program"], row["size"], row["dtype"], str(row["threads"])]

@@ -94,6 +94,21 @@ def _note(say: Say, threads: int, turn: int, variant: str) -> None:
 
 
 def _row(case: Case, threads: int, found: Variants, times: dict[str, Benchmark]) -> Row:
+    figures = {
+        name: {
+            "median": benchmark.median(),
+            "least": min(benchmark.get_values()),
+            "values": benchmark.get_nvalue(),
+            "agrees": found.agrees[name],
+        }
+        for name, benchmark in times.items()
+    }
+    more = {"refused": found.refused, "built": found.built, "temporary": found.temporary}
+    return row_of(case, threads, figures) | more
+
+
+def row_of(case: Case, threads: int, times: dict[str, Any]) -> Row:
+    """Describe a case beside the times of its variants."""
     return {
         "program": case.name,
         "size": case.size,
@@ -103,18 +118,7 @@ def _row(case: Case, threads: int, found: Variants, times: dict[str, Benchmark])
         "load": round(os.getloadavg()[0], 1),
         "moved": case.moved,
         "operations": case.operations,
-        "times": {
-            name: {
-                "median": benchmark.median(),
-                "least": min(benchmark.get_values()),
-                "values": benchmark.get_nvalue(),
-                "agrees": found.agrees[name],
-            }
-            for name, benchmark in times.items()
-        },
-        "refused": found.refused,
-        "built": found.built,
-        "temporary": found.temporary,
+        "times": times,
     }
 
 
