@@ -41,6 +41,9 @@ BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
 @click.option("--save", type=click.Path(path_type=Path), help="write the last state to a file")
 @click.option("--resume", type=click.Path(exists=True, path_type=Path), help="begin at such a file")
 @click.option("--draw", type=click.Path(path_type=Path), help="write a picture")
+@click.option("--every", type=click.FloatRange(0.0, min_open=True), help="hours between frames")
+@click.option("--netcdf", type=click.Path(path_type=Path), help="write the frames to a file")
+@click.option("--animate", type=click.Path(path_type=Path), help="write the frames as a GIF")
 def main(
     name: str,
     level: int,
@@ -53,6 +56,9 @@ def main(
     save: Path | None,
     resume: Path | None,
     draw: Path | None,
+    every: float | None,
+    netcdf: Path | None,
+    animate: Path | None,
 ) -> None:
     """Run rotating shallow water on the sphere."""
     comm = world() if mpi else None
@@ -64,7 +70,9 @@ def main(
     try:
         since = None if resume is None else load(resume, name, level)
         case = Case(name=name, level=level, days=days)
-        result = _with_progress(console, case, chosen, ranks=ranks, comm=comm, since=since)
+        result = _with_progress(
+            console, case, chosen, ranks=ranks, comm=comm, since=since, hours=every
+        )
     except (FieldforgeError, ValueError) as error:
         if comm is not None:
             raise  # ends the other ranks, too
@@ -84,6 +92,16 @@ def main(
 
         write_picture(result, draw)
         console.print(f"Wrote {draw}")
+    if netcdf is not None:
+        from .netcdf import write as write_netcdf
+
+        write_netcdf(result, netcdf)
+        console.print(f"Wrote {netcdf}")
+    if animate is not None:
+        from .figure import animate as write_animation
+
+        write_animation(result, animate)
+        console.print(f"Wrote {animate}")
 
 
 def _with_progress(console: Console, case: Case, backend: Any, **options: Any) -> Result | None:
@@ -119,6 +137,7 @@ def as_json(result: Result, backend: str) -> dict[str, Any]:
         "norms": None if result.height_norms is None else attrs.asdict(result.height_norms),
         "conserved": attrs.asdict(result.conserved),
         "drift": attrs.asdict(result.drift),
+        "frames": [{"days": e.days, **attrs.asdict(e.conserved)} for e in result.frames],
     }
 
 

@@ -19,6 +19,34 @@ def draw(result: Result, path: Path) -> None:
     figure_of(result).savefig(path, dpi=110)
 
 
+def animate(result: Result, path: Path, per_second: int = 8) -> None:
+    """Write the frames of a run as an animation, such as a GIF: the vorticity."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    grid, frames = result.grid, result.frames
+    spins = [1e5 * vorticity(grid, each.u) for each in frames]
+    top = max(float(np.abs(each).max()) for each in spins)
+    figure = Figure(figsize=(8.0, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    levels = np.linspace(-top, top, 25)
+
+    def show(number: int) -> list[Any]:
+        axes.clear()
+        places = _unrolled(grid.vertex_points, spins[number])
+        filled = axes.tricontourf(*places, levels=levels, cmap="RdBu_r")
+        axes.set(xlim=(-180, 180), ylim=(-90, 90), xlabel="longitude", ylabel="latitude")
+        axes.set_title(f"Case {result.case.name}, day {frames[number].days:.2f}: vorticity")
+        if number == 0 and len(figure.axes) == 1:
+            figure.colorbar(filled, ax=axes, label="1e-5/s", shrink=0.9)
+        return []
+
+    film = FuncAnimation(figure, show, frames=len(frames))
+    film.save(path, writer=PillowWriter(fps=per_second), dpi=80)
+
+
 def figure_of(result: Result) -> Any:
     """Return the picture as a figure of matplotlib."""
     from matplotlib.figure import Figure

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -39,9 +40,21 @@ class Case:
     days: float
 
 
+@attrs.frozen(eq=False)
+class Frame:
+    """A state in global order: `h` (cells,) and `u` (edges,), and what it should conserve."""
+
+    days: float
+    h: Numbers
+    u: Numbers
+    conserved: Conserved
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Result:
     """The last state in global order, and measures of it.
+
+    `frames` begins with the first state and ends with the last one.
 
     `height_norms` and `wind_norms` are None where the exact solution is not known. `h` is the
     thickness (cells,) in metres, `u` the normal velocity (edges,) in m/s.
@@ -62,6 +75,7 @@ class Result:
     conserved: Conserved
     drift: Conserved
     height_norms: Norms | None
+    frames: Sequence[Frame]
 
 
 def time_step(grid: Grid, days: float) -> tuple[int, float]:
@@ -79,6 +93,7 @@ def simulate(
     comm: Any = None,
     since: SavedState | None = None,
     told: Progress = silent,
+    hours: float | None = None,
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
 
@@ -91,6 +106,7 @@ def simulate(
         comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
         since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
+        hours: keep a frame about each so many hours; the first and the last state are kept anyway.
     """
     mesh = optimised(case.level)
     grid = voronoi_grid(mesh, RADIUS)
@@ -107,9 +123,51 @@ def simulate(
         models = _models(grid, first, parts, dt, backend, comm)
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
+    first_days = days - case.days
+
+    def frame(done: int) -> Frame | None:
+        h, u = _gathered(models, parts, comm) or (None, None)
+        if h is None or u is None:
+            return None
+        return Frame(first_days + done * dt / DAY, h, u, conserved(grid, start, h, u))
+
+    loop_seconds, frames = 0.0, [frame(0)]
     with plan.loop() as report:
-        _run(models, steps, told)
-    done = time.perf_counter()
+        for done, until in pairwise(_stops(steps, dt, hours)):
+            ready_to_run = time.perf_counter()
+            _run(models, until - done, _told_from(done, steps, told))
+            loop_seconds += time.perf_counter() - ready_to_run
+            frames.append(frame(until))
+    kept = [each for each in frames if each is not None]
+    if not kept:
+        return None
+    last, exact = kept[-1], conserved(grid, start, start.h, start.u)
+    return Result(
+        case=attrs.evolve(case, days=days), grid=grid, start=start, quality=quality(mesh),
+        ranks=ranks, steps=steps, dt=dt,
+        setup_seconds=ready - began, loop_seconds=loop_seconds, compiled_in_loop=report.count,
+        h=last.h, u=last.u, conserved=last.conserved, drift=last.conserved.drift(exact),
+        height_norms=norms(last.h, start.h, grid.cell_areas) if start.is_steady else None,
+        frames=kept,
+    )  # fmt: skip
+
+
+def _told_from(before: int, steps: int, told: Progress) -> Progress:
+    return lambda done, _: told(before + done, steps)
+
+
+def _stops(steps: int, dt: float, hours: float | None) -> list[int]:
+    """Return after how many steps there are frames, with 0 and all steps."""
+    if hours is None:
+        return [0, steps]
+    every = max(1, round(hours * 3600 / dt))
+    return [*range(0, steps, every), steps]
+
+
+def _gathered(
+    models: Sequence[ShallowWater], parts: Sequence[Any], comm: Any
+) -> tuple[Numbers, Numbers] | None:
+    """Return `h` and `u` in global order; on the ranks of MPI but the first, None."""
     owned = [model.owned() for model in models]
     if comm is not None:
         gathered = comm.gather(owned[0])
@@ -117,17 +175,10 @@ def simulate(
             return None
         owned = gathered
     h, u = (
-        in_global_order(parts, dim, [each[column] for each in owned])
+        in_global_order(tuple(parts), dim, [each[column] for each in owned])
         for column, dim in enumerate((Cell, Edge))
     )
-    now = conserved(grid, start, h, u)
-    return Result(
-        case=attrs.evolve(case, days=days), grid=grid, start=start, quality=quality(mesh),
-        ranks=ranks, steps=steps, dt=dt,
-        setup_seconds=ready - began, loop_seconds=done - ready, compiled_in_loop=report.count,
-        h=h, u=u, conserved=now, drift=now.drift(conserved(grid, start, start.h, start.u)),
-        height_norms=norms(h, start.h, grid.cell_areas) if start.is_steady else None,
-    )  # fmt: skip
+    return h, u
 
 
 def _models(

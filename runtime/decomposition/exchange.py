@@ -16,8 +16,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import gpu
 from ..process.errors import ArgumentError, FieldforgeError
-from .pattern import Pattern, check_size, points_first, positions
+from .device_pieces import DevicePiece, offsets_of, on_device, pinned
+from .pattern import Pattern, check_size, points_first, positions, shape_first
 
 Bytes: TypeAlias = NDArray[np.uint8]
 ALIGNMENT: Final = 64
@@ -52,7 +54,7 @@ class Message:
 
     rank: int
     buffer: Bytes
-    pieces: Sequence[Piece]
+    pieces: Sequence[Piece | DevicePiece]
 
 
 @attrs.frozen(eq=False)
@@ -63,6 +65,7 @@ class Route:
     send: Sequence[Message]
     receive: Sequence[Message]
     requests: Any
+    devices: Sequence[gpu.Device] = ()
 
 
 class HaloExchange(ABC):
@@ -96,6 +99,8 @@ class HaloExchange(ABC):
         for message in route.send:
             for piece in message.pieces:
                 piece.pack()
+        for device in route.devices:
+            gpu.current_stream(device).sync()  # what is sent must be there, what was read too
         self._running = route
         self._post(route)
 
@@ -117,11 +122,16 @@ class HaloExchange(ABC):
         chosen = [(field, self._pattern(field)) for field in fields]
         send = _messages([(field, each, each.send) for field, each in chosen])
         receive = _messages([(field, each, each.receive) for field, each in chosen])
-        return Route(fields, send, receive, self._requests(send, receive))
+        arrays = (on_device(field.ndarray) for field in fields)
+        devices = dict.fromkeys(each.device for each in arrays if each is not None)
+        requests = self._requests(send, receive)
+        return Route(fields, send, receive, requests, [each for each in devices if each])
 
     def _pattern(self, field: Any) -> Pattern:
-        if not isinstance(getattr(field, "ndarray", None), np.ndarray):
-            raise ArgumentError("Expected fields on the CPU; halos on GPUs are not exchanged yet.")
+        if not hasattr(field, "ndarray"):
+            raise ArgumentError(
+                f"Expected a field, got an object of type '{type(field).__name__}'."
+            )
         fitting = [each for each in self._patterns if each.fits(field.domain.dims)]
         if len(fitting) != 1:
             dims = ", ".join(dim.value for dim in field.domain.dims)
@@ -245,18 +255,42 @@ def _messages(wanted: Sequence[tuple[Any, Pattern, Mapping[int, Any]]]) -> list[
 
 
 def _message(rank: int, wanted: Sequence[tuple[Any, Pattern, Mapping[int, Any]]]) -> Message:
-    parts, size = [], 0
-    for field, pattern, by_rank in wanted:
-        if rank in by_rank:
-            view = points_first(field, pattern)
-            places = positions(field, pattern, by_rank[rank])
-            shape = (len(places[0]), *view.shape[len(places) :])
-            length = int(np.prod(shape)) * view.dtype.itemsize
-            parts.append((field, view, places, shape, slice(size, size + length)))
-            size += -(-length // ALIGNMENT) * ALIGNMENT
-    buffer = np.zeros(size, np.uint8)
-    pieces = [
-        Piece(field, view, places, buffer[part].view(view.dtype).reshape(shape))
-        for field, view, places, shape, part in parts
-    ]
-    return Message(rank, buffer, pieces)
+    chosen = [(field, each, by_rank[rank]) for field, each, by_rank in wanted if rank in by_rank]
+    rooms, size = [], 0
+    for field, pattern, places in chosen:
+        shape = (len(places[0]), *shape_first(field, pattern)[len(places) :])
+        length = int(np.prod(shape)) * field.ndarray.dtype.itemsize
+        rooms.append((shape, slice(size, size + length)))
+        size += -(-length // ALIGNMENT) * ALIGNMENT
+    buffer, whole = _buffer(size, [field for field, _, _ in chosen])
+    return Message(rank, buffer, [
+        _piece(field, pattern, places, shape, buffer[part], None if whole is None else whole[part])
+        for (field, pattern, places), (shape, part) in zip(chosen, rooms, strict=True)
+    ])  # fmt: skip
+
+
+def _buffer(size: int, fields: Sequence[Any]) -> tuple[Bytes, gpu.Array | None]:
+    """Return room for a message; if a field is on a GPU, also as pinned memory."""
+    arrays = (on_device(field.ndarray) for field in fields)
+    device = next((each.device for each in arrays if each is not None), None)
+    if device is None or not size:
+        return np.zeros(size, np.uint8), None
+    whole = pinned(size, device)
+    return np.asarray(memoryview(whole)), whole
+
+
+def _piece(
+    field: Any,
+    pattern: Pattern,
+    places: Any,
+    shape: tuple[int, ...],
+    packed: Bytes,
+    room: gpu.Array | None,
+) -> Piece | DevicePiece:
+    places = positions(field, pattern, places)
+    array = on_device(field.ndarray)
+    if array is None or room is None:
+        view = points_first(field, pattern)
+        return Piece(field, view, places, packed.view(view.dtype).reshape(shape))
+    axes = [field.domain.dims.index(dim) for dim in pattern.dims]
+    return DevicePiece(field, array, offsets_of(array, axes, places), room)

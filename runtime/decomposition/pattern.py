@@ -45,6 +45,13 @@ def points_first(field: Any, pattern: Pattern) -> NDArray[Any]:
     return np.moveaxis(field.ndarray, axes, range(len(axes)))
 
 
+def shape_first(field: Any, pattern: Pattern) -> tuple[int, ...]:
+    """Return the extents of a field's array with the axes of the pattern in front."""
+    axes = [field.domain.dims.index(dim) for dim in pattern.dims]
+    others = [axis for axis in range(len(field.domain.dims)) if axis not in axes]
+    return tuple(int(field.ndarray.shape[axis]) for axis in (*axes, *others))
+
+
 def positions(field: Any, pattern: Pattern, places: Places) -> Places:
     """Return the positions of indices in a field's array, which may begin at another index."""
     ranges = field.domain.ranges
@@ -54,7 +61,7 @@ def positions(field: Any, pattern: Pattern, places: Places) -> Places:
 
 def check_size(field: Any, pattern: Pattern) -> None:
     """Raise ArgumentError if a field lacks points that are sent or received."""
-    shape = points_first(field, pattern).shape
+    shape = shape_first(field, pattern)
     for places in (*pattern.send.values(), *pattern.receive.values()):
         for dim, along, size in zip(
             pattern.dims, positions(field, pattern, places), shape, strict=False

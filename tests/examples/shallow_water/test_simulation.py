@@ -192,3 +192,36 @@ def test_a_rank_that_fails_ends_the_others_with_its_error():
 
     with pytest.raises(KeyError, match="mine"):
         simulate(Case(name="5", level=2, days=1.0), ff.cpu, ranks=3, told=fail)
+
+
+def test_frames_are_written_as_netcdf_and_as_an_animation(tmp_path):
+    xarray = pytest.importorskip("xarray", reason="the extra 'xarray' is not installed")
+    pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")
+    files = {name: tmp_path / f"out.{name}" for name in ("nc", "gif", "json")}
+
+    done = run(
+        "--case", "5", "--level", "2", "--days", "0.5", "--every", "3", "--ranks", "2",
+        "--netcdf", files["nc"], "--animate", files["gif"], "--json", files["json"],
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    frames = json.loads(files["json"].read_text())["frames"]
+    with xarray.open_dataset(files["nc"]) as found:
+        assert found["time"].values.tolist() == [each["days"] for each in frames]
+        assert found["time"].values[-1] == pytest.approx(0.5)
+        assert len(frames) >= 4
+        assert dict(found.sizes) == {"time": len(frames), "cell": 162, "edge": 480, "vertex": 320}
+        mass = (found["thickness"] * found["cell_area"]).sum("cell").values
+        np.testing.assert_allclose(mass, found["mass"].values, rtol=1e-14)
+        np.testing.assert_allclose(mass, mass[0], rtol=1e-13)
+        assert abs(found["cell_lat"].values).max() <= 90.0
+    assert files["gif"].read_bytes()[:4] == b"GIF8"
+
+
+def test_frames_do_not_change_a_bit():
+    case = Case(name="5", level=2, days=0.25)
+
+    whole, in_parts = simulate(case, STRICT), simulate(case, STRICT, hours=1.0)
+
+    assert in_parts.h.tobytes() == whole.h.tobytes()
+    assert len(in_parts.frames) > 3

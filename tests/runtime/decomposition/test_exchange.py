@@ -11,10 +11,12 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, Edge, K, icosahedral
+from fieldforge.runtime import gpu
 from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import LostRankError, local_exchanges
 from fieldforge.runtime.decomposition.mesh import decompose
+from fieldforge.runtime.fields.device import Device, DeviceType
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 NX, NY = 9, 7
@@ -222,3 +224,75 @@ def test_a_rank_that_is_lost_is_an_error_for_those_that_wait(mesh):
 
     with pytest.raises(LostRankError, match="Rank 0 has failed; rank 1 ends"):
         ranks[1].finish()
+
+
+ON_NULL = Device(DeviceType.NULL, 0)
+
+
+def moved_to_device(field):
+    return ff.as_field(field.domain, field.asnumpy(), device=ON_NULL)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_halos_of_fields_on_a_gpu_travel_through_pinned_memory(ranks):
+    mesh = icosahedral(2, 1)
+    parts = decompose(
+        mesh.connectivities(), Cell, bisect(mesh.cell_points, ranks), attached=["E2C", "V2C"],
+        halo=2, ranks=ranks,
+    )  # fmt: skip
+    kinds = [
+        ((Cell,), (0,), np.float64), ((Cell, K), (0, 5), np.float32),
+        ((K, Edge), (3, 0), np.int32), ((Edge,), (0,), np.bool_),
+    ]  # fmt: skip
+    made = [[filled(part, *kind) for part in parts] for kind in kinds]
+    fields = [[moved_to_device(field) for field, _ in row] for row in made]
+
+    for _ in range(2):  # the second time with buffers that are there
+        exchange_all(parts, *fields)
+
+    for row, moved in zip(made, fields, strict=True):
+        for (_, expected), field in zip(row, moved, strict=True):
+            np.testing.assert_array_equal(field.asnumpy(), expected)
+
+
+def test_fields_of_gpus_and_of_the_host_go_in_one_message(mesh):
+    _, parts = mesh
+    rows = [
+        [filled(part, *kind) for part in parts]
+        for kind in (((Cell,), (0,), np.float64), ((Edge, K), (0, 4), np.int16))
+    ]
+    on_gpu = [moved_to_device(field) for field, _ in rows[0]]
+    on_host = [field for field, _ in rows[1]]
+
+    exchange_all(parts, on_gpu, on_host)
+
+    for row, found in zip(rows, (on_gpu, on_host), strict=True):
+        for (_, expected), field in zip(row, found, strict=True):
+            np.testing.assert_array_equal(field.asnumpy(), expected)
+
+
+def test_blocks_on_a_gpu_are_exchanged_with_their_corners():
+    cut = blocks({I: NX, J: NY}, {I: 2, J: 2}, halo=2, periodic=(I, J))
+    fields = [moved_to_device(owned_only(block)) for block in cut]
+
+    exchange_all(cut, fields)
+
+    for block, field in zip(cut, fields, strict=True):
+        np.testing.assert_array_equal(field.asnumpy(), numbers(block))
+
+
+def test_work_that_is_queued_before_the_exchange_is_sent(mesh):
+    """The values that a stream still has to write when the exchange starts reach the others."""
+    _, parts = mesh
+    made = [filled(part, (Cell,), (0,), np.float64) for part in parts]
+    fields = [moved_to_device(field) for field, _ in made]
+    ranks = local_exchanges([part.patterns for part in parts])
+    with gpu.use_stream(gpu.Stream(gpu.Device(0, platform="null"))):
+        for rank, field, (_, expected) in zip(ranks, fields, made, strict=True):
+            gpu.Array.from_any(field.ndarray).copy_from(expected + 7.0)
+            rank.start(field)
+        for rank in ranks:
+            rank.finish()
+
+        for field, (_, expected) in zip(fields, made, strict=True):
+            np.testing.assert_array_equal(field.asnumpy(), expected + 7.0)
