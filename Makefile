@@ -9,7 +9,7 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo sphere test random wheel language-dace check fuzz model bench ulps format clean count \
+.PHONY: help demo dist sphere test test-browser random wheel language-dace check fuzz model bench ulps format clean count \
 	stress tsan bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
@@ -23,6 +23,14 @@ random: $(STAMP)  ## run every random program of the tests of the code generator
 
 wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
 	$(BIN)/pytest -q -m whole_core tests/test_package.py
+
+dist: BASE ?=
+dist: $(STAMP)  ## build sdist and wheel of HEAD into dist/, check them, try the wheel: make dist [BASE=address of README's links]
+	cd docs && ../$(BIN)/python -m generate.distribution --base '$(BASE)'
+
+test-browser: $(STAMP)  ## look at reports and notebook views in a browser at 1280 and 400 pixels (needs chromium)
+	@command -v chromium chromium-browser google-chrome chrome >/dev/null || { echo "No browser is installed: chromium."; exit 1; }
+	$(BIN)/pytest -q tests/workflows/reports/test_browser.py
 
 demo: $(STAMP)  ## smooth real terrain, print the figures of the run, write demo.png
 	$(BIN)/fieldforge demo --output demo.png

@@ -56,7 +56,11 @@ def empty(
     allocator: Any = None,
     device: Device | None = None,
 ) -> Field:
-    """Make a field whose values may be anything."""
+    """Make a field whose values may be anything; the arguments are those of `zeros`.
+
+    >>> empty({Dimension("I"): 3}, dtype="int32").shape
+    (3,)
+    """
     return _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)[0]
 
 
@@ -70,6 +74,16 @@ def zeros(
     device: Device | None = None,
 ) -> Field:
     """Make a field of zeros.
+
+    Args:
+        domain: a range for each dimension: a length, a pair of start and stop, or a `range`.
+        dtype: the type of the elements.
+        aligned_index: indices, one for each of some dimensions, whose element begins a cache line.
+        allocator: what allocates the memory: a backend, or an allocator of `allocators`.
+        device: where it lies; the CPU by default, or the device of the allocator.
+
+    Raises:
+        DomainError: for a domain without an end.
 
     >>> I = Dimension("I")
     >>> zeros({I: (2, 5)}, dtype=np.float32).asnumpy()
@@ -90,7 +104,11 @@ def ones(
     allocator: Any = None,
     device: Device | None = None,
 ) -> Field:
-    """Make a field of ones."""
+    """Make a field of ones; the arguments are those of `zeros`.
+
+    >>> ones({Dimension("I"): 2}).asnumpy()
+    array([1., 1.])
+    """
     return full(domain, 1, dtype, aligned_index=aligned_index, allocator=allocator, device=device)
 
 
@@ -104,7 +122,13 @@ def full(
     allocator: Any = None,
     device: Device | None = None,
 ) -> Field:
-    """Make a field of one value; without a dtype it has that of the value."""
+    """Make a field of one value; without a dtype it has that of the value.
+
+    The other arguments are those of `zeros`.
+
+    >>> full({Dimension("I"): (1, 3)}, 7)
+    Field(I=(1:3); int64)
+    """
     dtype = _dtype_of_number(fill_value) if dtype is None else dtype
     field, _ = _allocated(domain, dtype, aligned_index, allocator, device, zeroed=False)
     _fill(field, fill_value)
@@ -127,6 +151,18 @@ def as_field(
     Without an allocator and a device it lies where the data lies, on the GPU of an array of CuPy
     for instance. With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
     Data whose axes have names, as those of xarray, must have them in the order of the domain.
+
+    Args:
+        domain: a range for each dimension, or the dimensions in the order of the axes.
+        data: an array, nested lists, or what gives DLPack.
+        dtype: the type of the elements; that of the data by default.
+        origin: the position in the data of index 0, for dimensions in place of a domain.
+        aligned_index: indices, one for each of some dimensions, whose element begins a cache line.
+        allocator: what allocates the memory: a backend, or an allocator of `allocators`.
+        device: where it lies; the CPU by default, or the device of the allocator.
+
+    Raises:
+        DomainError: if the data have another shape than the domain.
 
     >>> I = Dimension("I")
     >>> str(as_field([I], [1.0, 2.0], origin={I: 1}))
@@ -168,6 +204,20 @@ def as_connectivity(
 
     Indices become int32. A missing neighbour is -1:
     `skip_value` is -1 where that occurs in the data, unless it is given.
+
+    Args:
+        domain: the dimension of the rows and the local dimension, or a domain of both.
+        codomain: the dimension that the indices count along.
+        data: integers: a row for each point, a column for each neighbour.
+        dtype: must be int32 if it is given.
+        origin: as for `as_field`.
+        aligned_index: as for `zeros`.
+        allocator: as for `zeros`.
+        device: as for `zeros`.
+        skip_value: what marks a missing neighbour; None if none is missing.
+
+    Raises:
+        DomainError: if the data have another shape than the domain.
 
     >>> from fieldforge.runtime.language.dimension import DimensionKind
     >>> E, V = Dimension("E"), Dimension("V")

@@ -31,6 +31,9 @@ def domain(given: DomainLike) -> Domain:
     """Make a domain of a mapping `{dim: range}`, of pairs, or of a domain.
 
     Each range is anything that `unit_range` takes.
+
+    >>> str(domain({Dimension("I"): (-1, 5), Dimension("J"): 3}))
+    'Domain(I[horizontal]=(-1:5), J[horizontal]=(0:3))'
     """
     pairs: Any = given
     if isinstance(given, Domain):

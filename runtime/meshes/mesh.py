@@ -85,6 +85,9 @@ class Mesh:
         Raises:
             InputDataError: if a table does not follow from those that are there.
 
+        >>> square = Mesh({"C2V": [[0, 1, 2], [1, 3, 2]]}).with_tables("C2E2C", "V2C")
+        >>> sorted(square.tables), square.tables["V2C"].tolist()
+        (['C2E', 'C2E2C', 'C2V', 'E2V', 'V2C'], [[0, -1], [0, 1], [0, 1], [1, -1]])
         """
         return attrs.evolve(self, tables=derive(self.tables, *wanted))
 
@@ -107,7 +110,15 @@ class Mesh:
         }
 
     def triangles(self) -> tuple[Array, Array, Table]:
-        """Return coordinates and corners, as `field.plot(mesh=...)` takes them."""
+        """Return coordinates and corners, as `field.plot(mesh=...)` takes them.
+
+        Raises:
+            InputDataError: if the mesh has no coordinates of its vertices, or no table `C2V`.
+
+        >>> corner = Mesh({"C2V": [[0, 1, 2]]}, {"V": ([0.0, 1.0, 0.0], [0.0, 0.0, 1.0])})
+        >>> corner.triangles()[2].tolist()
+        [[0, 1, 2]]
+        """
         for part, there in (("points of 'V'", "V" in self.points), ("C2V", "C2V" in self.tables)):
             if not there:
                 raise InputDataError(f"The mesh cannot be drawn: it lacks {part}.")

@@ -76,6 +76,11 @@ class Backend:
 
         `with_options(parallel_from=0)` sets it wherever it exists,
         `with_options(**{"lower.fold": False})` on one stage.
+
+        >>> import fieldforge as ff
+        >>> strict = ff.cpu.with_options(numerics="strict")
+        >>> strict.options["codegen.numerics"], ff.cpu.options["codegen.numerics"]
+        ('strict', 'contract')
         """
         stages = dict(self.workflow.nodes)
         for option, value in options.items():

@@ -42,12 +42,28 @@ def field_operator(
 ) -> Any:
     """Turn a function into an operator on fields, and check it.
 
+    A call takes the parameters, then `out=` for the field or fields that receive the result,
+    `domain=` to write a part of them, and `offset_provider=` for neighbour tables.
+
     Args:
         function: absent if the decorator has arguments.
         backend: compiles the function; None runs embedded.
         grid_type: 'cartesian' or 'unstructured'; deduced by default.
         options: compilation options, see `CompilationOptions`.
 
+    Raises:
+        DSLError: for a function that is not in the language, with the line.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator(backend=ff.cpu)
+    ... def rise(u: Line) -> Line:
+    ...     return u(I + 1) - u
+    >>> out = ff.zeros({I: 3})
+    >>> rise(ff.as_field([I], [1.0, 2.0, 4.0, 7.0]), out=out)
+    >>> out.asnumpy()
+    array([1., 2., 3.])
     """
 
     def decorate(function: Callable[..., Any]) -> FieldOperator:
@@ -65,7 +81,31 @@ def program(
 ) -> Any:
     """Turn a function into a program, a sequence of operator calls, and check it.
 
-    The arguments are those of `field_operator`.
+    A call takes the parameters, by position or by name, and `offset_provider=` for neighbour
+    tables. It writes into the fields that its statements name with `out=`.
+
+    Args:
+        function: absent if the decorator has arguments.
+        backend: compiles the program; None runs embedded.
+        grid_type: 'cartesian' or 'unstructured'; deduced by default.
+        options: compilation options, see `CompilationOptions`.
+
+    Raises:
+        DSLError: for a function that is not in the language, with the line.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator
+    ... def rise(u: Line) -> Line:
+    ...     return u(I + 1) - u
+    >>> @ff.program(backend=ff.cpu)
+    ... def climb(u: Line, out: Line, n: ff.int32):
+    ...     rise(u, out=out, domain={I: (0, n)})
+    >>> out = ff.zeros({I: 3})
+    >>> climb(ff.as_field([I], [1.0, 2.0, 4.0, 7.0]), out, 2)
+    >>> out.asnumpy()
+    array([1., 2., 0.])
     """
 
     def decorate(function: Callable[..., Any]) -> Program:
@@ -98,6 +138,18 @@ def scan_operator(
         grid_type: as for `field_operator`.
         options: compilation options, see `CompilationOptions`.
 
+    Raises:
+        DSLError: for a function that is not in the language, with the line.
+
+    >>> import fieldforge as ff
+    >>> K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
+    >>> @ff.scan_operator(axis=K, forward=True, init=0.0)
+    ... def total(above: float, rain: float) -> float:
+    ...     return above + rain
+    >>> out = ff.zeros({K: 3})
+    >>> total(ff.as_field([K], [1.0, 2.0, 4.0]), out=out)
+    >>> out.asnumpy()
+    array([1., 3., 7.])
     """
     scan = ScanOptions(axis, forward, init)
 

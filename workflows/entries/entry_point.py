@@ -208,7 +208,18 @@ class EntryPoint(Decorated):
     def build(
         self, offset_provider: Any = None, domains: Domains = None, **static: Sequence[Any]
     ) -> Self:
-        """Build like `compile`, but wait; variants that exist already are no error."""
+        """Build like `compile`, but wait; variants that exist already are no error.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator(backend=ff.cpu)
+        ... def doubled(u: Line) -> Line:
+        ...     return u + u
+        >>> print(doubled.build().variants)
+        doubled: variants of backend 'cpu'
+          0  unit stride of u: I; unit stride of out: I  (asked for by 'build')
+        """
         for variant, provider in self.wanted(offset_provider, static, domains):
             self.provide(variant, provider)
         return self
@@ -261,6 +272,15 @@ class EntryPoint(Decorated):
         Sizes are given by dimension for all fields (`I=256`, or `I=(-1, 257)`), or as arguments of
         a call: scalars, fields, and domains in the place of fields. The fields are taken to be as
         our constructors make them. Copies of arguments that overlap are not counted.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator(backend=ff.cpu)
+        ... def doubled(u: Line) -> Line:
+        ...     return u + u
+        >>> doubled.workspace_size(I=1000)
+        0
         """
         from .workspace_size import workspace_size
 
@@ -283,6 +303,15 @@ class EntryPoint(Decorated):
 
         `program.trace()["lower"].text` is the output of stage 'lower'. Embedded programs show the
         stages of the reference backend.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator(backend=ff.cpu)
+        ... def doubled(u: Line) -> Line:
+        ...     return u + u
+        >>> print(doubled.trace(until="parse")["parse"].text.splitlines()[0])
+        operator doubled(u: Field[[I], float64]) -> Field[[I], float64]
         """
         provider = self._made.options.connectivities if offset_provider is None else offset_provider
         definition, variants = self._current(), self._variants

@@ -45,7 +45,22 @@ class Program(NativeEntry):
         return Program(made)
 
     def with_bound_args(self, **bound: Any) -> Any:
-        """Fix arguments by name; calls can no longer give them."""
+        """Fix arguments by name; calls can no longer give them. `bind` does the same, faster.
+
+        >>> import fieldforge as ff
+        >>> I = ff.Dimension("I")
+        >>> Line = ff.Field[ff.Dims[I], ff.float64]
+        >>> @ff.field_operator
+        ... def scaled(u: Line, by: float) -> Line:
+        ...     return u * by
+        >>> @ff.program(backend=ff.cpu)
+        ... def scale(u: Line, by: float, out: Line):
+        ...     scaled(u, by, out=out)
+        >>> out = ff.zeros({I: 2})
+        >>> scale.with_bound_args(by=3.0)(ff.ones({I: 2}), out=out)
+        >>> out.asnumpy()
+        array([3., 3.])
+        """
         names = parameter_names(self.definition)
         for name in bound:
             if name not in names:
@@ -53,7 +68,11 @@ class Program(NativeEntry):
         return self._changed(bound=(*self._made.bound, *sorted(bound.items())))
 
     def with_static_params(self, *names: str | None) -> Any:
-        """Select the parameters whose values are compiled in; None, or no name, for none."""
+        """Select the parameters whose values are compiled in; None, or no name, for none.
+
+        Each value is a variant of its own: `scale.with_static_params("by")` builds one for
+        `by=2.0` and one for `by=3.0`.
+        """
         chosen = tuple(name for name in names if name is not None)
         check_names(self._variants.shape.types, chosen, self.__name__)
         return self.with_compilation_options(static_params=chosen or None)

@@ -29,6 +29,13 @@ class Workflow:
     """Stages by name and the edges between their ports; methods return a changed copy.
 
     An input that no edge feeds is an input of the workflow, under the name of its port.
+
+    >>> import fieldforge as ff
+    >>> flow = ff.cpu.workflow
+    >>> flow.names, flow.inputs
+    (('parse', 'lower', 'codegen', 'compile', 'bind', 'decorate'), ('definition', 'variant'))
+    >>> flow.upto("codegen").names
+    ('parse', 'lower', 'codegen')
     """
 
     nodes: Nodes = attrs.field(converter=_nodes)
