@@ -9,17 +9,17 @@ PEER_STAMP := $(PEER)/.installed
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dist sphere test test-browser random wheel language-dace check fuzz model bench ulps format clean count \
+.PHONY: help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
 	stress tsan bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
 
 language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
-	$(BIN)/pytest -q -m every_dace tests/language
+	$(BIN)/pytest -q -m every_dace tests/language tests/stages/codegen/dace
 
-random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations
-	$(BIN)/pytest -q -m slow tests/stages/codegen/test_random_programs.py
+random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations, count all registers
+	$(BIN)/pytest -q -m slow tests/stages/codegen/test_random_programs.py tests/stages/compile/test_registers.py
 
 wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
 	$(BIN)/pytest -q -m whole_core tests/test_package.py
@@ -43,6 +43,10 @@ sphere: $(STAMP)  ## flow over a mountain on the sphere for a day: norms, sphere
 
 test: $(STAMP)  ## run the tests (those that need a GPU are left out where there is none)
 	$(BIN)/pytest -q -n 2 --dist worksteal
+
+test-all: JOBS ?= 2
+test-all: $(STAMP)  ## run what `make test` runs a part of, in whole: DaCe, the emulated GPU, random programs: make test-all [JOBS=16]
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "slow or every_dace or every_gpu_host"
 
 test-gpu: PLATFORM ?= cuda
 test-gpu: JOBS ?= 2

@@ -1,6 +1,6 @@
 """End a process before and after every call of the system, and look at what it left.
 
-    python -m tests.faults.crashes
+    python -m tests.faults.crashes [--when before]
 
 Every deed is done by a forked process that dies at call 1, 2, ... until it lives through it.
 """
@@ -70,12 +70,19 @@ DEEDS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def run(folder: Path, deeds: Iterable[str] = DEEDS) -> Report:
+WHEN: dict[str, tuple[Deed, ...]] = {
+    "before": (crash_before,),
+    "after": (crash_after,),
+    "both": (crash_before, crash_after),
+}
+
+
+def run(folder: Path, deeds: Iterable[str] = DEEDS, when: str = "both") -> Report:
     report = Report("crashes at calls of the system")
     for name in deeds:
-        for when in (crash_before, crash_after):
+        for crash in WHEN[when]:
             at = 1
-            while _dies(folder / "store", name, DEEDS[name], when, at, report):
+            while _dies(folder / "store", name, DEEDS[name], crash, at, report):
                 at += 1
     return report
 
@@ -128,8 +135,9 @@ def _faults(root: Path, has_old: bool) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("deeds", nargs="*", help=f"some of: {', '.join(DEEDS)}")
+    parser.add_argument("--when", choices=WHEN, default="both", help="before or after a call")
     args = parser.parse_args()
-    return tell(lambda folder: run(folder, args.deeds or DEEDS))
+    return tell(lambda folder: run(folder, args.deeds or DEEDS, args.when))
 
 
 if __name__ == "__main__":

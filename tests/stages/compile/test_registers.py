@@ -22,6 +22,8 @@ from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
+pytestmark = pytest.mark.slow
+
 TOLERANCE = 8
 HOME = Path(__file__).parent
 BENCH = HOME.parents[2] / "bench"
@@ -30,9 +32,17 @@ GPU = BACKENDS["gpu"].with_options(target=GpuTarget("sm_90"))
 SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
 
 
+def is_whole(config):
+    return "slow" in config.option.markexpr or "RECORD" in os.environ
+
+
 @pytest.fixture(scope="module")
-def programs():
-    """Return the facts about the kernels of each program, by its name and precision."""
+def programs(request):
+    """Return the facts about the kernels of each program, by its name and precision.
+
+    Without `-m slow` only in double precision.
+    """
+    dtypes = ("float64", "float32") if is_whole(request.config) else ("float64",)
     try:
         nvrtc()
     except GpuError as error:
@@ -45,7 +55,7 @@ def programs():
         return {
             f"{name} {dtype}": kernels_of(make(dtype, SMALL.get(name.partition(".")[0], 0.08)))
             for name, make in makers.items()
-            for dtype in ("float64", "float32")
+            for dtype in dtypes
         }
 
 
@@ -55,7 +65,7 @@ def kernels_of(case):
     return json.loads(made["compile"].text.partition("\n}\n")[0] + "\n}")["kernels"]
 
 
-def test_registers_stay_within_what_was_recorded(programs):
+def test_registers_stay_within_what_was_recorded(programs, request):
     found = {
         name: max(each["registers"] for each in kernels.values())
         for name, kernels in programs.items()
@@ -66,7 +76,10 @@ def test_registers_stay_within_what_was_recorded(programs):
         RECORD.write_text(json.dumps(made, indent=1) + "\n")
     recorded = json.loads(RECORD.read_text())["registers"]
 
-    assert found.keys() == recorded.keys()
+    if is_whole(request.config):
+        assert found.keys() == recorded.keys()
+    assert found
+    assert found.keys() <= recorded.keys()
     more = {
         name: f"{count} registers, recorded {recorded[name]}"
         for name, count in found.items()
