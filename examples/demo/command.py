@@ -18,6 +18,7 @@ from rich.table import Table
 
 import fieldforge as ff
 from fieldforge.errors import CompilerNotFoundError, FieldforgeError
+from fieldforge.runtime import gpu
 from fieldforge.workflows.backends.ready_made import find_backend
 from fieldforge.workflows.engine.events import Finished, Hit
 
@@ -48,7 +49,12 @@ class Smoothed:
 @click.option("--spacing", type=float, help="metres between the cells of --input")
 @click.option("--max-slope", type=float, default=0.5, show_default=True, help="rise over run")
 @click.option(
-    "--backend", "name", type=click.Choice(sorted(BACKENDS)), default="cpu", show_default=True
+    "--backend",
+    "name",
+    type=click.Choice(sorted(BACKENDS)),
+    default="cpu",
+    show_default=True,
+    help="'gpu' needs a GPU; 'gpu-host' runs its kernels on this machine's processor",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path), default=Path("demo.png"), show_default=True
@@ -130,6 +136,11 @@ def smooth_region(console: Console, region: Region, max_slope: float) -> Smoothe
 def _available(console: Console, name: str) -> tuple[Any, str]:
     """Return the backend; without a compiler, say so and run embedded."""
     backend: Any = BACKENDS[name]
+    if name == "gpu" and gpu.platform() == "null":
+        raise click.UsageError(
+            "The simulated devices of FIELDFORGE_GPU=null do not run backend 'gpu'. Give "
+            "'--backend gpu-host', or unset FIELDFORGE_GPU on a machine with a GPU."
+        )
     if name == "cpu":
         try:
             backend.workflow["compile"].compiler()

@@ -157,11 +157,18 @@ def _scalar_range(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentE
 
 
 def _device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:
-    place = _device_name(*device_of(value_of(plan, arguments, index)))
+    kind, number = device_of(value_of(plan, arguments, index))
+    place = _device_name(kind, number)
+    hint = "Allocate the field with the allocator of the backend."
+    if kind == DeviceType.NULL and plan.device != kind:
+        hint = (
+            "Simulated devices (FIELDFORGE_GPU=null) run what backend 'gpu-host' builds with the "
+            "option on_device=True."
+        )
     return DeviceError(
         f"Argument '{plan.arguments[index].name}' lies on device {place}, but "
         f"'{plan.program}' was compiled for {_kind_name(plan.device)} (backend '{plan.backend}').",
-        hint="Allocate the field with the allocator of the backend.",
+        hint=hint,
     )
 
 

@@ -11,7 +11,10 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError, DeviceError
 from fieldforge.runtime import gpu
 from fieldforge.runtime.gpu import libraries
+from fieldforge.runtime.gpu.compiler import nvrtc
 from fieldforge.runtime.gpu.native import null as driver
+from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from .gpu_calls import SIMULATED, I, J, K, Plane, box, halve, plane, sweep, swept_on_the_cpu
 
@@ -238,6 +241,16 @@ def test_a_field_of_the_host_is_refused():
         DeviceError, match="'a' lies on device CPU:0, but 'halve' was compiled for NULL"
     ):
         halve(ff.zeros({I: 3, J: 4}), plane(0))
+
+
+def test_a_field_of_a_simulated_device_is_no_field_of_a_gpu():
+    try:
+        nvrtc()
+    except gpu.GpuError as error:
+        pytest.skip(error.message)
+    backend = BACKENDS["gpu"].with_options(target=GpuTarget("sm_90"))
+    with pytest.raises(DeviceError, match=r"NULL:0, but(.|\n)*run what backend 'gpu-host' builds"):
+        halve.with_backend(backend)(plane(1), plane(2))
 
 
 def test_too_little_memory_is_an_error_and_nothing_is_written():

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 import fieldforge as ff
 from fieldforge.examples.demo.command import demo
 from fieldforge.examples.terrain import hills
+from fieldforge.runtime import gpu
 from fieldforge.runtime.process import settings
 
 
@@ -107,3 +108,11 @@ def test_input_needs_spacing(terrain, cache):
 
     assert result.exit_code == 2
     assert "--spacing" in result.output
+
+
+def test_simulated_devices_do_not_run_the_backend_of_gpus(terrain, cache):
+    with gpu.use_platform("null"):
+        result = run(terrain, "--backend", "gpu")
+
+    assert result.exit_code == 2
+    assert "do not run backend 'gpu'. Give '--backend gpu-host'" in result.output
