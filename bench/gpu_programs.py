@@ -1,6 +1,7 @@
 """Programs on a GPU: the same bits as on the CPU, times beside a copy, builds, calls.
 
-`python bench/gpu_programs.py` runs where there is a GPU; `make bench-gpu` beside the runtime's.
+`python bench/gpu_programs.py [FILE [CASES]]` runs where there is a GPU. With the names of some
+cases, as in 'tridiagonal,nabla2', it times those and keeps the other rows of the file.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,19 +125,34 @@ def copy_speed() -> float:
     return 2 * source.nbytes / seconds(lambda: target.copy_from(source))
 
 
-def large_cases() -> Iterator[tuple[str, Any]]:
+def large_cases(chosen: Container[str]) -> Iterator[tuple[str, Any]]:
     """Yield what is timed: a layout, and a case in it."""
+    for layout, name, make in _made():
+        if name in chosen or not chosen:
+            yield layout, make()
+
+
+def _made() -> Iterator[tuple[str, str, Any]]:
     import gpu_cases as made
 
     for dtype in ("float64", "float32"):
-        yield "rows of I", made.diffusion(dtype, False, LARGE)
-        for levels, layout in ((False, "columns beside each other"), (True, "levels contiguous")):
-            yield layout, made.tridiagonal(dtype, levels, LARGE)
-            yield layout, made.vertical_advection(dtype, levels, LARGE)
+        cartesian = (
+            ("rows of I", "diffusion", made.diffusion, False),
+            ("columns beside each other", "tridiagonal", made.tridiagonal, False),
+            ("columns beside each other", "vertical advection", made.vertical_advection, False),
+            ("levels contiguous", "tridiagonal", made.tridiagonal, True),
+            ("levels contiguous", "vertical advection", made.vertical_advection, True),
+        )
+        for layout, name, make, levels in cartesian:
+            yield layout, name, partial(make, dtype, levels, LARGE)
+        meshes = (
+            ("nabla2", made.nabla2),
+            ("velocity tendency", made.velocity_tendency),
+            ("ICON-like", made.dynamics),
+        )
         for levels, layout in ((True, "levels contiguous"), (False, "horizontal contiguous")):
-            yield layout, made.nabla2(dtype, levels, ACROSS, LEVELS)
-            yield layout, made.velocity_tendency(dtype, levels, ACROSS, LEVELS)
-            yield layout, made.dynamics(dtype, levels, ACROSS, LEVELS)
+            for name, make in meshes:
+                yield layout, name, partial(make, dtype, levels, ACROSS, LEVELS)
 
 
 def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
@@ -162,6 +179,7 @@ def measure(layout: str, case: Any, speed: float) -> Mapping[str, Any]:
         why = f"{type(error).__name__}: {str(error)[:200]}"
     return {
         "case": case.name, "layout": layout, "size": case.size, "dtype": case.dtype,
+        "beside_copy_gb_s": speed / 1e9,
         "ms": 1e3 * took, "share": case.moved / speed / took,
         "a_point_a_thread_ms": 1e3 * plain, "by_hand_ms": {k: 1e3 * v for k, v in hand.items()},
         "peers_ms": others, "peers_said": why, "first_call_s": first, "returns_us": 1e6 * returns,
@@ -248,6 +266,7 @@ def step_latency(count: int = 100) -> Mapping[str, float]:
 def main() -> None:
     """Print a row for each case, and keep what there is in the file that the command line names."""
     rows: list[Mapping[str, Any]] = []
+    chosen = sys.argv[2].split(",") if len(sys.argv) > 2 else []
 
     def keep() -> None:
         if len(sys.argv) > 1:
@@ -257,13 +276,17 @@ def main() -> None:
     print(device.name, device.arch, flush=True)
     if not IS_SIMULATED:
         with gpu.Stream():
-            rows += times()
+            rows += times(chosen)
+        if chosen:
+            rows[:] = _replaced(json.loads(Path(sys.argv[1]).read_text()), rows)
         keep()
-        for layout, case in small_cases():
+        for layout, case in () if chosen else small_cases():
             row = {"case": case.name, "layout": layout, "dtype": case.dtype, "size": case.size}
             rows.append(row | {"same_bits": same_bits_in_layout(case)})
             print(rows[-1], flush=True)
         keep()
+    if chosen:
+        return
     for name, make in all_cases().items():
         module = name.partition(".")[0]
         for dtype in ("float64", "float32"):
@@ -276,13 +299,24 @@ def main() -> None:
     keep()
 
 
-def times() -> Iterator[Mapping[str, Any]]:
+def _replaced(
+    before: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return rows of a file with new times in their places; each says beside which copy."""
+    found = {(row.get("case"), row.get("layout"), row["dtype"]): row for row in rows if "ms" in row}
+    return [
+        found.get((row.get("case"), row.get("layout"), row["dtype"]), row) if "ms" in row else row
+        for row in before
+    ]
+
+
+def times(chosen: Container[str] = ()) -> Iterator[Mapping[str, Any]]:
     """Yield the times of a device in one run beside a copy."""
     speed = copy_speed()
     step = step_latency()
     print(f"copy {speed / 1e9:.0f} GB/s, 15 fields {call_latency():.2f} us, {step}", flush=True)
     yield {"copy_gb_s": speed / 1e9, "call_of_15_fields_us": call_latency(), "step_of_100": step}
-    for layout, case in large_cases():
+    for layout, case in large_cases(chosen):
         try:
             row = measure(layout, case, speed)
             print(json.dumps(row), flush=True)

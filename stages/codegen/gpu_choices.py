@@ -20,7 +20,6 @@ class GpuChoices:
         shared: whether scans hand numbers on in shared memory.
         tiles: columns of a block where levels have unit stride; -1 for one thread a column as
             elsewhere.
-        parts: parts of the levels of such columns, each of which is walked while the next comes.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
         most_shared: bytes of shared memory of a block.
@@ -33,7 +32,6 @@ class GpuChoices:
     ahead: int = 0
     shared: bool = True
     tiles: int = 0
-    parts: int = 0
     keep: bool = True
     most_shared: int = 48 << 10
 

@@ -285,7 +285,6 @@ class Together:
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
-    Levels come in `parts`, so that the first scan begins while others are under way.
     Threads leave registers for `blocks` blocks on a multiprocessor. With `keeps`, several of the
     scans read one buffer: caches keep it and not what is used once.
     """
@@ -303,7 +302,6 @@ class Together:
     pitch: Bound = NOTHING
     blocks: int = 1
     keeps: bool = False
-    parts: int = 1
 
     @property
     def lanes(self) -> int:

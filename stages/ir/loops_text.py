@@ -109,7 +109,6 @@ class _Printer:
         if scans.tiles:
             tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
             what = f"{scans.columns} columns of {tiles}"
-            what += f" in {scans.parts} parts" if scans.parts > 1 else ""
         room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
         most = f"at most {scans.most}, else one by one"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"

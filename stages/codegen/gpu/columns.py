@@ -15,8 +15,6 @@ from .grid import DIVIDE, axes_of
 from .sweep import SweepBody
 from .wide import together as all_aligned
 
-PACKS = 4  # the most elements that are copied at a time
-
 
 class ColumnBody(SweepBody):
     """The instructions of a scan whose rows are in shared memory."""
@@ -42,17 +40,6 @@ class ColumnBody(SweepBody):
         pairs = zip(access.dims, access.offsets, strict=True)
         offsets = tuple(offset * (dim is not axis) for dim, offset in pairs)
         return self.read.get((access.buffer, offsets))
-
-    def is_source(self, load: Load) -> bool:
-        """Tell whether a load finds its row in a tile that was filled from memory."""
-        return load.buffer not in self.arrays and self.tile_of(load) is not None
-
-    def steps(self, limit: str, indent: str) -> Iterator[str]:
-        """Write the loop over single steps from `first` to a limit."""
-        yield f"{indent}for (; first < {limit}; ++first) {{"
-        yield f"{indent}  const s64 i{self.level - 1} = {self._level('first')};"
-        yield from self._body(indent)
-        yield f"{indent}}}"
 
     def _key(self, access: Load | Store):  # type: ignore[no-untyped-def]
         return None if self.tile_of(access) is not None else super()._key(access)
@@ -92,81 +79,22 @@ def write_columns(names: Names, scans: Together) -> Iterator[str]:
     yield f"  const u64 columns = {_count(names, nests[0])};"
     yield f"  const u32 r = threadIdx.x / {scans.lanes}, lane = threadIdx.x % {scans.lanes};"
     yield f"  const bool copies = r < {scans.columns} && column + r < columns;"
-    bodies = [ColumnBody(names, nest, scans, "pitch", "first_level") for nest in nests]
-    yield f"  const bool walks = threadIdx.x < {scans.columns} && column + threadIdx.x < columns;"
-    yield from _arriving(names, scans, bodies[0])
-    if len(bodies) > 1:
-        yield "  if (walks) {"
-        yield from _places(names, nests[0], "column + threadIdx.x", "    ")
-        for body in bodies[1:]:
-            yield from body.scope()
-        yield "  }"
+    yield "  if (copies) {"
+    yield from _places(names, nests[0], "column + r", "    ")
+    yield from _copies(names, scans, _filled(names, scans, nests[0]))
+    yield "  }"
+    yield "  ff::async_commit();"
+    yield "  ff::async_wait<0>();"
+    yield "  ff::barrier();"
+    yield f"  if (threadIdx.x < {scans.columns} && column + threadIdx.x < columns) {{"
+    yield from _places(names, nests[0], "column + threadIdx.x", "    ")
+    for nest in nests:
+        yield from ColumnBody(names, nest, scans, "pitch", "first_level").scope()
+    yield "  }"
     yield "  ff::barrier();"
     yield "  if (copies) {"
     yield from _places(names, nests[0], "column + r", "    ")
     yield from _copies(names, scans, _written(names, scans, nests[0]))
-    yield "  }"
-
-
-def _arriving(names: Names, scans: Together, body: ColumnBody) -> Iterator[str]:
-    """Write the copies to the tiles part by part, and the first scan as far as each part lets it.
-
-    A thread that walks waits with all others for each part. Parts come in the order of the scan.
-    """
-    nest, parts = body.nest, scans.parts
-    range_ = nest.loops[-1].range
-    start, stop = names.bound(range_.start), names.bound(range_.stop)
-    tiles = [load for load in body.nest.body if isinstance(load, Load) and body.is_source(load)]
-    along = [load.offsets[load.dims.index(range_.dim)] for load in tiles]
-    further = max([-n if body.loop.backward else n for n in along] + [0])
-    steps = 3 * nest.ahead if body.windows else 1
-    least = -(-(steps + further) // PACKS) * PACKS
-    yield f"  const s32 levels = s32(pitch), part = levels > {parts * least} ?"
-    yield f"      (levels + {parts * PACKS - 1}) / {parts * PACKS} * {PACKS} : {least};"
-    yield "  if (copies) {"
-    yield from _places(names, nest, "column + r", "    ")
-    yield "    #pragma unroll 1"
-    yield f"    for (s32 c = 0; c < {parts}; ++c) {{"
-    number = f"{parts - 1} - c" if body.loop.backward else "c"
-    yield f"      const s32 low = ({number}) * part;"
-    yield f"      const s32 high = {number} == {parts - 1} ? levels : low + part;"
-    yield from (f"  {line}" for line in _copies(names, scans, _filled(names, scans, nest), True))
-    yield "      ff::async_commit();"
-    yield "    }"
-    yield "  }"
-    yield "  {"
-    yield "    const u64 own = column + threadIdx.x < columns ? column + threadIdx.x : columns - 1;"
-    yield from _places(names, nest, "own", "    ")
-    for level in range(len(nest.loops)):
-        yield from (f"    {line.lstrip()}" for line in body.at(level))
-    yield from body.pointers("    ")
-    yield from body.states("    ")
-    yield f"    const s32 total = s32({stop} - {start});"
-    yield "    s32 first = 0;"
-    yield from body.rings("    ")
-    yield "    #pragma unroll 1"
-    yield f"    for (s32 c = 0; c < {parts}; ++c) {{"
-    for c in range(parts - 1):
-        yield f"      if (c == {c}) ff::async_wait<{parts - 1 - c}>();"
-    yield f"      if (c == {parts - 1}) ff::async_wait<0>();"
-    yield "      ff::barrier();"
-    yield "      if (walks) {"
-    there = (
-        f"s32({stop} - first_level) - ({parts - 1} - c) * part"
-        if body.loop.backward
-        else f"(c + 1) * part - s32({start} - first_level)"
-    )
-    yield f"        const s32 there = {there} - {steps + further - 1};"
-    yield f"        const s32 limit = c == {parts - 1} || there > total ? total : there;"
-    if body.windows:
-        yield "        if (c == 0) {"
-        yield from body.first_elements("          ")
-        yield "        }"
-        yield from body.rounds("limit", "        ")
-    else:
-        yield from body.steps("limit", "        ")
-    yield "      }"
-    yield "    }"
     yield "  }"
 
 
@@ -265,13 +193,8 @@ def _written(names: Names, scans: Together, nest: Nest) -> Iterator[_Copy]:
             )
 
 
-def _copies(
-    names: Names, scans: Together, copies: Iterator[_Copy], in_part: bool = False
-) -> Iterator[str]:
-    """Write copies of rows: those of the same levels in one loop, the ends element by element.
-
-    A part of the levels, a multiple of 16 bytes, lies between `low` and `high`.
-    """
+def _copies(names: Names, scans: Together, copies: Iterator[_Copy]) -> Iterator[str]:
+    """Write copies of rows: those of the same levels in one loop, the ends element by element."""
     yield "    const s32 at = s32(r * pitch);"
     alike: dict[tuple[int, Range], list[_Copy]] = {}
     for copy in copies:
@@ -280,11 +203,8 @@ def _copies(
         count = WIDEST // size
         yield "    {"
         yield from (f"      {copy.row}" for copy in several)
-        yield f"      s32 first = s32({names.bound(range_.start)} - first_level);"
-        yield f"      s32 stop = s32({names.bound(range_.stop)} - first_level);"
-        if in_part:
-            yield "      if (first < low) first = low;"
-            yield "      if (stop > high) stop = high;"
+        yield f"      const s32 first = s32({names.bound(range_.start)} - first_level);"
+        yield f"      const s32 stop = s32({names.bound(range_.stop)} - first_level);"
         yield f"      s32 from = (first + {count - 1}) / {count} * {count};"
         yield f"      s32 to = stop / {count} * {count};"
         yield "      if (!aligned || from > to) from = to = stop;"

@@ -48,8 +48,6 @@ class CodegenGpu(Stage):
         shared: whether scans over the same columns hand numbers on in shared memory.
         tiles: columns of a block of scans where levels have unit stride, which come to shared
             memory as rows, against the model; -1 for none.
-        parts: parts of the levels of such columns, each of which is walked while the next comes,
-            against the model.
         keep: whether scans of one kernel ask the caches to keep what several of them read.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
@@ -82,7 +80,6 @@ class CodegenGpu(Stage):
     ahead: int = 0
     shared: bool = True
     tiles: int = 0
-    parts: int = 0
     keep: bool = True
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
@@ -165,7 +162,6 @@ class CodegenGpu(Stage):
                 ahead=self.ahead,
                 shared=self.shared,
                 tiles=self.tiles,
-                parts=self.parts,
                 keep=self.keep,
                 most_shared=self.target.block_memory,
             ),

@@ -28,10 +28,9 @@ from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
-PARTS: Final = 4
-THREADS: Final = 128  # more would have too few registers
+LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks
-COLUMNS_OF_WORDS: Final = 32  # of 4 bytes
+COLUMNS_OF_WORDS: Final = 24  # of 4 bytes
 USUAL_LEVELS: Final = 82  # by which registers are shared out among blocks
 MOST_BLOCKS: Final = 6  # with more, a thread would have too few registers
 SIZES: Final = (4, 8)  # of elements that can be copied alone
@@ -175,7 +174,7 @@ class _Planning:
         columns = self.rules.gpu.tiles or (COLUMNS if widest > SIZES[0] else COLUMNS_OF_WORDS)
         usual = columns * USUAL_LEVELS * sum(ITEMSIZES[tile.dtype] for tile in self.tiles)
         blocks_there = max(1, min(MOST_BLOCKS, self.rules.target.core_memory // usual))
-        (threads,) = self.rules.gpu.column_block[:1] or (THREADS,)
+        (threads,) = self.rules.gpu.column_block[:1] or (LANES * columns,)
         threads = max(threads, columns)
         needed = multiply(pitch, columns * sum(ITEMSIZES[tile.dtype] for tile in self.tiles))
         return Together(
@@ -183,7 +182,6 @@ class _Planning:
             self.rules.gpu.most_shared,
             f"columns of contiguous {self.axis.value} come as rows",
             tuple(self._frozen(tile) for tile in self.tiles), columns, begin, pitch, blocks_there,
-            parts=self.rules.gpu.parts or PARTS,
         )  # fmt: skip
 
     def _frozen(self, tile: _Tile) -> ColumnTile:

@@ -97,19 +97,9 @@ def test_scans_can_be_kept_apart() -> None:
 
 def test_columns_of_contiguous_levels_come_as_rows() -> None:
     loops = listing("tridiagonal", "solve", "float64", "K")
-    tiles = "16 columns of a/@5/x, b/@6, c, d in 4 parts in shared memory of"
-    assert tiles in loops  # in the room of inputs
+    assert "16 columns of a/@5/x, b/@6, c, d in shared memory of" in loops  # in the room of inputs
     assert "# columns of contiguous K come as rows" in loops
     assert "columns of a/@5" not in listing("tridiagonal", "solve", "float64", "K", tiles=-1)
-
-
-def test_parts_of_columns_are_walked_while_others_come() -> None:
-    made = generated("tridiagonal", "solve", "float64", "K")["generated"].source
-    assert "ff::async_wait<3>()" in made
-    at_once = generated("tridiagonal", "solve", "float64", "K", parts=1)["generated"]
-    assert "ff::async_wait<0>()" in at_once.source
-    assert "ff::async_wait<1>()" not in at_once.source
-    assert "parts" not in at_once.loops
 
 
 def test_what_a_scan_has_passed_leaves_its_room() -> None:
@@ -185,8 +175,8 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
 ADVECTED = [
     ("float64", None, {}),
     ("float32", None, {"ahead": 2, "column_block": (5,)}),
-    ("float64", np, {"parts": 3, "tiles": 5, "column_block": (40,)}),
-    ("float32", np, {"parts": 1}),
+    ("float64", np, {"tiles": 5, "column_block": (40,)}),
+    ("float32", np, {"ahead": 2}),
 ]
 
 
