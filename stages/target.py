@@ -34,8 +34,8 @@ class CpuTarget:
     """A class of CPUs: its named instruction set, and the numbers of the cost model.
 
     `cores` is the largest number of threads that a tiled loop has memory for; a call may use fewer.
-    Caches are bytes a core, `bandwidth` is bytes a second of all cores. The numbers describe a
-    class of machines; each call decides by the machine that it runs on.
+    `l2` is the second cache of a core in bytes, `bandwidth` is bytes a second of all cores. The
+    numbers describe a class of machines; each call decides by the machine that it runs on.
     `vector_math` says that the C library has `exp` and a few others for vectors.
 
     >>> CpuTarget(isa="x86-64-v3", cores=2).vector_bytes
@@ -45,9 +45,7 @@ class CpuTarget:
     isa: str = attrs.field(default="x86-64-v2")
     cores: int = 1
     vector_bytes: int = attrs.field()
-    l1: int = 32 * 1024
     l2: int = 1024 * 1024
-    l3: int = 4 * 1024 * 1024
     bandwidth: float = attrs.field()
     vector_math: bool = False
 

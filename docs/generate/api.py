@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Group] = {
         "Dimensions, domains, fields, and the constructors of fields. See [Language](../../language.md).",
         ("Dimension", "DimensionKind", "flip_staggered", "as_non_staggered", "is_staggered",
          "Domain", "domain", "UnitRange", "unit_range",
-         "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field", "from_xarray",
+         "Field", "Dims", "FieldConstructor", "empty", "zeros", "ones", "full", "as_field", "from_xarray", "fill_halo",
          "Device", "DeviceType", "is_scalar_type"),
     ),
     "meshes": Group(

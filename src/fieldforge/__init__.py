@@ -69,6 +69,7 @@ from .workflows.graph.graph import Workflow
 if _TYPE_CHECKING:
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
+    from .runtime.fields.boundaries import fill_halo
     from .runtime.fields.reductions import max as max
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
@@ -126,6 +127,7 @@ __all__ = [
     "errors",
     "export",
     "field_operator",
+    "fill_halo",
     "flip_staggered",
     "from_xarray",
     "full",
@@ -171,6 +173,7 @@ _LATE: _Final = {
     "min": ".runtime.fields.reductions",
     "norm": ".runtime.fields.reductions",
     "export": ".workflows.export.export",
+    "fill_halo": ".runtime.fields.boundaries",
     "locking": ".workflows.batches.lock_file",
     "plan": ".workflows.setups.plan",
     "policy": ".workflows.engine.policy",

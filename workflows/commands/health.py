@@ -66,7 +66,7 @@ def _processor() -> Line:
     advice = "" if target.has_fma else "without FMA the C library computes exp, log and pow"
     return Line(
         "processor", "ok",
-        f"{target.isa}, {target.cores} cores, L2 {target.l2 >> 10} KiB, L3 {target.l3 >> 20} MiB",
+        f"{target.isa}, {target.cores} cores, L2 {target.l2 >> 10} KiB",
         advice,
     )  # fmt: skip
 

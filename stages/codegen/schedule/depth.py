@@ -1,4 +1,4 @@
-"""How much a nest computes again below a value that it computes at several points.
+"""How much a nest computes again at and below a value that it computes at several points.
 
 A value at few points may hide long chains: an average of averages of averages costs little at each
 step, and the nest computes the first of them at many points.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from .costs import COMPUTED, own_cost, users_of
+from .costs import COMPUTED, own_cost, point_costs, users_of
 from .places import Coords, still
 from .points import Points
 
@@ -17,6 +17,27 @@ from .points import Points
 DEEP: Final = 1.5
 # Longer chains are judged by their first values.
 LONGEST: Final = 200
+
+
+def beside_shared(
+    points: Points,
+    users: Mapping[int, int],
+    costs: Mapping[int, float],
+    index: int,
+    enough: float,
+    gather: float,
+) -> float:
+    """Return the cost of a node without the values that become arrays for other users, too.
+
+    These are the values that cost more than `enough`, and that also others use. Without any, the
+    cost is that of the node.
+    """
+    cone = points.reachable([(index, still(len(points.nodes[index].dims)))])
+    within = users_of(points.nodes, cone)
+    stored = {node for node in cone[:-1] if users[node] > within[node] and costs[node] > enough}
+    if not stored:
+        return costs[index]
+    return point_costs(points.nodes, {node: users[node] for node in cone}, gather, stored)[index]
 
 
 def computed_again(

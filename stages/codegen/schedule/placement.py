@@ -15,7 +15,7 @@ from ...machine import Machine
 from ..errors import CodegenError
 from ..gpu_choices import NO_CHOICES, GpuChoices
 from .costs import ITEMSIZES, point_costs, users_of
-from .depth import DEEP, computed_again
+from .depth import DEEP, beside_shared, computed_again
 from .needs import (
     Boxes,
     Need,
@@ -132,7 +132,8 @@ class _Placing:
         self.rules = rules
         self.needed = points.reachable(roots)
         self.users = users_of(points.nodes, self.needed)
-        self.costs = point_costs(points.nodes, self.users, rules.target.gather)
+        self.gather = rules.target.gather
+        self.costs = point_costs(points.nodes, self.users, self.gather)
         self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
@@ -295,19 +296,6 @@ class _Placing:
             return True, "is an array: asked for"
         return self._weigh(index, uses)
 
-    def _without_shared(self, index: int, count: int, limit: float) -> float:
-        """Return the cost of a node without the values that become arrays for other users, too."""
-        cone = self.points.reachable([self._at(index)])
-        within = users_of(self.points.nodes, cone)
-        stored = {
-            node
-            for node in cone[:-1]
-            if self.users[node] > within[node] and (count - 1) * self.costs[node] > limit
-        }
-        users = {node: self.users[node] for node in cone}
-        gather = self.rules.target.gather
-        return point_costs(self.points.nodes, users, gather, stored)[index] if stored else limit + 1
-
     def _saved(self, index: int, uses: _Uses, limit: float) -> float:
         places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
         return computed_again(self.points, self.users, index, places, limit)
@@ -325,7 +313,9 @@ class _Placing:
         if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
             return True, f"is an array: its loop computes {MOST_VALUES} other values already"
         if again > limit:
-            own = (count - 1) * self._without_shared(index, count, limit)
+            enough = limit / (count - 1)
+            one = beside_shared(self.points, self.users, self.costs, index, enough, self.gather)
+            own = (count - 1) * one
             if own <= limit:
                 return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
             return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
