@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 TRIALS = ROOT / "build" / "bench"
 PARTS = ("startup", "calls", "scaling", "dace", "programs")
-ASKED = ("ranks",)  # parts that run only if they are named
+ASKED = ("ranks", "models")  # parts that run only if they are named
 
 
 def machine() -> dict[str, Any]:
@@ -113,6 +113,14 @@ def ranks_part(quick: bool, console: Console) -> None:
     console.print(f"Results are in {ranks.measure(counts, *levels, by, console.print)}.")
 
 
+def models_part(quick: bool, console: Console) -> None:
+    """Measure the models on the sphere."""
+    import models
+
+    sizes = (4, 3, 20) if quick else (6, 5, 60)
+    console.print(f"Results are in {models.measure(*sizes, console.print)}.")
+
+
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS, *ASKED]))
 @click.option(
@@ -133,6 +141,8 @@ def main(parts: tuple[str, ...], cases: str, scale: float, quick: bool) -> None:
                 programs_part(chosen, scale, quick, console)
             elif part == "ranks":
                 ranks_part(quick, console)
+            elif part == "models":
+                models_part(quick, console)
             else:
                 small_part(part, console)
 

@@ -20,6 +20,8 @@ from fieldforge.examples import (
     terrain,
 )
 from fieldforge.examples.icosahedral import C2E2C, C2E2CDim, Cell
+from fieldforge.examples.moist_columns.__main__ import figure_of as clouds_of
+from fieldforge.examples.moist_columns.__main__ import run
 from fieldforge.examples.shallow_water.figure import figure_of
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
@@ -185,6 +187,12 @@ def sphere() -> Any:
     return figure_of(result)
 
 
+def clouds() -> Any:
+    """Draw four days of moist columns."""
+    air, model, _ = run(level=4, levels=40, days=4.0)
+    return clouds_of(air, model.owned()[2], 4.0)
+
+
 PICTURES: Mapping[str, Callable[[], Any]] = {
     each.__name__.removesuffix("_"): each
     for each in (
@@ -197,6 +205,7 @@ PICTURES: Mapping[str, Callable[[], Any]] = {
         waves,
         advected,
         sphere,
+        clouds,
     )
 }
 

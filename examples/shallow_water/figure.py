@@ -55,23 +55,23 @@ def figure_of(result: Result) -> Any:
     figure = Figure(figsize=(9.0, 8.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     title = f"Case {case.name}, day {case.days:g}, {grid.cells} cells"
-    _map(figure, above, grid.cell_points, result.h + start.ground, "viridis", "m")
+    draw_map(figure, above, grid.cell_points, result.h + start.ground, "viridis", "m")
     above.set_title(f"{title}: height of the surface")
     if start.ground.any():
         _outline(above, grid.cell_points, start.ground)
     if start.is_steady:
         error = result.h - start.h
-        _map(figure, below, grid.cell_points, error, "RdBu_r", "m", is_signed=True)
+        draw_map(figure, below, grid.cell_points, error, "RdBu_r", "m", is_signed=True)
         below.set_title("error of the height")
     else:
         spin = 1e5 * vorticity(grid, result.u)
-        _map(figure, below, grid.vertex_points, spin, "RdBu_r", "1e-5/s", is_signed=True)
+        draw_map(figure, below, grid.vertex_points, spin, "RdBu_r", "1e-5/s", is_signed=True)
         below.set_title("relative vorticity")
     below.set_xlabel("longitude")
     return figure
 
 
-def _map(
+def draw_map(
     figure: Any,
     axes: Any,
     points: Points,
@@ -80,6 +80,7 @@ def _map(
     unit: str,
     is_signed: bool = False,
 ) -> None:
+    """Draw values at points of the sphere on a map, with a bar of colours."""
     from matplotlib.ticker import MaxNLocator
 
     top = float(np.abs(values).max()) if is_signed else float(values.max())

@@ -6,8 +6,10 @@ import threading
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.examples.moist_columns.__main__ import main
 from fieldforge.examples.moist_columns.model import (
     NAMES,
     MoistColumns,
@@ -115,3 +117,13 @@ def test_ranks_do_not_change_a_bit(air, ranks):
 @pytest.mark.filterwarnings("ignore:.*runs embedded")
 def test_compiled_and_embedded_agree(air):
     np.testing.assert_allclose(run(air, 1, ff.cpu, 2), run(air, 1, None, 2), rtol=1e-9, atol=1e-12)
+
+
+def test_the_command_says_what_is_conserved_and_draws(tmp_path):
+    words = ["--level", "2", "--levels", "6", "--days", "1", "--draw", str(tmp_path / "out.png")]
+
+    done = CliRunner().invoke(main, words)
+
+    assert done.exit_code == 0, done.output
+    assert "change of water" in done.output
+    assert (tmp_path / "out.png").stat().st_size > 10_000

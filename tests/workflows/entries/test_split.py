@@ -153,6 +153,23 @@ def test_inner_parts_are_as_large_as_the_halo_allows():
     assert str(halves).splitlines()[0] == "diffuse:"
 
 
+@pytest.mark.parametrize("backend", ["reference", "gpu-host"])
+def test_every_backend_runs_both_halves(backend):
+    program = diffuse.with_backend(backend)
+    (block, *_) = parts_of((2, 1), halo=2)
+    u = ff.full(block.local, 0.0)
+    u.ndarray[...] = np.random.default_rng(5).normal(size=u.ndarray.shape)
+    laps = [ff.zeros(ff.domain(wide(block.owned, 1))) for _ in range(2)]
+    outs = [ff.zeros(block.owned) for _ in range(2)]
+
+    program(u, laps[0], 0.03, outs[0])
+    halves = program.split(halo={"u": block.owned}, lap=laps[1], out=outs[1])
+    halves.inner(u, laps[1], 0.03, outs[1])
+    halves.outer(u, laps[1], 0.03, outs[1])
+
+    np.testing.assert_array_equal(outs[1].asnumpy(), outs[0].asnumpy())
+
+
 def test_all_blocks_share_two_builds():
     seen = ff.Collector()
     with ff.using(ff.Engine(Memory(), observers=[seen])):
