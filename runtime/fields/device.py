@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 
 
 class DeviceType(enum.IntEnum):
-    """Kinds of devices, numbered as DLPack numbers them."""
+    """Kinds of devices, numbered as DLPack numbers them.
+
+    >>> DeviceType.CPU == 1, DeviceType(2).name
+    (True, 'CUDA')
+    """
 
     CPU = 1
     CUDA = 2

@@ -19,7 +19,13 @@ from .neighbour_table import Connectivity
 
 @attrs.frozen
 class FieldConstructor:
-    """The constructors with an allocator, alignment and device chosen once."""
+    """The constructors with an allocator, alignment and device chosen once.
+
+    >>> import fieldforge as ff
+    >>> make = FieldConstructor(allocator=ff.cpu)
+    >>> make.zeros({ff.Dimension("I"): 3}, dtype="float32")
+    Field(I=(0:3); float32)
+    """
 
     allocator: Any = None
     aligned_index: Sequence[NamedIndex] | None = None

@@ -137,12 +137,22 @@ def _is_number(value: object) -> bool:
 
 
 def is_staggered(dim: Dimension) -> bool:
-    """Say whether `dim` lies half a cell below another one."""
+    """Say whether `dim` lies half a cell below another one.
+
+    >>> I = Dimension("I")
+    >>> is_staggered(flip_staggered(I)), is_staggered(I)
+    (True, False)
+    """
     return dim.value.startswith(STAGGERED)
 
 
 def as_non_staggered(dim: Dimension) -> Dimension:
-    """Return the base dimension: the counterpart of a staggered one, any other itself."""
+    """Return the base dimension: the counterpart of a staggered one, any other itself.
+
+    >>> I = Dimension("I")
+    >>> as_non_staggered(flip_staggered(I)) is I, as_non_staggered(I) is I
+    (True, True)
+    """
     return flip_staggered(dim) if is_staggered(dim) else dim
 
 

@@ -31,7 +31,11 @@ __all__ = [
 
 
 class GridType(enum.StrEnum):
-    """Whether neighbours follow from indices or from tables."""
+    """Whether neighbours follow from indices or from tables.
+
+    >>> GridType("unstructured") is GridType.UNSTRUCTURED
+    True
+    """
 
     CARTESIAN = "cartesian"
     UNSTRUCTURED = "unstructured"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+from pathlib import Path
+
 import attrs
 import pytest
 from generate import api, builtins, commands, errors, options, settings
@@ -14,6 +18,8 @@ from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.settings import Settings
 from fieldforge.workflows.backends.rows import ROWS
 from fieldforge.workflows.commands.cli import main
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_public_name_is_on_a_page():
@@ -113,3 +119,23 @@ def test_every_method_of_a_public_class_has_a_docstring():
         if not member.startswith("_") and callable(value) and not value.__doc__
     ]
     assert missing == []
+
+
+# Names whose example stands on a page, because it needs files, ranks, or another name's example.
+SHOWN_ON_PAGES = {
+    "from_xarray": "data.md", "read_mesh": "data.md", "collective": "precompiling.md",
+    "locking": "precompiling.md", "plan": "models.md", "use_options": "models.md",
+    "EntryPoint": "calls.md", "Program": "tutorial.md", "FieldOperator": "tutorial.md",
+    "ScanOperator": "language.md", "DimensionKind": "language.md",
+}  # fmt: skip
+
+
+def test_every_public_name_has_an_example():
+    for group in api.GROUPS.values():
+        for where in (*map(api.place, group.names), *group.classes):
+            module, _, name = where.rpartition(".")
+            thing = getattr(importlib.import_module(module), name)
+            if name in SHOWN_ON_PAGES:
+                assert (ROOT / "docs" / SHOWN_ON_PAGES[name]).exists()
+            else:
+                assert ">>>" in (inspect.getdoc(thing) or ""), f"{where} has no example"

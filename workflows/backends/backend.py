@@ -22,6 +22,10 @@ class Backend:
 
     The workflow may be given as a function that makes it, so that a ready-made backend does not
     probe the machine before its first use.
+
+    >>> import fieldforge as ff
+    >>> ff.cpu.name, ff.cpu.workflow.names[0]
+    ('cpu', 'parse')
     """
 
     name: str

@@ -42,6 +42,17 @@ def check(programs: Iterable[Any]) -> tuple[Missing, ...]:
         missing = check([diffusion, advection])
         if missing:
             raise SystemExit("\n".join(map(str, missing)))
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator(backend=ff.cpu)
+    ... def tripled(u: Line) -> Line:
+    ...     return 3.0 * u
+    >>> with ff.using(ff.Engine()):
+    ...     (missing,) = check([tripled])
+    >>> missing.stage, str(missing.why)
+    ('lower', "'tripled' was never built into this store.")
     """
     found = (_missing(order) for order in orders(programs))
     return tuple(each for each in found if each is not None)

@@ -55,6 +55,19 @@ def precompile(
             'auto' draws a bar on a terminal and otherwise prints one line per program to standard
             error; None shows nothing.
 
+    Raises:
+        ExceptionGroup: all errors, each with a note that names its program.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator(backend=ff.cpu)
+    ... def doubled(u: Line) -> Line:
+    ...     return u + u
+    >>> builds = precompile([doubled], progress=None)
+    >>> print(doubled.variants)
+    doubled: variants of backend 'cpu'
+      0  unit stride of u: I; unit stride of out: I  (asked for by 'build')
     """
     given: list[tuple[Any, Any]] = [
         item if isinstance(item, tuple) else (item, {}) for item in programs

@@ -55,6 +55,16 @@ def wait_for_compilation() -> None:
 
     One failed build raises its error, several raise an `ExceptionGroup`. Each failure is raised
     once.
+
+    >>> import fieldforge as ff
+    >>> I = ff.Dimension("I")
+    >>> Line = ff.Field[ff.Dims[I], ff.float64]
+    >>> @ff.field_operator(backend=ff.cpu)
+    ... def halved(u: Line) -> Line:
+    ...     return 0.5 * u
+    >>> halved.compile()  # returns at once
+    <field_operator halved (cpu)>
+    >>> wait_for_compilation()
     """
     waiting = list(_under_way)
     del _under_way[: len(waiting)]

@@ -28,7 +28,8 @@ class BuildPool:
     """Builds in progress; leaving the `with` block waits for all of them.
 
     `expected` is the number of builds, if known. The `with` block shows `progress`; a function
-    given as `progress` is also called without a block.
+    given as `progress` is also called without a block. `was_stored` says for each order whether
+    the store had it before; it is empty where nobody looked.
     """
 
     jobs: int = 1
@@ -37,6 +38,7 @@ class BuildPool:
     expected: int = 0
     _futures: list[tuple[str, Future[Any]]] = attrs.field(factory=list, init=False, repr=False)
     orders: list[Order] = attrs.field(factory=list, init=False, repr=False)
+    was_stored: list[list[bool]] = attrs.field(factory=list, init=False, repr=False)
     _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
     _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
@@ -61,6 +63,7 @@ class BuildPool:
         future = self._threads.submit(self._build, order, remote, stored)
         self._futures.append((order.name, future))
         self.orders.append(order)
+        self.was_stored.append(stored)
         future.add_done_callback(partial(self._tell, order.name, stored))
         return future
 

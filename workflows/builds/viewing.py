@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import attrs
+
 from ...runtime.process.errors import FieldforgeError
 from ..reports.view import BuildView
 from .building import trace
@@ -16,8 +18,14 @@ if TYPE_CHECKING:  # the pool imports this module
 
 def views_of_pool(pool: BuildPool, *, whole: bool = True) -> Iterator[BuildView]:
     """Yield every build of a pool, failed ones with their error; `whole` adds the passes."""
-    for order, error in zip(pool.orders, pool.settle(), strict=True):
-        yield view_of_order(order, whole=whole) if error is None else _failed(order, "", error)
+    every = zip(pool.orders, pool.settle(), pool.was_stored, strict=True)
+    for order, error, stored in every:
+        if error is not None:
+            yield _failed(order, "", error)
+            continue
+        view = view_of_order(order, whole=whole)
+        said = "The store had it before." if any(stored) else "This batch built it."
+        yield attrs.evolve(view, note=view.note or said) if stored else view
 
 
 def view_of_order(order: Order, name: str = "", *, whole: bool = True) -> BuildView:

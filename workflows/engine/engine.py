@@ -40,6 +40,11 @@ class Engine:
     The engine looks for a result in this process, then in the store, and runs the stage on a
     miss. `executor` runs independent stages concurrently; without one they run in turn, in the
     caller.
+
+    >>> import fieldforge as ff
+    >>> with ff.using(Engine()) as own:  # its store is the memory of this process
+    ...     ff.engine() is own
+    True
     """
 
     store: Store = attrs.field(factory=Memory)

@@ -20,13 +20,22 @@ _chosen: list[Engine] = []
 
 
 def engine() -> Engine:
-    """Return the engine of this process; its store is opened at first use."""
+    """Return the engine of this process; its store is opened at first use.
+
+    >>> type(engine()).__name__
+    'Engine'
+    """
     return _chosen[-1] if _chosen else _engine_for(current())
 
 
 @contextmanager
 def using(chosen: Engine) -> Iterator[Engine]:
-    """Use the engine `chosen` for every build inside the block, in all threads."""
+    """Use the engine `chosen` for every build inside the block, in all threads.
+
+    >>> with using(Engine()) as own:
+    ...     engine() is own
+    True
+    """
     _chosen.append(chosen)
     try:
         yield chosen

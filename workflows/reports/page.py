@@ -21,7 +21,8 @@ font-family:system-ui,sans-serif;font-size:15px}
 .ff pre{overflow:auto;max-height:75vh;background:var(--soft);padding:.7em;border-radius:5px;
 margin:.4em 0}
 .ff pre.why{background:none;padding:0;white-space:pre-wrap;overflow-wrap:anywhere}
-.ff table{border-collapse:collapse}.ff td,.ff th{text-align:left;padding:.2em .7em .2em 0;
+.ff table{border-collapse:collapse;color:inherit;font-size:inherit}
+.ff td,.ff th{text-align:left;padding:.2em .7em .2em 0;
 border-bottom:1px solid var(--line);vertical-align:top}
 .ff td.number{text-align:right;font-variant-numeric:tabular-nums}
 .ff td.bar{width:7em}.ff td.bar i{display:block;height:.7em;margin-top:.35em;

@@ -103,6 +103,19 @@ def test_a_batch_shows_what_was_built_and_what_failed():
     assert "2 builds" in batch._repr_html_()
 
 
+@pytest.mark.usefixtures("own_engine")
+def test_a_batch_tells_what_it_built_and_what_the_store_had(capsys):
+    def noted():
+        @ff.field_operator(backend=ff.cpu)
+        def doubled(u: Line) -> Line:
+            return u + u
+
+        return [view.note for view in shown(ff.precompile([doubled]))]
+
+    assert [noted(), noted()] == [["This batch built it."], ["The store had it before."]]
+    assert "doubled" in capsys.readouterr().err
+
+
 def refuse(program):
     raise ff.errors.ArgumentError("refused on purpose")
 
