@@ -28,7 +28,7 @@ PROGRAMS: Final = ("cc1plus", "as", "ld")
 PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
 _KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
-_C_ONLY: Final = ("-nodefaultlibs", "-lm", "-lgcc", "-lc")
+_C_ONLY: Final = ("-fno-exceptions", "-nodefaultlibs", "-lm", "-lgcc", "-lc")
 _OF_CPP: Final = re.compile(  # a header of C++, or what its library does without one
     r"#\s*include\s*(?!<\w+\.h>)|\b(new|delete|throw|try|typeid|dynamic_cast|virtual|__cxa_\w+)\b"
 )

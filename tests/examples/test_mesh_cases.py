@@ -29,7 +29,9 @@ def order(request):
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("module", "name"), CASES)
-def test_every_variant_has_the_bits_of_numpy(module, name, dtype, order, monkeypatch):
+def test_every_variant_has_the_bits_of_numpy(module, name, dtype, order, monkeypatch, request):
+    if (dtype, order) == ("float32", "shuffled") and "slow" not in request.config.option.markexpr:
+        pytest.skip("runs with -m slow")
     monkeypatch.syspath_prepend(str(BENCH))
     case = getattr(importlib.import_module(f"cases.{module}"), name)(dtype, TINY, order)
     expected = case.in_numpy()

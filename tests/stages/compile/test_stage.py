@@ -40,6 +40,7 @@ def test_source_becomes_a_library(tmp_path: Path) -> None:
     [
         ("return 42;", (), False),
         ("return __builtin_sin(n) > 2.0;", ("-fopenmp-simd",), False),
+        ("struct End { ~End() { rand(); } } end; return rand();", ("-O0",), False),
         ("try { throw n; } catch (int m) { return m; }", (), True),
         ("static int first = rand(); return first;", ("-fopenmp",), True),
     ],
