@@ -28,8 +28,8 @@ from .figure import draw
 from .measure import compare_with_embedded, measure_speed
 
 BACKENDS = {
-    "cpu": ff.cpu, "gpu": ff.gpu, "gpu-host": find_backend("gpu-host"), "reference": ff.reference,
-    "none": None,
+    "cpu": ff.cpu, "dace_cpu": ff.dace_cpu, "gpu": ff.gpu, "dace_gpu": ff.dace_gpu,
+    "gpu-host": find_backend("gpu-host"), "reference": ff.reference, "none": None,
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ from .pass_list import SdfgPass, name_of
 # cannot express. `LiftTrivialIf` takes minutes on large graphs.
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf")
 
+DEAD: Final = "DeadDataflowElimination"
+
 Watch = Callable[[str, Any], None]
 
 
@@ -55,7 +57,14 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
     watch("graph", sdfg)
     for step in passes:
         before = copy.deepcopy(sdfg)
-        count = _applied(step, sdfg, settings)
+        try:
+            count = _applied(step, sdfg, settings)
+        except NotImplementedError:
+            if step != "simplify":
+                raise
+            # DaCe cannot remove the results of some tasklets that nothing reads: they stay
+            sdfg = copy.deepcopy(before)
+            count = simplify(sdfg, settings, DEAD)
         nodes = sum(1 for _ in sdfg.all_nodes_recursive())
         if count > settings.most_applications or nodes > settings.most_nodes:
             _warn(name_of(step), count, nodes, settings)
@@ -112,12 +121,13 @@ def _saving_nothing(sdfg: Any) -> Iterator[None]:
 # --- the passes ---------------------------------------------------------------------------------
 
 
-def simplify(sdfg: Any, _: Settings) -> int:
+def simplify(sdfg: Any, _: Settings, *more_left_out: str) -> int:
     """Inline needless nesting, remove unused data, propagate constants."""
     from dace.transformation.pass_pipeline import Pipeline
     from dace.transformation.passes import simplify as simplification
 
-    passes = [kind() for kind in simplification.SIMPLIFY_PASSES if kind.__name__ not in LEFT_OUT]
+    left_out = (*LEFT_OUT, *more_left_out)
+    passes = [kind() for kind in simplification.SIMPLIFY_PASSES if kind.__name__ not in left_out]
     Pipeline(passes).apply_pass(sdfg, {})
     return 1
 

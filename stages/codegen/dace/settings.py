@@ -58,8 +58,9 @@ def dace_defaults() -> Iterator[None]:
         # Independent loops stay in the order in which they are written.
         Config.set("compiler", "cpu", "openmp_sections", value=False)
         Config.set("progress", value=False)  # else slow passes print their progress
-        # Else DaCe looks through the whole call stack for the file and line of every node.
+        # DaCe would look through the stack for each node, and keep each graph that a pass changes.
         Config.set("compiler", "lineinfo", value="none")
+        Config.set("store_history", value=False)
         yield
 
 

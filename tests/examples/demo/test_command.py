@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -52,6 +54,18 @@ def test_a_second_run_rebuilds_nothing_and_says_so(terrain, cache):
 
     assert "Build: ran" in first.output
     assert "Build: nothing was rebuilt" in second.output
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.needs_dace
+@pytest.mark.skipif(
+    importlib.util.find_spec("dace") is None, reason="the extra 'dace' is not installed"
+)
+def test_dace_does_the_job_with_the_bits_of_embedded_execution(terrain, cache):
+    result = run(terrain, "--backend", "dace_cpu")
+
+    assert result.exit_code == 0, result.output
+    assert "0.0e+00 m" in result.output
 
 
 def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, monkeypatch):

@@ -251,3 +251,15 @@ def test_rows_that_are_computed_together_change_no_bit(
         native = Native(lowered, units(lowered, J), jam=jam)
         native(grids.At(numbers, (-1, 0)), out)
         np.testing.assert_array_equal(out, numbers[2:] * numbers[1:-1] + numbers[:-2])
+
+
+def test_what_dace_cannot_eliminate_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dace.transformation.passes.dead_dataflow_elimination import DeadDataflowElimination
+
+    plain = text_of(chain()).source
+
+    def give_up(*_: Any) -> None:
+        raise NotImplementedError("Cannot eliminate dead connector 'None' on tasklet.")
+
+    monkeypatch.setattr(DeadDataflowElimination, "apply_pass", give_up)
+    assert text_of(chain()).source == plain
