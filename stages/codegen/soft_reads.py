@@ -16,8 +16,8 @@ from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Input, Leaf, Map, Read, Store
 from ..ir.loops import Kernel
-from ..lower.areas import Area, Areas
-from ..lower.infer_boxes import Walk
+from ..lower.boxes.areas import Area, Areas
+from ..lower.boxes.infer_boxes import Walk
 from .integers import integers
 from .schedule.drafts import Group
 from .schedule.needs import is_at_least

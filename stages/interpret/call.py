@@ -24,8 +24,8 @@ from ..ir.dataflow import (
     Statement,
     Store,
 )
-from ..lower.areas import Area, Areas, Dims, Need
-from ..lower.infer_boxes import Walk
+from ..lower.boxes.areas import Area, Areas, Dims, Need
+from ..lower.boxes.infer_boxes import Walk
 from .accesses import extreme
 from .boxed import Memory, Spans
 

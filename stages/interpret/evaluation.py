@@ -24,7 +24,7 @@ from ..ir.dataflow import (
     Statement,
     Store,
 )
-from ..lower.areas import Dims
+from ..lower.boxes.areas import Dims
 from .boxed import Memory, Spans, view
 from .call import Arguments, Call
 from .validity import check_valid

@@ -52,7 +52,7 @@ class PassStage(Stage):
         """Apply the pass and verify its result."""
         from ..ir.dataflow import Dataflow
         from ..ir.verify import verify
-        from .infer_boxes import infer_boxes
+        from .boxes.infer_boxes import infer_boxes
 
         result = self.function(inputs["lowered"].program)
         if not isinstance(result, Dataflow):

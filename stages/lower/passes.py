@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 from ..artifacts import Lowered, Parsed, Variant
 from ..ir.dataflow import Dataflow
 from ..ir.verify import verify
+from .boxes.infer_boxes import infer_boxes
 from .build import build
 from .contract import contract
 from .fold_constants import fold_constants
-from .infer_boxes import infer_boxes
 from .push_shifts import push_checked_shifts, push_shifts
 from .remove_dead import remove_dead
 from .split_regions import split_regions

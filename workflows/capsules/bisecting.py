@@ -162,7 +162,7 @@ def _lowering_pass(
 ) -> Iterator[str]:
     """Yield the first pass of stage 'lower' after which the interpreted program differs."""
     from ...stages.ir.dataflow_text import parse
-    from ...stages.lower.infer_boxes import infer_boxes
+    from ...stages.lower.boxes.infer_boxes import infer_boxes
 
     stage = dict(one.workflow.nodes).get("lower")
     if stage is None:

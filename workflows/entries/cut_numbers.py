@@ -22,7 +22,7 @@ from ...stages.ir.bounds import (
     evaluate,
     parts,
 )
-from ...stages.lower.footprints import symbols_of
+from ...stages.lower.boxes.footprints import symbols_of
 from ..variants.naming import leaf_name
 
 ENDS: Final = ("lowest", "beyond")

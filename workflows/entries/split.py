@@ -15,7 +15,7 @@ from ...runtime.language.domain import Domain, Infinity, UnitRange
 from ...runtime.language.domain import domain as make_domain
 from ...runtime.process.errors import ArgumentError, nearest
 from ...stages.ir.bounds import Ranges
-from ...stages.lower.footprints import Footprint, footprints, horizontal
+from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
 from ..variants.alike import alike_outputs
 from .cut_definition import Repeated, bounds_of, cut_definition

@@ -19,8 +19,8 @@ from fieldforge.stages.codegen.cpp.stage import Codegen
 from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, Ranges
+from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.infer_boxes import infer_boxes
 from fieldforge.stages.target import Target
 
 I, J, K = Dimension("I"), Dimension("J"), Dimension("K", DimensionKind.VERTICAL)

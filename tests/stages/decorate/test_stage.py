@@ -14,8 +14,8 @@ from fieldforge.stages.compile.stage import Compile
 from fieldforge.stages.decorate.stage import Load
 from fieldforge.stages.ir import dataflow
 from fieldforge.stages.ir.bounds import DomainSymbol, Range
+from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.infer_boxes import infer_boxes
 
 pytestmark = pytest.mark.needs_compiler
 

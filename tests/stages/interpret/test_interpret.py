@@ -25,9 +25,9 @@ from fieldforge.stages.ir import syntax
 from fieldforge.stages.ir.bounds import evaluate
 from fieldforge.stages.ir.dataflow import Dataflow, Input, Leaf, Statement, Store
 from fieldforge.stages.ir.dataflow_text import parse
+from fieldforge.stages.lower.boxes.infer_boxes import Walk, infer_boxes
 from fieldforge.stages.lower.domains import whole
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.infer_boxes import Walk, infer_boxes
 from fieldforge.stages.lower.passes import PASSES, lower
 
 from ..lower.trees import LINE, I, J, K, Tree, copied, difference, parsed, program

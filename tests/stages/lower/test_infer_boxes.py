@@ -6,7 +6,7 @@ from fieldforge.runtime.process.errors import DSLError
 from fieldforge.stages.artifacts import Lowered
 from fieldforge.stages.ir.dataflow import Input
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.lower.infer_boxes import Walk, infer_boxes
+from fieldforge.stages.lower.boxes.infer_boxes import Walk, infer_boxes
 
 HEAD = """\
 program run(u, v, a, out, w, n, m)

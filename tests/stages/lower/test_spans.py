@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fieldforge.stages.ir.dataflow_text import parse
-from fieldforge.stages.lower.spans import Spans
+from fieldforge.stages.lower.boxes.spans import Spans
 
 from .trees import I, K
 

@@ -9,8 +9,8 @@ from fieldforge.stages.codegen.schedule.placement import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
 from fieldforge.stages.ir.loops import Store
 from fieldforge.stages.ir.loops_text import show
+from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
-from fieldforge.stages.lower.infer_boxes import infer_boxes
 from fieldforge.stages.lower.push_shifts import push_shifts
 
 from ..programs import REAL, TARGET, I, J, K, all_unit, laplacians, make_program, whole

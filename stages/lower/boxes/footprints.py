@@ -11,11 +11,11 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension, DimensionKind
-from ..artifacts import Parsed, Variant
-from ..ir.bounds import Range, Ranges, ScalarSymbol
-from ..ir.dataflow import Dataflow, Input, Statement
-from .build import build
+from ....runtime.language.dimension import Dimension, DimensionKind
+from ...artifacts import Parsed, Variant
+from ...ir.bounds import Range, Ranges, ScalarSymbol
+from ...ir.dataflow import Dataflow, Input, Statement
+from ..build import build
 from .infer_boxes import Walk
 
 Part: TypeAlias = tuple[str, Ranges]  # the points of a field

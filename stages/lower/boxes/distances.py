@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Final, TypeAlias
 
-from ...runtime.language.dimension import Dimension
-from ..ir import bounds
-from ..ir.bounds import Bound, Const, ScalarSymbol
-from ..ir.dataflow import Displace, Input, Literal, Map, Ref, Region, Scalar, Shift, Value
+from ....runtime.language.dimension import Dimension
+from ...ir import bounds
+from ...ir.bounds import Bound, Const, ScalarSymbol
+from ...ir.dataflow import Displace, Input, Literal, Map, Ref, Region, Scalar, Shift, Value
 
 Distances: TypeAlias = tuple[Bound, ...] | None  # None says that only data know them
 

@@ -16,10 +16,10 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
-from ..ir import bounds
-from ..ir.bounds import Bound, Const, Range, Ranges
-from ..ir.dataflow import Side
+from ....runtime.language.dimension import Dimension
+from ...ir import bounds
+from ...ir.bounds import Bound, Const, Range, Ranges
+from ...ir.dataflow import Side
 
 Extent: TypeAlias = tuple[tuple[int, int], ...]  # (before the start, beyond the stop) of each dim
 Need: TypeAlias = dict[int, Extent]  # keyed by the number of the area

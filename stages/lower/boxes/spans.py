@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.process.errors import DSLError
-from ..ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
-from ..ir.dataflow import (
+from ....runtime.language.dimension import Dimension
+from ....runtime.process.errors import DSLError
+from ...ir.bounds import Bound, Const, add, greatest, least, maximum, minimum, subtract
+from ...ir.dataflow import (
     Displace,
     Gather,
     Input,
@@ -29,7 +29,7 @@ from ..ir.dataflow import (
     Table,
     Value,
 )
-from . import regions
+from .. import regions
 from .distances import Distances, distances
 
 Span: TypeAlias = tuple[Bound | None, Bound | None]  # None is infinity

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
-from ...runtime.process.errors import DSLError
-from ..artifacts import Lowered
-from ..ir import bounds
-from ..ir.bounds import Const, Range, Ranges, table_range
-from ..ir.dataflow import (
+from ....runtime.language.dimension import Dimension
+from ....runtime.process.errors import DSLError
+from ...artifacts import Lowered
+from ...ir import bounds
+from ...ir.bounds import Const, Range, Ranges, table_range
+from ...ir.dataflow import (
     Dataflow,
     Displace,
     Gather,
@@ -30,9 +30,9 @@ from ..ir.dataflow import (
     Table,
     Value,
 )
-from . import regions
+from .. import regions
+from ..rewrite import reachable
 from .areas import MOST_AREAS, Area, Areas, Dims, Firmness, Need, widen
-from .rewrite import reachable
 from .spans import Spans
 
 
