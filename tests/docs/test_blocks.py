@@ -18,7 +18,10 @@ BLOCK = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE
 INLINE = re.compile(r"`(fieldforge [a-z][^`\n]*)`|^ {4}(fieldforge [a-z][^\n]*)", re.MULTILINE)
 LINE = re.compile(r"^(?:\$ )?(fieldforge [a-z].*)", re.MULTILINE)
 TARGET = re.compile(r"(?:^|`| {4})make ([a-z][a-z-]*)", re.MULTILINE)
-NOT_RUN = {"precompiling.md": "from mpi4py import MPI"}  # needs a launcher: see tests/mpi
+NOT_RUN = {
+    "precompiling.md": "from mpi4py import MPI",  # needs a launcher: see tests/mpi
+    "clusters.md": "from dask.distributed import Client\nfrom dask_jobqueue",  # needs Slurm
+}
 ids = [page.name for page in PAGES]
 
 
