@@ -14,7 +14,7 @@ from ..language.domain import domain as make_domain
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
 from ..process.errors import ArgumentError, DomainError
-from .allocator import CPUAllocator, find_allocator
+from .allocators.standard import CPUAllocator, find_allocator
 from .device import Device, DeviceType
 from .field import Field, make
 from .given_data import array_for, array_on_host, check_axes, device_of, domain_for
@@ -309,7 +309,7 @@ def _fill(field: Field, value: Any) -> None:
     if field.device_type == DeviceType.CPU:
         field.ndarray[...] = value
     else:
-        from .device_allocator import fill
+        from .allocators.device import fill
 
         fill(field.ndarray, value)
 
@@ -318,7 +318,7 @@ def _copy_in(field: Field, array: Any) -> None:
     if field.device_type == DeviceType.CPU:
         field[...] = array
     else:
-        from .device_allocator import copy_in
+        from .allocators.device import copy_in
 
         copy_in(field.ndarray, array)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import gpu
+from .allocators.device import PLATFORMS
 from .device import DeviceType
-from .device_allocator import PLATFORMS
 
 
 def number_on(value: Any, dtype: str, device_type: int, device_id: int) -> gpu.Array:

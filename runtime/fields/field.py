@@ -107,7 +107,7 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
         array = self.ndarray
         if isinstance(array, np.ndarray):
             return array
-        from .device_allocator import wait_for
+        from .allocators.device import wait_for
 
         wait_for(self.device_type, self.device_id)
         return np.asarray(array.get())
@@ -146,7 +146,7 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
             if hasattr(value, "dtype"):
                 value = operations.cast(value, self.ndarray.dtype)
             if self.device_type != CPU.device_type and isinstance(value, np.ndarray):
-                from .device_allocator import copy_in
+                from .allocators.device import copy_in
 
                 part = self.ndarray[(*places, ...)]
                 copy_in(part, np.broadcast_to(value, part.shape))

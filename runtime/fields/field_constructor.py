@@ -10,7 +10,7 @@ import numpy as np
 
 from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import DomainLike
-from .allocator import find_allocator
+from .allocators.standard import find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
 from .device import Device
 from .field import Field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .runtime.fields.allocator import (
+from .runtime.fields.allocators.standard import (
     CPU_ALLOCATOR,
     Allocator,
     CPUAllocator,

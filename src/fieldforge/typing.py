@@ -1,7 +1,7 @@
 """Counterpart of `gt4py.next.typing`: names for annotations, which may be evaluated."""
 
 from ._core.definitions import Scalar
-from .runtime.fields.allocator import Allocator
+from .runtime.fields.allocators.standard import Allocator
 from .runtime.language.connectivity import OffsetProvider
 from .workflows.backends.backend import Backend
 from .workflows.entries.entry_point import EntryPoint as GTEntryPoint

@@ -18,7 +18,7 @@ import pytest
 
 from fieldforge.constructors import as_connectivity
 from fieldforge.runtime import gpu
-from fieldforge.runtime.fields import allocator
+from fieldforge.runtime.fields.allocators import standard as allocator
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from . import support

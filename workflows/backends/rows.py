@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.fields.allocator import CPUAllocator, GPUAllocator
-from ...runtime.fields.guarded_allocator import GuardedAllocator
+from ...runtime.fields.allocators.guarded import GuardedAllocator
+from ...runtime.fields.allocators.standard import CPUAllocator, GPUAllocator
 from ..graph.graph import Workflow
 from . import pipelines
 from .backend import Backend

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from fieldforge.runtime.fields.allocator import CPU_ALLOCATOR, CPUAllocator
+from fieldforge.runtime.fields.allocators.standard import CPU_ALLOCATOR, CPUAllocator
 from fieldforge.runtime.fields.constructors import (
     as_connectivity,
     as_dtype,

@@ -9,8 +9,8 @@ import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, DomainError
 from fieldforge.runtime import gpu
+from fieldforge.runtime.fields.allocators.device import DeviceAllocator
 from fieldforge.runtime.fields.device import DeviceType
-from fieldforge.runtime.fields.device_allocator import DeviceAllocator
 from fieldforge.runtime.fields.field import Field
 
 I = ff.Dimension("I")

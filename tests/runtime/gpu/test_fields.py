@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fieldforge.runtime import gpu
+from fieldforge.runtime.fields.allocators.device import DeviceAllocator
 from fieldforge.runtime.fields.constructors import (
     as_connectivity,
     as_field,
@@ -13,7 +14,6 @@ from fieldforge.runtime.fields.constructors import (
     zeros,
 )
 from fieldforge.runtime.fields.device import Device, DeviceType
-from fieldforge.runtime.fields.device_allocator import DeviceAllocator
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind
 from fieldforge.runtime.language.domain import domain
 from fieldforge.runtime.process.errors import DeviceError

@@ -9,13 +9,13 @@ from typing import Any, Final, Protocol, runtime_checkable
 import attrs
 import numpy as np
 
-from ..language.dimension import NamedIndex
-from ..language.domain import Domain
-from ..language.dtype import DType
-from ..process.errors import ArgumentError, DeviceError, DomainError
-from .alignment import first
-from .device import CPU, Device, DeviceType
-from .layout import allocate
+from ...language.dimension import NamedIndex
+from ...language.domain import Domain
+from ...language.dtype import DType
+from ...process.errors import ArgumentError, DeviceError, DomainError
+from ..alignment import first
+from ..device import CPU, Device, DeviceType
+from ..layout import allocate
 
 
 @runtime_checkable
@@ -77,7 +77,7 @@ class GPUAllocator:
     @property
     def device_type(self) -> DeviceType:
         """The kind of GPU that the process uses; CUDA where there is none."""
-        from .. import gpu
+        from ... import gpu
 
         return _KINDS.get(gpu.platform() or "", DeviceType.CUDA)
 
@@ -93,7 +93,7 @@ class GPUAllocator:
         aligned_index: Sequence[NamedIndex] | None = None,
     ) -> Any:
         """Make an array; a `DeviceError` says why there is no GPU."""
-        from .device_allocator import DeviceAllocator
+        from .device import DeviceAllocator
 
         kind = DeviceAllocator(self.device_type)
         return kind.__gt_allocate__(domain, dtype, device_id, aligned_index)
@@ -120,7 +120,7 @@ def find_allocator(given: Any, device: Device | None) -> tuple[Allocator, Device
     if maker is None and (device or CPU)[0] == DeviceType.CPU:
         maker = CPU_ALLOCATOR
     if maker is None and device is not None:
-        from .device_allocator import DeviceAllocator  # a program on the CPU does not pay for it
+        from .device import DeviceAllocator  # a program on the CPU does not pay for it
 
         maker = DeviceAllocator(DeviceType(device[0]))
         maker.device(device[1])

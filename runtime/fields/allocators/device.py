@@ -8,15 +8,15 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
-from .. import gpu
-from ..gpu.errors import GpuError
-from ..language.dimension import Dimension, DimensionKind
-from ..language.domain import Domain
-from ..language.dtype import DType
-from ..process.errors import DeviceError
-from .alignment import first
-from .device import Device, DeviceType
-from .layout import memory_order
+from ... import gpu
+from ...gpu.errors import GpuError
+from ...language.dimension import Dimension, DimensionKind
+from ...language.domain import Domain
+from ...language.dtype import DType
+from ...process.errors import DeviceError
+from ..alignment import first
+from ..device import Device, DeviceType
+from ..layout import memory_order
 
 ALIGNMENT: Final = 128  # bytes of one memory transaction of a warp
 PLATFORMS: Final = {DeviceType.CUDA: "cuda", DeviceType.ROCM: "hip", DeviceType.NULL: "null"}
@@ -89,7 +89,7 @@ class DeviceAllocator:
 
 def as_cupy(array: gpu.Array) -> Any:
     """Return CuPy's view of an array, or the array itself where CuPy is not installed."""
-    from .device import cupy_device_type
+    from ..device import cupy_device_type
 
     if array.device is None or cupy_device_type() is None:
         return array

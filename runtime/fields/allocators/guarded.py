@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..language.dimension import NamedIndex
-from ..language.domain import Domain
-from ..language.dtype import DType
-from .allocator import CPUAllocator
-from .layout import memory_order
+from ...language.dimension import NamedIndex
+from ...language.domain import Domain
+from ...language.dtype import DType
+from ..layout import memory_order
+from .standard import CPUAllocator
 
 
 @attrs.frozen
@@ -33,7 +33,7 @@ class GuardedAllocator(CPUAllocator):
         zeroed: bool = False,
     ) -> np.ndarray[Any, Any]:
         """Make an array in memory of the simulated driver, or as on a CPU without guards."""
-        from .. import gpu
+        from ... import gpu
 
         if gpu.null.guard() is None or not domain.shape or 0 in domain.shape:
             return CPUAllocator.__gt_allocate__(

@@ -1,0 +1,1 @@
+"""Who allocates the memory of fields, and with which strides and alignment."""
