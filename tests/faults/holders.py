@@ -17,6 +17,8 @@ import attrs
 
 from fieldforge.cache.eviction import _remove_lock
 from fieldforge.cache.locks import BuildLock
+from fieldforge.cache.shelves import Shelves
+from fieldforge.runtime.process.private_folder import open_folder
 
 from .report import tell
 
@@ -85,19 +87,30 @@ def _churn(folder: Path, processes: int, holds: int, report: Report) -> None:
     """Let processes hold one lock in turn while another one deletes its file whenever it can."""
     path = folder / "churned"
     pids = [_fork_holder(path, folder / f"log-{n}", holds) for n in range(processes)]
-    deleter = os.fork()
-    if deleter == 0:
-        while True:
-            _remove_lock(str(path))
-            time.sleep(0.0005)
+    deleter = _fork_deleter(path)
     for pid in pids:
         report.stuck += os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
     os.kill(deleter, signal.SIGKILL)
-    os.waitpid(deleter, 0)
+    _, status = os.waitpid(deleter, 0)
+    report.stuck += status != signal.SIGKILL  # it failed, and deleted nothing
     rows = [line.split() for log in folder.glob("log-*") for line in log.read_text().splitlines()]
     intervals = sorted((int(begin), int(end)) for begin, end in rows)
     report.holds += len(intervals)
     report.overlaps += sum(b[0] < a[1] for a, b in itertools.pairwise(intervals))
+
+
+def _fork_deleter(path: Path) -> int:
+    """Start a process that deletes the lock's file as eviction does; it exits if that fails."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        shelves = Shelves(str(path.parent), open_folder(str(path.parent), None))
+        while True:
+            _remove_lock(shelves, path.name)
+            time.sleep(0.0005)
+    finally:
+        os._exit(1)
 
 
 def _fork_holder(path: Path, log: Path, holds: int) -> int:
