@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Final
 
 from ..process import settings
 from . import native
+from .errors import GpuUnavailableError
 
 _platforms: Final[set[str]] = set()
 _searched: Final[list[str]] = []
@@ -30,7 +32,8 @@ def watch(platform: str) -> None:
 def _follow() -> None:
     wanted = settings.current()
     for platform in _platforms if wanted.gpu_debug or "order" in _searched else ():
-        native.log_edges(platform, "order" in wanted.gpu_debug)
+        with suppress(GpuUnavailableError):  # it cannot run a program either, and a call says so
+            native.log_edges(platform, "order" in wanted.gpu_debug)
     _searched[:] = wanted.gpu_debug
     native.wait_for_kernels(wanted.gpu_sync)
     found = [native.mark_ranges(each) for each in sorted(_platforms) if wanted.gpu_ranges]

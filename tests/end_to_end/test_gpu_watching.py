@@ -173,6 +173,15 @@ def test_memory_that_is_used_again_has_no_past(strict):
             del out
 
 
+def test_a_platform_whose_driver_is_missing_has_no_order_to_watch(setting, monkeypatch):
+    loaded = {"null", "hip"}  # programs of both were loaded, which touches no driver
+    monkeypatch.setattr(watching, "_platforms", loaded)
+
+    setting(gpu_debug=("order",))
+
+    assert settings.current().gpu_debug == ("order",)
+
+
 # --- ranges of profilers -------------------------------------------------------------------------
 
 
