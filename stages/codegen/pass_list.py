@@ -18,8 +18,10 @@ PassName: TypeAlias = str | Callable[..., Any]
 # Each name is that of a function in `loop_passes/`; `passes.py` has them all.
 CPU_PASSES: Final = ("tile", "stream", "prefetch", "unswitch", "plan_arena")
 PLAN_ONLY: Final = ("plan_arena",)
-GPU_PASSES: Final = ("spread", "widen", "load_ahead", "hand_on", "plan_arena")
-KNOWN: Final = (*CPU_PASSES, "spread", "widen", "load_ahead", "hand_on")
+GPU_PASSES: Final = (
+    "spread", "widen", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
+)  # fmt: skip
+KNOWN: Final = (*CPU_PASSES, *GPU_PASSES[:-1])
 
 
 def name_of(step: PassName) -> str:

@@ -14,6 +14,7 @@ from .loop_passes.arena import plan_arena
 from .loop_passes.handing_on import hand_on
 from .loop_passes.loading_ahead import load_ahead
 from .loop_passes.prefetching import prefetch
+from .loop_passes.reciprocals import share_reciprocals
 from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
@@ -29,7 +30,7 @@ Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
 BY_NAME: Final[Mapping[str, LoopPass]] = {
-    step.__name__: step for step in (*PASSES, spread, widen, load_ahead, hand_on)
+    step.__name__: step for step in (*PASSES, spread, widen, load_ahead, share_reciprocals, hand_on)
 }
 
 

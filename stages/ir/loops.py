@@ -205,7 +205,8 @@ class Nest:
     emits a second version of the innermost loops for the case that each condition in `usual` has
     the given value. `block` is how many threads a block of a GPU has along each `thread` loop,
     inner to outer; one number for several loops counts their points in one row. `each` is how many
-    points a thread has along each of these loops, 1 where it ends early.
+    points a thread has along each of these loops, 1 where it ends early. Where it
+    `shares_reciprocals`, a GPU divides several numbers by one through its reciprocal.
     """
 
     statement: int
@@ -222,6 +223,7 @@ class Nest:
     usual: tuple[tuple[Row, bool], ...] = ()
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
+    shares_reciprocals: bool = False
 
     @property
     def box(self) -> Ranges:

@@ -125,6 +125,8 @@ class _Printer:
         if nest.block:
             each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
             yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
+        if nest.shares_reciprocals:
+            yield "  quotients by one number share its reciprocal"
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"

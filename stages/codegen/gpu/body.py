@@ -17,7 +17,7 @@ class ThreadBody(BodyText):
 
     def __init__(self, names: Names, nest: Nest) -> None:
         super().__init__(names, nest)
-        self.divisions = shared_divisions(nest)
+        self.divisions = shared_divisions(nest) if nest.shares_reciprocals else {}
         self.divided = {row for rows in self.divisions.values() for row in rows}
 
     def pointers(self, indent: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ import fieldforge as ff
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
+from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
@@ -127,14 +128,15 @@ def test_the_middle_of_a_column_has_no_conditions_on_the_level() -> None:
 
 
 def test_quotients_by_one_number_share_a_reciprocal() -> None:
-    source = generated("tridiagonal", "solve", "float64", "I")["generated"].source
-    assert "divide(d11, v8);" in source
-    assert (
-        "divide(d"
-        not in generated("vertical_advection", "advect", "float64", "I")[
-            "generated"
-        ].source.partition("KERNEL __launch")[2]
-    )
+    made = generated("tridiagonal", "solve", "float64", "I")["generated"]
+    assert "quotients by one number share its reciprocal" in made.loops
+    assert "divide(d11, v8);" in made.source
+    passes = without(GPU_PASSES, "share_reciprocals")
+    each = generated("tridiagonal", "solve", "float64", "I", passes=passes)["generated"]
+    assert "quotients by one number" not in each.loops
+    assert "divide(" not in each.source
+    other = generated("vertical_advection", "advect", "float64", "I")["generated"]
+    assert "divide(d" not in other.source.partition("KERNEL __launch")[2]
 
 
 def test_long_bodies_have_no_registers_for_more_levels() -> None:
