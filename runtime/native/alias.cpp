@@ -125,9 +125,12 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
             for (const Box& box : plan_.accesses[j].writes) {
                 const int32_t written = box.argument;
                 if (written == read || !is_written(box, read)) continue;
+                if (has_snapshot(written)) continue;  // what it writes reaches no memory of others
                 const bool alike = is_same_view(field(written), field(read));
                 if (alike && is_listed(access, written, read)) continue;
-                if (!can_snapshot(statement, read)) return {Reason::inputs_overlap, {written, read}};
+                if (!can_snapshot(statement, read)) {
+                    return {Reason::inputs_overlap, {written, read}};
+                }
                 add_snapshot(read);
                 return {};
             }

@@ -60,8 +60,14 @@ def delayed(
 
 
 @ff.program
-def column(a: Column, b: Column, c: Column):
-    delayed(a, out=((c, a), b))
+def column(a: Column, b: Column, c: Column, n: int32):
+    delayed(a, out=((c, a), b), domain=(({K: (n, 4)}, {K: (0, 4)}), {K: (0, 4)}))
+
+
+@ff.program
+def columns(a: Column, b: Column, c: Column, n: int32):
+    delayed(a, out=((c, a), b), domain=(({K: (n, 4)}, {K: (0, 4)}), {K: (0, 4)}))
+    delayed(b, out=((a, b), c), domain=(({K: (0, 4)}, {K: (0, 4)}), {K: (n, 4)}))
 
 
 @ff.program
@@ -81,14 +87,15 @@ def written_before_point_by_point(a: Column, b: Column, c: Column, x: Column):
     two_of(a, out=(a, b))
 
 
-def test_an_output_that_a_later_one_replaces_is_read():
+@pytest.mark.parametrize("program", [column, columns])
+def test_an_output_that_a_later_one_replaces_is_read(program):
     """Both outputs are one field, and the first is the input (seed 8300, 187/4)."""
 
     def arguments():
         memory = np.arange(1.0, 5.0)
-        return {"a": on(memory), "b": on(memory), "c": ff.zeros({K: 4})}
+        return {"a": on(memory), "b": on(memory), "c": ff.zeros({K: 4}), "n": int32(1)}
 
-    agree(column, arguments)
+    agree(program, arguments)
 
 
 @pytest.mark.parametrize("program", [written_before, written_before_point_by_point])
