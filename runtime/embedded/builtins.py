@@ -277,7 +277,9 @@ def _joined(region: Region, rest: Region, *fields: AnyValue) -> AnyValue:
     )
     here, there = (mapped(lambda field: widened(field, dims), field) for field in fields)
     pieces = cut(pieces_of(here), region.boxes) + cut(pieces_of(there), rest.boxes)
-    return assembled(pieces) if pieces else nothing(dims, here.dtype.dtype)
+    return (
+        assembled(pieces) if pieces else nothing(dims, here.dtype.dtype, here.domain, there.domain)
+    )
 
 
 def _check_number(builtin: str, value: Any) -> None:

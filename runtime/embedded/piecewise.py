@@ -276,16 +276,20 @@ def _on(part: Any, box: Domain) -> Any:
     return narrowed(part.field, box) if isinstance(part, Piece) else part
 
 
-def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> Field:
-    """Return an empty field; its local dimensions have the extents of those in `given`."""
-    slots = {dim: own for box in given for dim, own in box if dim.kind is DimensionKind.LOCAL}
+def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> AnyField:
+    """Return an empty field; its local dimensions have the extents of those in `given`.
+
+    One that has no end in any of `given` has none in the empty field.
+    """
+    slots: dict[Dimension, UnitRange] = {}
+    for dim, own in (each for box in given for each in box):
+        if dim.kind is DimensionKind.LOCAL and (own.is_finite() or dim not in slots):
+            slots[dim] = own
     box = Domain(*((dim, slots.get(dim, UnitRange(0, 0))) for dim in dims))
-    made = make(np.zeros(box.shape, dtype), box)
-    assert isinstance(made, Field)  # the box is finite
-    return made
+    return make(np.zeros([len(own) if own.is_finite() else 1 for _, own in box], dtype), box)
 
 
-def _empty(op: str, operands: Sequence[Any], dtype: str | None) -> Field:
+def _empty(op: str, operands: Sequence[Any], dtype: str | None) -> AnyField:
     """Return the empty result of an operation on fields without a common point."""
     fields = [operand for operand in operands if isinstance(operand, AnyValue)]
     dims = in_canonical_order(dim for field in fields for dim in field.domain.dims)

@@ -44,7 +44,7 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
     whole = [piece for piece in pieces_of(value) if slots <= piece.box[local].unit_range]
     pieces = cut(whole, [Domain(*rows)])
     if not pieces:
-        return nothing(value.domain.pop(local).dims, value.dtype.dtype)
+        return nothing(value.domain.pop(local).dims, value.dtype.dtype, value.domain)
     return assembled([_over_slots(op, piece, table, local) for piece in pieces])
 
 

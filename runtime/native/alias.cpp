@@ -64,29 +64,73 @@ Refusal Frame::resolve_outputs(std::pair<size_t, size_t> statement) {
             if (!share_memory(part_of(field(one), ranges), later)) continue;
             const Refusal refusal{Reason::outputs_overlap, {one, other}};
             if (one == other || !equal || !is_same_view(field(one), field(other))) return refusal;
-            for (const auto& each : statements()) {
-                const bool is_seen = steps_ == 0 && each != statement;
-                if (is_seen && touches_in(each, one)) return refusal;
-            }
+            if (!can_discard(statement, *boxes[i])) return refusal;
             add_snapshot(one);
         }
     }
     return {};
 }
 
+// The snapshot takes all that the statement writes to the argument, so that must be the one box. It
+// also has what the statement reads of it: without steps, what was there before the call.
+bool Frame::can_discard(std::pair<size_t, size_t> statement, const Box& box) const {
+    const int32_t argument = box.argument;
+    for (const Box& other : plan_.accesses[statement.second - 1].writes) {
+        const bool is_kept = other.argument == argument && ranges_of(other) != ranges_of(box);
+        if (is_kept && !is_empty(other.ranges)) return false;
+    }
+    if (steps_ > 0) return true;
+    for (const auto& each : statements()) {
+        if (each == statement) continue;
+        if (touches_in(each, argument)) return false;
+        if (each < statement && writes_to(each, argument)) return false;
+    }
+    return true;
+}
+
+// Whether a statement writes to memory of an argument, by whatever name; only what it does write
+// counts, which may be nothing.
+bool Frame::writes_to(std::pair<size_t, size_t> statement, int32_t argument) const {
+    return std::any_of(plan_.accesses.begin() + statement.first,
+                       plan_.accesses.begin() + statement.second, [&](const Access& access) {
+                           return std::any_of(
+                               access.writes.begin(), access.writes.end(),
+                               [&](const Box& box) { return is_written(box, argument); });
+                       });
+}
+
+bool Frame::is_written(const Box& box, int32_t argument) const {
+    const FieldView& view = field(argument);
+    const FieldView& target = field(box.argument);
+    if (is_empty(box.ranges) || !share_memory(target, view)) return false;
+    return share_memory(part_of(target, ranges_of(box)), whole(view));
+}
+
+// Whether the argument has a snapshot already, of this step.
+bool Frame::has_snapshot(int32_t argument) const {
+    const int32_t slot = plan_.arguments[argument].slot;
+    return std::any_of(copies_.begin(), copies_.end(), [&](const Copy& copy) {
+        return copy.slot == slot && copy.step == step_;
+    });
+}
+
 // Within a statement shared memory is correct if each point is read before it is written. Else the
 // argument is read from a snapshot, which is taken before the call or before the statement.
 Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) {
+    if (has_snapshot(read)) return {};
     for (size_t i = statement.first; i < statement.second; ++i) {
         const Access& access = plan_.accesses[i];
         if (!touches(access.reads, read)) continue;
         for (size_t j = statement.first; j < statement.second; ++j) {
             for (const Box& box : plan_.accesses[j].writes) {
                 const int32_t written = box.argument;
-                if (written == read || !share_memory(field(written), field(read))) continue;
+                if (written == read || !is_written(box, read)) continue;
+                if (has_snapshot(written)) continue;  // what it writes reaches no memory of others
                 const bool alike = is_same_view(field(written), field(read));
                 if (alike && is_listed(access, written, read)) continue;
-                if (!can_snapshot(statement, read)) return {Reason::inputs_overlap, {written, read}};
+                if (!can_snapshot(statement, read)) {
+                    return {Reason::inputs_overlap, {written, read}};
+                }
                 add_snapshot(read);
                 return {};
             }
@@ -100,9 +144,10 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
 // that reads it writes to the memory.
 bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const {
     if (steps_ > 0) {
-        return std::none_of(
-            plan_.accesses.begin() + statement.first, plan_.accesses.begin() + statement.second,
-            [&](const Access& access) { return touches(access.writes, read); });
+        for (const Box& box : plan_.accesses[statement.second - 1].writes) {
+            if (box.argument == read && !is_empty(box.ranges)) return false;
+        }
+        return true;
     }
     bool was_written = false;
     for (const auto& [first, last] : statements()) {
@@ -111,8 +156,8 @@ bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) cons
             const Access& access = plan_.accesses[i];
             if (was_written && touches(access.reads, read)) return false;
             for (const Box& box : access.writes) {
-                if (box.argument == read) return false;
-                writes |= share_memory(field(box.argument), field(read));
+                if (box.argument == read && !is_empty(box.ranges)) return false;
+                writes |= is_written(box, read);
             }
         }
         was_written |= writes;
@@ -122,10 +167,8 @@ bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) cons
 
 // The copy keeps the alignment of the memory within a cache line.
 void Frame::add_snapshot(int32_t read) {
+    if (has_snapshot(read)) return;
     const int32_t slot = plan_.arguments[read].slot;
-    for (const Copy& copy : copies_) {
-        if (copy.slot == slot && copy.step == step_) return;
-    }
     const size_t size = highs_[slot] - lows_[slot];
     const size_t offset = copied_ + lows_[slot] % 64;
     copies_.push_back({reinterpret_cast<const void*>(lows_[slot]), slot, size, offset, step_});

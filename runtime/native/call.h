@@ -98,6 +98,10 @@ class Frame {
     bool touches_in(std::pair<size_t, size_t> statement, int32_t argument) const;
     std::vector<std::pair<int64_t, int64_t>> ranges_of(const Box& box) const;
     Refusal resolve_outputs(std::pair<size_t, size_t> statement);
+    bool can_discard(std::pair<size_t, size_t> statement, const Box& box) const;
+    bool writes_to(std::pair<size_t, size_t> statement, int32_t argument) const;
+    bool is_written(const Box& box, int32_t argument) const;
+    bool has_snapshot(int32_t argument) const;
     Refusal resolve_input(std::pair<size_t, size_t> statement, int32_t read);
     bool can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const;
     Refusal resolve_statements();

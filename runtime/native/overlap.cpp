@@ -102,6 +102,10 @@ Part part_of(const FieldView& view, const std::vector<std::pair<int64_t, int64_t
     return part;
 }
 
+Part whole(const FieldView& view) {
+    return {view.low, view.high, view.shift, {view.axes, view.axes + view.ndim}};
+}
+
 bool overlaps_itself(const FieldView& view) {
     const int64_t item = int64_t{1} << view.shift;
     std::vector<Term> terms;  // of the difference of two addresses

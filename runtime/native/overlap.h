@@ -26,6 +26,7 @@ struct Part {
 };
 
 Part part_of(const FieldView& view, const std::vector<std::pair<int64_t, int64_t>>& ranges);
+Part whole(const FieldView& view);
 bool share_memory(const Part& a, const Part& b);
 
 // Whether two elements of one array share a byte.

@@ -115,7 +115,11 @@ def reduction(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth:
 
 
 def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int) -> Expr:
-    """Draw `f(C2E)[C2EDim(k)]`, or one slot of a sparse field."""
+    """Draw `f(C2E)[C2EDim(k)]`, or one slot of a sparse field.
+
+    One slot of a field that has only slots is no scalar: it is repeated, so that none takes it for
+    one.
+    """
     table = d.pick(tables_of(within))
     if not table.valid_columns():
         return expression(d, scope, dtype, within, depth)
@@ -124,9 +128,10 @@ def slot(d: Draw, scope: Scope, dtype: str, within: tuple[str, ...], depth: int)
     one = one if table.local in one.dims else neighbours(d, scope, dtype, dims, depth - 1)
     rest = ordered(dim for dim in one.dims if dim != table.local)
     k = d.pick(table.valid_columns())
-    return Expr(
+    found = Expr(
         f"{callable_text(one)}[{table.local}({k})]",
         Kind(rest, dtype),
         lambda env: reduced(one.mean(env), table, rest, k),
         one.flags,
     )
+    return found if rest else broadcast(found, (table.target,))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from . import fuzz
 from .demand import Demand, gathered, halved, reduced, shifted
 from .direct import only_call
+from .expressions import Scope
 from .features import EVERY
 from .fuzz import Options, draw_batch, work
 from .grids import TABLES
 from .literals import specials, spell
 from .memory import arguments_of, is_intact, laid_out, sharing
+from .neighbours import slot
 from .pieces import Draw
 from .printing import as_test
 from .programs import program
@@ -103,6 +106,26 @@ def test_a_disagreement_is_told_in_a_form_that_runs_again(monkeypatch):
     again = list(work(Options(1, seed=4, shrinking=0.0, only=(0, 0)), 0))
     assert again[0]["found"] == 1
     assert again[1]["sort"] == events[2]["sort"]
+
+
+def test_a_case_without_fields_is_printed():
+    """A case that was made small may have none left."""
+    (found,) = check([attrs.evolve(wrong_case(), fields=(), order=())])
+
+    assert "def make_arguments():" in as_test(found)
+
+
+def test_one_slot_of_a_field_that_has_only_slots_is_no_condition():
+    """A drawn ternary took such a field without dimensions for a scalar (seed 8300, 241/55)."""
+    seen = 0
+    for number in range(200):
+        d = Draw(random.Random(number).randrange)
+        scope = Scope(frozenset({"reduce"}), [], {})
+        found = slot(d, scope, "bool", ("Cell",), 2)
+        seen += found.text.startswith("broadcast(") and found.text.endswith(", (Cell,))")
+
+        assert found.dims
+    assert seen
 
 
 def test_programs_that_did_not_run_are_no_success(monkeypatch, capsys):

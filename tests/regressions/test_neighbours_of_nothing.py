@@ -67,3 +67,40 @@ def test_a_skip_value_lies_in_no_region():
     strict.with_backend(as_written)(a, out, offset_provider=tables)  # this crashed
 
     np.testing.assert_array_equal(out.asnumpy(), meant.asnumpy())
+
+
+@ff.field_operator
+def never_used(
+    a: Field[Dims[Edge, K], float64], b: Field[Dims[Cell, K], float64]
+) -> Field[Dims[Cell], float64]:
+    slots = broadcast(concat_where(Cell <= -1, 3.0, b), (Cell, C2EDim, K))
+    apart = a(K + 1)(C2E) + slots
+    alone = slots(K + 7) + slots
+    first = alone[C2EDim(0)]  # noqa: F841 (that nobody uses it is the point)
+    both = neighbor_sum(apart + alone, axis=C2EDim)  # noqa: F841
+    return broadcast(7.0, (Cell,))
+
+
+@ff.program
+def of_nothing(
+    a: Field[Dims[Edge, K], float64],
+    b: Field[Dims[Cell, K], float64],
+    out: Field[Dims[Cell], float64],
+):
+    never_used(a, b, out=out)
+
+
+@pytest.mark.needs_compiler
+def test_slots_without_end_of_fields_that_do_not_meet():
+    """Embedded execution asked how many slots there are (seed 8300, 115/57)."""
+
+    def arguments():
+        return {
+            "a": ff.ones({Edge: 4, K: 1}),
+            "b": ff.ones({Cell: 2, K: 1}),
+            "out": ff.zeros({Cell: 2}),
+        }
+
+    data = np.array([[2, 0, 1], [0, 1, 3]], np.int32)
+    tables = {"C2E": ff.as_connectivity({Cell: 2, C2EDim: 3}, Edge, data)}
+    agree(of_nothing, arguments, tables=tables)
