@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any, Final
 
-import attrs
-
+from ..runtime.process import classes
 from .files import keep_note, read_file, read_note
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
@@ -39,7 +38,7 @@ _IMPORT: Final = re.compile(
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Source:
     """One file of the toolchain: its stamp, digest, and the modules that it names in imports."""
 

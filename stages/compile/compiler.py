@@ -18,6 +18,7 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from .toolchain import Outcome
 
@@ -35,7 +36,7 @@ _OF_CPP: Final = re.compile(  # a header of C++, or what its library does withou
 _RUNTIMES: Final = ("-fopenmp", "-fsanitize=")  # options that link libraries of their own
 
 
-@attrs.frozen
+@classes.frozen
 class Compiler:
     """A C++ compiler: its command, and everything that tells it from another one.
 
@@ -55,7 +56,7 @@ class Compiler:
         return "; ".join([self.version, *self.command[1:], *parts])
 
 
-@attrs.frozen
+@classes.frozen
 class CppToolchain:
     """A C++ compiler in a given environment.
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
@@ -18,7 +19,7 @@ from .toolchain import Toolchain
 SEARCH_PATH = "PATH"
 
 
-@attrs.frozen
+@classes.frozen
 class Compile(Stage):
     """Compile the generated source; the compiler's identity is part of the key.
 
