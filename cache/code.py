@@ -31,10 +31,9 @@ _STARTED: Final = time.time_ns()
 _RACY: Final = 2 * 10**9  # ns; a file this young may change again under the same time stamp
 _KIND: Final = "fieldforge-sources-1"
 _LIMIT: Final = 64 << 20
-_IMPORT: Final = re.compile(
+_IMPORT: Final = (  # compiled where sources are read
     rf"^[ \t]*(?:from[ \t]+(\.+[\w.]*|{PACKAGE}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
-    rf"|import[ \t]+({PACKAGE}[\w.]*))",
-    re.MULTILINE,
+    rf"|import[ \t]+({PACKAGE}[\w.]*))"
 )
 
 
@@ -238,7 +237,7 @@ def _imports(name: str, text: str) -> tuple[str, ...]:
     """List the modules of ours that a source may import; listing too many is harmless."""
     package = name.split("/")[:-1]
     found = set()
-    for source, names, direct in _IMPORT.findall(text):
+    for source, names, direct in re.findall(_IMPORT, text, re.MULTILINE):
         if direct:
             found.add(direct.removeprefix(PACKAGE).lstrip("."))
             continue

@@ -7,14 +7,14 @@ attrs give.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
-__all__ = ["define", "frozen"]
+__all__ = ["as_tuple", "define", "frozen"]
 
 if TYPE_CHECKING:  # the plugin of mypy knows them by these names
     from attrs import define, frozen
@@ -47,8 +47,18 @@ else:
 
 
 Class = TypeVar("Class", bound=type)
+Value = TypeVar("Value")
 # With other options, attrs makes all methods.
 SHARED: Final = frozenset({"eq", "init", "kw_only", "repr", "slots"})
+
+
+def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Convert to a tuple; for `tuple` itself, attrs would tokenize the text of its signature.
+
+    >>> as_tuple("ab")
+    ('a', 'b')
+    """
+    return tuple(values)
 
 
 def _decorated(

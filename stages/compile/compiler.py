@@ -30,7 +30,7 @@ PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "
 _KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
 _C_ONLY: Final = ("-fno-exceptions", "-nodefaultlibs", "-lm", "-lgcc", "-lc")
-_OF_CPP: Final = re.compile(  # a header of C++, or what its library does without one
+_OF_CPP: Final = (  # a header of C++, or what its library does without one
     r"#\s*include\s*(?!<\w+\.h>)|\b(new|delete|throw|try|typeid|dynamic_cast|virtual|__cxa_\w+)\b"
 )
 _RUNTIMES: Final = ("-fopenmp", "-fsanitize=")  # options that link libraries of their own
@@ -98,7 +98,7 @@ def _libraries(source: str, flags: Sequence[str]) -> tuple[str, ...]:
     long as a fifth of a small build.
     """
     links_runtime = any(flag.startswith(_RUNTIMES) and flag != "-fopenmp-simd" for flag in flags)
-    if sys.platform != "linux" or links_runtime or _OF_CPP.search(source):
+    if sys.platform != "linux" or links_runtime or re.search(_OF_CPP, source):
         return ()
     return _C_ONLY
 

@@ -36,7 +36,7 @@ class Compile(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     # Locations do not count for the key; `environment` has the identity of the compiler there.
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)

@@ -83,7 +83,7 @@ class Codegen(Stage):
     unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
-        default=CPU_PASSES, converter=tuple, validator=check_passes
+        default=CPU_PASSES, converter=classes.as_tuple, validator=check_passes
     )
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
