@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any, Final
 
-import attrs
-
+from ..runtime.process import classes
 from .files import keep_note, read_file, read_note
 from .fingerprint import components_key, fingerprint
 from .functions import PACKAGE, home, is_ours
@@ -32,14 +31,13 @@ _STARTED: Final = time.time_ns()
 _RACY: Final = 2 * 10**9  # ns; a file this young may change again under the same time stamp
 _KIND: Final = "fieldforge-sources-1"
 _LIMIT: Final = 64 << 20
-_IMPORT: Final = re.compile(
+_IMPORT: Final = (  # compiled where sources are read
     rf"^[ \t]*(?:from[ \t]+(\.+[\w.]*|{PACKAGE}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
-    rf"|import[ \t]+({PACKAGE}[\w.]*))",
-    re.MULTILINE,
+    rf"|import[ \t]+({PACKAGE}[\w.]*))"
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Source:
     """One file of the toolchain: its stamp, digest, and the modules that it names in imports."""
 
@@ -239,7 +237,7 @@ def _imports(name: str, text: str) -> tuple[str, ...]:
     """List the modules of ours that a source may import; listing too many is harmless."""
     package = name.split("/")[:-1]
     found = set()
-    for source, names, direct in _IMPORT.findall(text):
+    for source, names, direct in re.findall(_IMPORT, text, re.MULTILINE):
         if direct:
             found.add(direct.removeprefix(PACKAGE).lstrip("."))
             continue

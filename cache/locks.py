@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from ..runtime.process import classes
 from ..runtime.process.private_folder import Folder
 from .files import handle_of, is_same_file, make_folders, read_file
 from .store import OnEvent, ignore
@@ -28,7 +29,7 @@ _LONGEST_PAUSE = 0.02  # a killed holder is noticed within this time
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-@attrs.frozen
+@classes.frozen
 class Owner:
     """The holder of a lock; `started` and `space` reveal a process number that is used again."""
 
@@ -54,7 +55,7 @@ class Owner:
         return f"process {self.pid} on {self.host} ({self.what})"
 
 
-@attrs.frozen
+@classes.frozen
 class BuildLock:
     """The right to build one thing, among the processes of a node.
 

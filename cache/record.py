@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import attrs
 
+from ..runtime.process import classes
 from .fingerprint import SHORT, rows_digest, sha256
 from .sealed import seal, unseal
 
@@ -26,7 +27,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
-@attrs.frozen(slots=False)  # is made in a third of the time, and every result has some
+@classes.frozen(slots=False)  # is made in a third of the time, and every result has some
 class File:
     """One file of an output; the record holds the content of a small one."""
 
@@ -36,7 +37,7 @@ class File:
     inline: bytes | None = attrs.field(default=None, repr=False)
 
 
-@attrs.frozen(slots=False)
+@classes.frozen(slots=False)
 class Output:
     """The output of a stage at one port: the digest of the artifact, and its files by name."""
 
@@ -45,7 +46,7 @@ class Output:
     files: tuple[File, ...]
 
 
-@attrs.frozen(slots=False)
+@classes.frozen(slots=False)
 class Record:
     """One stored result of a stage.
 

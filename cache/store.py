@@ -14,8 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import attrs
-
+from ..runtime.process import classes
 from ..runtime.process.errors import CompilationError, StoreError
 from .record import Record, describe
 
@@ -30,7 +29,7 @@ def ignore(name: str, **facts: Any) -> None:
     """Ignore an event."""
 
 
-@attrs.frozen
+@classes.frozen
 class Stats:
     """The size of a store, and how often this process used it."""
 

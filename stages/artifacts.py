@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
+from ..runtime.process import classes
 from .ir import codec
 
 # Every stage names its artifacts, so every process imports this module. It imports the classes of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .ir.strides import Stride
 
 
-@attrs.frozen
+@classes.frozen
 class Parsed:
     """A typed operator, scan or program, and the operators and scans that it reaches, by key.
 
@@ -51,7 +52,7 @@ class Parsed:
         return cls(*codec.decode(files["syntax.json"]))
 
 
-@attrs.frozen
+@classes.frozen
 class Spans:
     """The places of the rows of `Parsed.root` in the source: they change when a function moves."""
 
@@ -73,7 +74,7 @@ class Spans:
         return cls(*codec.decode(files["spans.json"]))
 
 
-@attrs.frozen
+@classes.frozen
 class Variant:
     """The facts about arguments, beyond their types, that one build is specialised for.
 
@@ -120,7 +121,7 @@ class Variant:
         return cls(*codec.decode(files["variant.json"]))
 
 
-@attrs.frozen
+@classes.frozen
 class Lowered:
     """Dataflow IR with the box of each value and the boxes of each read.
 
@@ -151,7 +152,7 @@ class Lowered:
         return cls(*dataflow_text.parse(files["dataflow.txt"].decode()))
 
 
-@attrs.frozen
+@classes.frozen
 class Generated:
     """Source text for one target, its schedule, and the flags to compile it."""
 
@@ -180,7 +181,7 @@ class Generated:
         return cls(language, files["source.txt"].decode(), files["loops.txt"].decode(), flags)
 
 
-@attrs.frozen
+@classes.frozen
 class Interface:
     """The arguments of generated code in symbols, from which `bind` makes the plan.
 
@@ -240,7 +241,7 @@ class Interface:
         return cls(*codec.decode(files["interface.json"]))
 
 
-@attrs.frozen
+@classes.frozen
 class Compiled:
     """A shared library with the manifest of its ingredients and the compiler's log."""
 
@@ -267,7 +268,7 @@ class Compiled:
         return cls(files["library.so"], files["manifest.json"].decode(), files["log.txt"].decode())
 
 
-@attrs.frozen
+@classes.frozen
 class Bound:
     """An argument plan: all that the native core needs beside the library."""
 

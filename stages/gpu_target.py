@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from ..runtime.fields.device import DeviceType
+from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
 
 WIDEST: Final = 16  # bytes of the widest load or store of one thread, by either vendor
@@ -15,7 +16,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 
-@attrs.frozen
+@classes.frozen
 class _Gpu:
     """One architecture, as the best known product with it: memory in bytes, rates per second."""
 
@@ -97,7 +98,7 @@ def _least(field: str) -> Any:
     return attrs.field(default=attrs.Factory(least, takes_self=True))
 
 
-@attrs.frozen
+@classes.frozen
 class GpuTarget:
     """A GPU by the name of its architecture, or several that one entry is built for.
 

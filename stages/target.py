@@ -12,6 +12,7 @@ from typing import Final, Self
 import attrs
 
 from ..runtime.fields.device import DeviceType
+from ..runtime.process import classes
 
 _LEVELS: Final = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
@@ -29,7 +30,7 @@ _CLOCK: Final = 3.0e9
 _OPERATIONS_PER_CYCLE: Final = 3
 
 
-@attrs.frozen
+@classes.frozen
 class CpuTarget:
     """A class of CPUs: its named instruction set, and the numbers of the cost model.
 

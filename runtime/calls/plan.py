@@ -28,6 +28,7 @@ import attrs
 
 from ..fields.device import DeviceType
 from ..language.dimension import Dimension
+from ..process import classes
 
 ABI_VERSION: Final = 1
 ENTRY: Final = f"fieldforge_entry_v{ABI_VERSION}"
@@ -50,7 +51,7 @@ Opcode: TypeAlias = Literal[
 StatusKind: TypeAlias = Literal["not_finite", "beyond"]
 
 
-@attrs.frozen
+@classes.frozen
 class Word:
     """One instruction of an integer program in postfix order."""
 
@@ -64,7 +65,7 @@ class Word:
 Code: TypeAlias = tuple[Word, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Argument:
     """One leaf of the parameters: a field or a scalar, or a table of the offset provider.
 
@@ -91,7 +92,7 @@ class Argument:
     codomain: Dimension | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Box:
     """A range of indices for each axis of one field argument, `stop` exclusive.
 
@@ -105,7 +106,7 @@ class Box:
     hard: tuple[tuple[Code, Code], ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class Access:
     """One statement: the boxes that it writes, and those it then reads.
 
@@ -123,7 +124,7 @@ class Access:
     continues: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Status:
     """The meaning of a code that the entry point returns: a fact about one argument.
 
@@ -137,7 +138,7 @@ class Status:
     argument: int
 
 
-@attrs.frozen
+@classes.frozen
 class Launch:
     """One kernel of a program for a GPU, in the order in which they are queued on the stream.
 
@@ -176,7 +177,7 @@ _ARGUMENTS: Final = {
 }  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Plan:
     """All that the native core needs to call one compiled variant of a program.
 

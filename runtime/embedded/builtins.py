@@ -11,7 +11,6 @@ from builtins import bool, float, int, tuple  # noqa: A004, UP029 - names of the
 from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 from numpy import (
     float32,
@@ -36,6 +35,7 @@ from ..language.operations import POINTWISE, literal
 from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..language.types import FLOATS
+from ..process import classes
 from ..process.errors import ArgumentError, DomainError
 from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
 from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
@@ -55,7 +55,7 @@ __all__ = [  # noqa: RUF022 - types, then functions in the order of the specific
 ]  # fmt: skip
 
 
-@attrs.frozen(eq=False, repr=False)
+@classes.frozen(eq=False, repr=False)
 class MathBuiltin:
     """A builtin that works point by point: a row of the table of operations."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import attrs
 import numpy as np
 
 from ..fields import context
@@ -24,6 +23,7 @@ from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import without
+from ..process import classes
 from .piecewise import (
     AnyValue,
     Piece,
@@ -40,7 +40,7 @@ from .provenance import Place, place_of_call
 EVERYWHERE: Final = UnitRange.infinite()
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Choice:
     """One `where` with a side that ends before the mask does: where it stands, and its domains."""
 

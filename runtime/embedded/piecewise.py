@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 
 from ..fields.alignment import reordered, view_on
@@ -24,12 +23,13 @@ from ..language.dimension import Dimension, DimensionKind, NamedIndex, in_canoni
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
+from ..process import classes
 from ..process.errors import EmbeddedExecutionError, IndexOutOfBounds
 
 _SMALL: Final = 4096  # elements of an array that pieces are always merged into
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Piece:
     """Values on a box: `field` covers it, and ends with it along every axis where it is finite."""
 

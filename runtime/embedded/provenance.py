@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from ..fields.context import tables
+from ..process import classes
 from ..process.source import Span
 from .piecewise import AnyValue
 from .rewriting import APPLY, CALLEE
@@ -22,7 +23,7 @@ from .rewriting import APPLY, CALLEE
 Place: TypeAlias = tuple[str, Span | None]  # an operator, and a stretch of its source
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Made:
     """One result: its operation, its operands, and the frame's place in the source."""
 
@@ -34,7 +35,7 @@ class Made:
     tables: Mapping[str, Any]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Checking:
     """All results of one call, by the identity of the values, which are kept alive."""
 

@@ -17,12 +17,13 @@ from ..language.dimension import Dimension
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import Region
+from ..process import classes
 from .piecewise import AnyValue, Piece, PiecewiseField, nothing, pieces_of
 
 Walk: TypeAlias = Callable[[UnitRange], Sequence[AnyValue]]  # each leaf on these levels
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Walks:
     """One call of a scan and the walks done so far, by range of levels."""
 

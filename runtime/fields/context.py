@@ -12,11 +12,12 @@ import attrs
 from ..language.connectivity import is_table
 from ..language.dimension import Dimension
 from ..language.ranges import UnitRange
+from ..process import classes
 from ..process.errors import ArgumentError, MissingOffsetError
 from .neighbour_table import Connectivity
 
 
-@attrs.frozen
+@classes.frozen
 class Context:
     """The offset provider of a call, and the vertical ranges that its statement writes.
 

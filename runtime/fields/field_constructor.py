@@ -10,6 +10,7 @@ import numpy as np
 
 from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import DomainLike
+from ..process import classes
 from .allocators.standard import find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
 from .device import Device
@@ -17,7 +18,7 @@ from .field import Field
 from .neighbour_table import Connectivity
 
 
-@attrs.frozen
+@classes.frozen
 class FieldConstructor:
     """The constructors with an allocator, alignment and device chosen once.
 

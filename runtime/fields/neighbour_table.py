@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
 from .._core import FieldView
@@ -13,6 +12,7 @@ from ..language.dimension import Dimension, DimensionKind
 from ..language.domain import Domain, NamedRange
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
+from ..process import classes
 from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
 from .alignment import first
 from .indexing import resolve
@@ -20,7 +20,7 @@ from .indexing import resolve
 SKIP = -1
 
 
-@attrs.frozen
+@classes.frozen
 class ConnectivityType:
     """The properties of a table that builds depend on; they never depend on its entries."""
 

@@ -14,8 +14,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, cast, overload
 
-import attrs
-
+from ..process import classes
 from ..process.errors import DomainError, OptionError
 from .ranges import Infinity, RangeLike, UnitRange, unit_range
 
@@ -203,7 +202,7 @@ def named_range(given: tuple[Dimension, RangeLike]) -> NamedRange:
     raise DomainError(f"Expected a pair of a dimension and a range, got '{given!r}'.")
 
 
-@attrs.frozen(init=False, repr=False)
+@classes.frozen(init=False, repr=False)
 class Domain(Sequence[NamedRange]):
     """A box of indices: a range for each of some dimensions, in the order given.
 
@@ -353,7 +352,7 @@ class Domain(Sequence[NamedRange]):
     __repr__ = __str__
 
 
-@attrs.frozen
+@classes.frozen
 class SliceAt:
     """The value of `Domain.slice_at`, which takes one relative slice for each dimension."""
 
@@ -372,7 +371,7 @@ class SliceAt:
 # --- shifts -------------------------------------------------------------------------------------
 
 
-@attrs.frozen(init=False)
+@classes.frozen(init=False)
 class CartesianConnectivity:
     """The map i -> i + offset from `domain_dim` to `codomain`, which is the same by default.
 

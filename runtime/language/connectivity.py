@@ -12,8 +12,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import attrs
-
+from ..process import classes
 from ..process.errors import DomainError
 from .axes import CartesianConnectivity, Dimension, DimensionKind, as_non_staggered, shift
 
@@ -55,7 +54,7 @@ def is_table(value: object) -> bool:
     return getattr(type(value), "__fieldforge_table__", False) is True
 
 
-@attrs.frozen(init=False)
+@classes.frozen(init=False)
 class FieldOffset:
     """A named map: `target=(D, L)` to neighbours in L, `target=(D,)` along D itself.
 
@@ -106,7 +105,7 @@ class FieldOffset:
         return f"Offset[{self.value}]"
 
 
-@attrs.frozen
+@classes.frozen
 class NeighbourOffset:
     """`E2C[k]`: the k-th neighbour in a table that the offset provider has."""
 
@@ -117,7 +116,7 @@ class NeighbourOffset:
         return f"{self.of.value}[{self.index}]"
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Displacement:
     """`as_offset(Koff, by)`: i -> i + by(i) along the dimension of a Cartesian offset."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-import attrs
-
+from ..process import classes
 from ..process.source import SourceText
 
 Kind: TypeAlias = Literal["field_operator", "scan_operator", "program"]
 
 
-@attrs.frozen
+@classes.frozen
 class ScanOptions:
     """How a scan walks: the vertical axis, upwards or downwards in index, and its first state."""
 
@@ -21,7 +20,7 @@ class ScanOptions:
     init: Any
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Definition:
     """A decorated function as a frozen value: source, closure, kind and options.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 
+from ..process import classes
 
-@attrs.frozen(eq=False)
+
+@classes.frozen(eq=False)
 class DType:
     """The element type of a field; equal to the NumPy dtypes and scalar types that mean the same.
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-import attrs
 import numpy as np
 
+from ..process import classes
 from . import operation_values as values
 from .types import FLOATS, INTEGERS, SCALARS
 
@@ -23,7 +23,7 @@ NUMBERS: Final = (*INTEGERS, *FLOATS)
 BOOL: Final = ("bool",)
 
 
-@attrs.frozen(eq=False, repr=False)  # rows are single, and methods cost import time
+@classes.frozen(eq=False, repr=False)  # rows are single, and methods cost import time
 class Operation:
     """The properties of an operation, for typing, execution, code generation and documentation.
 

@@ -7,8 +7,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
-import attrs
-
+from ..process import classes
 from ..process.errors import DomainError
 
 
@@ -59,7 +58,7 @@ def _bound(value: Any) -> Bound:
         ) from None
 
 
-@attrs.frozen(init=False, repr=False)
+@classes.frozen(init=False, repr=False)
 class UnitRange(Sequence[int]):
     """The indices `start <= i < stop`; every empty range is `UnitRange(0, 0)`.
 

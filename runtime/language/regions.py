@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
+from ..process import classes
 from ..process.errors import ArgumentError
 from .dimension import Dimension, DimensionKind, in_canonical_order
 from .domain import Domain, NamedRange
@@ -15,7 +16,7 @@ from .ranges import UnitRange
 Boxes: TypeAlias = tuple[Domain, ...]
 
 
-@attrs.frozen
+@classes.frozen
 class Region:
     """Where a condition on indices holds; every box names the same dimensions.
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
+from ..process import classes
 from ..process.errors import ArgumentError, DSLTypeError
 from . import collection, structure
 from .dimension import Dimension, promote_dims
@@ -38,7 +39,7 @@ class ScalarKind(enum.StrEnum):
     FLOAT64 = "float64"
 
 
-@attrs.frozen
+@classes.frozen
 class ScalarType:
     """A number without dimensions; `name` is one of `SCALARS`.
 
@@ -57,7 +58,7 @@ class ScalarType:
         return self.name
 
 
-@attrs.frozen
+@classes.frozen
 class FieldType:
     """Numbers of one dtype over dimensions in canonical order."""
 
@@ -68,7 +69,7 @@ class FieldType:
         return f"Field[[{', '.join(dim.value for dim in self.dims)}], {self.dtype}]"
 
 
-@attrs.frozen
+@classes.frozen
 class TupleType:
     """A fixed number of elements, nested at will."""
 
@@ -78,7 +79,7 @@ class TupleType:
         return f"tuple[{', '.join(map(str, self.elements))}]"
 
 
-@attrs.frozen
+@classes.frozen
 class CollectionType:
     """A named collection (NamedTuple or dataclass): a tuple whose elements have names."""
 
@@ -92,7 +93,7 @@ class CollectionType:
         return f"{self.name}({inner})"
 
 
-@attrs.frozen
+@classes.frozen
 class OffsetType:
     """A `FieldOffset`: from `source` to `target` (two targets: neighbours, the second local)."""
 
@@ -104,7 +105,7 @@ class OffsetType:
         return f"Offset[{self.name}]"
 
 
-@attrs.frozen
+@classes.frozen
 class DomainType:
     """A region of the space of some dimensions, as in `K < n`."""
 
@@ -114,7 +115,7 @@ class DomainType:
         return f"Domain[{', '.join(dim.value for dim in self.dims)}]"
 
 
-@attrs.frozen
+@classes.frozen
 class OperatorType:
     """A field operator, scan operator or program: parameters by name and the result."""
 

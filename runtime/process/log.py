@@ -13,10 +13,10 @@ from typing import Any
 
 import attrs
 
-from . import settings
+from . import classes, settings
 
 
-@attrs.frozen
+@classes.frozen
 class Logger:
     """A named logger with bound values; `info("stage.finished", stage="lower")`."""
 

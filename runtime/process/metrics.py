@@ -15,12 +15,13 @@ from typing import Any, Final
 
 import attrs
 
+from . import classes
 from .settings import METRICS_LEVELS, current
 
 DISABLED, MINIMAL, PERFORMANCE, INFO, VERBOSE, ALL = METRICS_LEVELS
 
 
-@attrs.define
+@classes.define
 class Metric:
     """Samples of one quantity.
 
@@ -68,7 +69,7 @@ class MetricsCollection(dict[str, Metric]):
         return self.setdefault(key, Metric(key))  # threads that ask at once get the same
 
 
-@attrs.define
+@classes.define
 class Source:
     """The measurements of one variant of a program, and its metadata."""
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from . import classes
 from .errors import OptionError
 
 PREFIX: Final = "FIELDFORGE_"
@@ -55,7 +56,7 @@ def _default_cache_dir(environ: Mapping[str, str]) -> Path:
     return Path(f"/tmp/fieldforge-{os.getuid()}")
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Settings:
     """The settings of the whole process.
 

@@ -7,6 +7,8 @@ from typing import Final
 
 import attrs
 
+from . import classes
+
 PYTHON_PARSER: Final = threading.RLock()
 """To be held around `ast.parse`, `compile` of a tree, and `inspect.getsource` of a class.
 
@@ -15,7 +17,7 @@ same time make it raise "AST constructor recursion depth mismatch".
 """
 
 
-@attrs.frozen
+@classes.frozen
 class Span:
     """A stretch of source text; lines and columns count from 1, the end column is exclusive."""
 
@@ -29,7 +31,7 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@attrs.frozen
+@classes.frozen
 class SourceText:
     """The dedented text of one function and where it stands.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import attrs
-
+from ...runtime.process import classes
 from ..artifacts import Bound, Interface
 from ..base import Artifact, Stage
 
 
-@attrs.frozen
+@classes.frozen
 class Bind(Stage):
     """Write strides, bounds and checks as data for the native core."""
 

@@ -18,6 +18,7 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from .toolchain import Outcome
 
@@ -29,13 +30,13 @@ PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "
 _KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
 _C_ONLY: Final = ("-fno-exceptions", "-nodefaultlibs", "-lm", "-lgcc", "-lc")
-_OF_CPP: Final = re.compile(  # a header of C++, or what its library does without one
+_OF_CPP: Final = (  # a header of C++, or what its library does without one
     r"#\s*include\s*(?!<\w+\.h>)|\b(new|delete|throw|try|typeid|dynamic_cast|virtual|__cxa_\w+)\b"
 )
 _RUNTIMES: Final = ("-fopenmp", "-fsanitize=")  # options that link libraries of their own
 
 
-@attrs.frozen
+@classes.frozen
 class Compiler:
     """A C++ compiler: its command, and everything that tells it from another one.
 
@@ -55,7 +56,7 @@ class Compiler:
         return "; ".join([self.version, *self.command[1:], *parts])
 
 
-@attrs.frozen
+@classes.frozen
 class CppToolchain:
     """A C++ compiler in a given environment.
 
@@ -97,7 +98,7 @@ def _libraries(source: str, flags: Sequence[str]) -> tuple[str, ...]:
     long as a fifth of a small build.
     """
     links_runtime = any(flag.startswith(_RUNTIMES) and flag != "-fopenmp-simd" for flag in flags)
-    if sys.platform != "linux" or links_runtime or _OF_CPP.search(source):
+    if sys.platform != "linux" or links_runtime or re.search(_OF_CPP, source):
         return ()
     return _C_ONLY
 

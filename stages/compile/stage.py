@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
@@ -18,7 +19,7 @@ from .toolchain import Toolchain
 SEARCH_PATH = "PATH"
 
 
-@attrs.frozen
+@classes.frozen
 class Compile(Stage):
     """Compile the generated source; the compiler's identity is part of the key.
 
@@ -35,7 +36,7 @@ class Compile(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     # Locations do not count for the key; `environment` has the identity of the compiler there.
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)

@@ -7,8 +7,10 @@ from typing import Protocol
 
 import attrs
 
+from ...runtime.process import classes
 
-@attrs.frozen
+
+@classes.frozen
 class Outcome:
     """The result of a successful run: the library, the compiler's log, and the headers.
 

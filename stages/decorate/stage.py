@@ -10,6 +10,7 @@ import attrs
 
 from ...runtime import _core
 from ...runtime.calls.call_limits import checked_count
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
@@ -22,7 +23,7 @@ def _check_threads(_: Load, __: attrs.Attribute[int], value: int) -> None:
         checked_count(value)
 
 
-@attrs.frozen
+@classes.frozen
 class Load(Stage):
     """Make the native entry of one variant.
 

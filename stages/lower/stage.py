@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import attrs
 
+from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
 from ..numerics import check_numerics
 
 
-@attrs.frozen
+@classes.frozen
 class Lower(Stage):
     """Inline operators, fold constants, push shifts to the inputs, and infer boxes.
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import attrs
-
+from ...runtime.process import classes
 from ..artifacts import Parsed, Spans
 from ..base import Artifact, Stage
 from .key import components
 from .summary import Summary
 
 
-@attrs.frozen
+@classes.frozen
 class Check(Stage):
     """Parse a `Definition` and keep only the summary that calls need.
 
@@ -36,7 +35,7 @@ class Check(Stage):
         return components(inputs["definition"])
 
 
-@attrs.frozen
+@classes.frozen
 class Parse(Stage):
     """Read a `Definition` and the operators that it calls, each once."""
 

@@ -8,10 +8,11 @@ from typing import Self
 import attrs
 
 from ...runtime.language.types import OperatorType
+from ...runtime.process import classes
 from ..ir import codec
 
 
-@attrs.frozen
+@classes.frozen
 class Summary:
     """The signature of a definition, and the neighbour tables that it and its callees use.
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 from ...stages.codegen.pass_list import PassName, edited
 from ..graph.graph import Workflow
@@ -16,7 +17,7 @@ from ..graph.options import options_of, with_option
 Recipe = Callable[[], Workflow]
 
 
-@attrs.frozen(slots=False, eq=False)
+@classes.frozen(slots=False, eq=False)
 class Backend:
     """The workflow that builds programs, and the allocator of their fields.
 

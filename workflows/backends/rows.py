@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import attrs
-
 from ...runtime.fields.allocators.guarded import GuardedAllocator
 from ...runtime.fields.allocators.standard import CPUAllocator, GPUAllocator
+from ...runtime.process import classes
 from ..graph.graph import Workflow
 from . import pipelines
 from .backend import Backend
 
 
-@attrs.frozen
+@classes.frozen
 class Row:
     """One backend."""
 

@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
-
+from ...runtime.process import classes
 from ..engine.handle import Result
 
 _NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
 _ROW: Final = re.compile(r"^ *(%\d+ |store )", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Excess:
     """A build that exceeded its budget: its slowest stage, and the warning."""
 

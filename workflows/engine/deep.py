@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
-
 from ...cache.fingerprint import components_key
 from ...cache.store import Files, Store
+from ...runtime.process import classes
 from ..graph.graph import Workflow
 from ..graph.plan import ancestors
 from .handle import Handle, Result
@@ -20,7 +19,7 @@ from .keys import input_components, is_nameless, own_components
 STAGE = "deep"
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Shortcut:
     """The key of a deep record, the results found there, and the stages that still have to run."""
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
-
+from ...runtime.process import classes
 from .events import Dumped
 from .handle import Result
 
 
-@attrs.frozen
+@classes.frozen
 class Dump:
     """The stages to write, and the folder: `<folder>/<program>/<stage>.txt`.
 

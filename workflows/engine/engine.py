@@ -13,6 +13,7 @@ import attrs
 from ...cache.memory import Memory, SingleFlight
 from ...cache.root import VERSION
 from ...cache.store import Store
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from ..graph.graph import Workflow
@@ -33,7 +34,7 @@ def _as_tuple(observers: Iterable[Observer]) -> tuple[Observer, ...]:
     return tuple(observers)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Engine:
     """Runs workflows over one store; threads may share it.
 

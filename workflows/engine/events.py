@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.log import get_logger
 
 Outcome: TypeAlias = Literal["ran", "memory", "disk", "deep"]
@@ -19,7 +20,7 @@ def _here() -> tuple[int, int]:
     return os.getpid(), threading.get_native_id()
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Moment:
     """The time of an event, in seconds since 1970, and its process and thread.
 
@@ -30,7 +31,7 @@ class Moment:
     place: tuple[int, int] = attrs.field(factory=_here, eq=False, repr=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Started(Moment):
     """A stage started."""
 
@@ -39,7 +40,7 @@ class Started(Moment):
     key: str
 
 
-@attrs.frozen
+@classes.frozen
 class Hit(Moment):
     """The result of a stage was found; `outcome` says where."""
 
@@ -50,7 +51,7 @@ class Hit(Moment):
     seconds: float
 
 
-@attrs.frozen
+@classes.frozen
 class Finished(Moment):
     """A stage finished."""
 
@@ -60,7 +61,7 @@ class Finished(Moment):
     seconds: float
 
 
-@attrs.frozen
+@classes.frozen
 class Failed(Moment):
     """A stage raised an error."""
 
@@ -71,7 +72,7 @@ class Failed(Moment):
     seconds: float
 
 
-@attrs.frozen
+@classes.frozen
 class Warned(Moment):
     """A warning: something costs time or misses the cache."""
 
@@ -80,7 +81,7 @@ class Warned(Moment):
     message: str
 
 
-@attrs.frozen
+@classes.frozen
 class Dumped(Moment):
     """The text of an artifact was written to a file."""
 
@@ -111,7 +112,7 @@ def log_event(event: Event) -> None:
         getattr(logger, level)(NAMES[type(event)], **facts)
 
 
-@attrs.define
+@classes.define
 class Collector:
     """Collects every event; thread safe.
 

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from ...cache.fingerprint import artifact_digest
+from ...runtime.process import classes
 from .events import Outcome
 
 
@@ -46,7 +47,7 @@ def given(value: Any) -> Handle:
     return Handle.of(value, artifact_digest(files()) if callable(files) else None)
 
 
-@attrs.frozen(eq=False, slots=False)  # faster to construct
+@classes.frozen(eq=False, slots=False)  # faster to construct
 class Result:
     """The outputs of one stage, their key, and whether they were cached.
 

@@ -13,6 +13,7 @@ from ...cache.memory import SingleFlight
 from ...cache.once import build_once
 from ...cache.record import Record
 from ...cache.store import Files, Store
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from .events import Failed, Finished, Hit, Observer, Outcome, Started, Warned
@@ -23,7 +24,7 @@ from .policy import NotStoredError, Policy
 Earlier: TypeAlias = Callable[[], tuple[Result, ...]]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Resources:
     """The resources of all jobs: store, live results, observers, digests of our sources."""
 
@@ -34,7 +35,7 @@ class Resources:
     watched: bool = True  # whether there are observers: events cost more than a small stage
 
 
-@attrs.frozen(eq=False, slots=False)  # faster to construct
+@classes.frozen(eq=False, slots=False)  # faster to construct
 class Job:
     """A stage, its inputs, and the name of the program."""
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from .handle import Handle, given
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Node:
     """One set of inputs of the stage, and the sets that must run before it."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.refusals import reject
 from ...runtime.language.binding import bind_arguments
 from ...runtime.language.output_domains import domain_at, written_domain
 from ...runtime.language.structure import leaves_of
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..builds.building import ENTRY, OUT
@@ -31,7 +30,7 @@ def is_native(backend: Backend | None) -> bool:
     return any(issubclass(stage.provides[ENTRY], _core.Entry) for stage in stages)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class NativeEntries:
     """Hands each new entry to the native program that calls it, with its static values.
 
@@ -57,7 +56,7 @@ class NativeEntries:
         self.program.forget()
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Calls:
     """Calls from Python: to the native program, or to the Python functions of the backend."""
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
 
 
-@attrs.frozen
+@classes.frozen
 class CompilationOptions:
     """Options of compilation; `enable_jit=None` uses the setting of the process.
 

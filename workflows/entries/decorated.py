@@ -11,6 +11,7 @@ import attrs
 
 from ...runtime import _core
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, OptionError
 from ...stages.parse.free_names import objects_in_sight
 from ...stages.parse.key import forget
@@ -22,7 +23,7 @@ from .compilation_options import CompilationOptions, changed_options, grid_name
 from .rebinding import Watch, read_again, together, watch
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Made:
     """The immutable parts of a decorated object; `with_...` methods change a copy.
 

@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, Final
 
-import attrs
-
 from ...cache.fingerprint import components_key
 from ...runtime.language.capture import capture
 from ...runtime.language.definition import Definition, Kind, ScanOptions
+from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
@@ -37,7 +36,7 @@ class OtherDefinitionError(FieldforgeError, pickle.UnpicklingError):
     """The name of a pickled program has another definition here, or none."""
 
 
-@attrs.frozen
+@classes.frozen
 class Pickled:
     """The content of a pickled program or operator; `made_by` is the class of the object."""
 

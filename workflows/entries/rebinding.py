@@ -20,11 +20,12 @@ import attrs
 
 from ...runtime.language.capture import recapture
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Watch:
     """Names in module dictionaries and nonlocal cells, with the objects that they held."""
 

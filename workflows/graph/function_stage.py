@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import OptionError, WorkflowError
 from ...stages.base import Artifact, Stage
 
 
-@attrs.frozen
+@classes.frozen
 class Text:
     """An artifact that is one text.
 
@@ -32,7 +33,7 @@ class Text:
         return cls(files["text.txt"].decode())
 
 
-@attrs.frozen
+@classes.frozen
 class FunctionStage(Stage):
     """A stage that runs a function; its options are the fields that `stage` adds."""
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import attrs
 
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Stage
 from . import drawing
@@ -24,7 +25,7 @@ def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(sorted(edges))
 
 
-@attrs.frozen(repr=False)
+@classes.frozen(repr=False)
 class Workflow:
     """Stages by name and the edges between their ports; methods return a changed copy.
 

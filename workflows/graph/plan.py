@@ -6,15 +6,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
+from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
 from ...stages.base import Artifact, Stage
 
 Nodes: TypeAlias = tuple[tuple[str, Stage], ...]
 
 
-@attrs.frozen(order=True)
+@classes.frozen(order=True)
 class Edge:
     """Connects output `port` of node `source` to input `need` of node `target`."""
 
@@ -27,7 +26,7 @@ class Edge:
         return f"{self.source}.{self.port} -> {self.target}.{self.need}"
 
 
-@attrs.frozen
+@classes.frozen
 class Feed:
     """The source of one input of a step; None for an input of the workflow."""
 
@@ -36,7 +35,7 @@ class Feed:
     port: str
 
 
-@attrs.frozen
+@classes.frozen
 class Step:
     """One stage in execution order, and the sources of its inputs."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...runtime.process import hooks
+from ...runtime.process import classes, hooks
 from ...runtime.process.errors import FieldforgeError
 from ...runtime.process.settings import current
 from ...stages.artifacts import Variant
@@ -37,7 +37,7 @@ class NotCompiledError(FieldforgeError, RuntimeError):
     """A call needs a variant that was not compiled, and may not compile it."""
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Variants:
     """The variants of one function under one backend.
 
@@ -227,7 +227,7 @@ class Variants:
             )
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Task:
     """One build in the background."""
 

@@ -10,6 +10,7 @@ import attrs
 from ...runtime.fields.bare_array import with_fields
 from ...runtime.language.definition import Definition
 from ...runtime.language.types import Type
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ...stages.parse.summary import Summary
 from ..builds.building import OUT, call_parameters, summary
@@ -23,7 +24,7 @@ from .tables import tables_of
 Provider: TypeAlias = Mapping[str, Any] | None
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class CallShape:
     """The parameters of one function, and the variant that a call of it needs.
 

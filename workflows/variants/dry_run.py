@@ -9,11 +9,12 @@ from typing import Final
 import attrs
 
 from ...runtime.language.definition import Definition
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Asked:
     """One build that a program asked for."""
 
@@ -22,7 +23,7 @@ class Asked:
     variant: Variant
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Recorder:
     """The recorded builds in order; while a dry one is active `compile` starts none."""
 

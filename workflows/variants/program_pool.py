@@ -9,12 +9,13 @@ from typing import Any
 
 import attrs
 
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from .table import VariantTable
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class ProgramPool:
     """The variants of one program under one backend that are built by now.
 

@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import ScalarType, Type, leaves, type_of_value
+from ...runtime.process import classes
 from ...runtime.process.errors import DSLTypeError, FieldforgeError
 from ...stages.ir.literal import number, spell
 from .naming import leaf_name
@@ -77,7 +77,7 @@ def static_rows(
         yield name, _single(types[name], wanted), _Same(types, name, wanted)
 
 
-@attrs.frozen
+@classes.frozen
 class _Same:
     """Tests whether a value is the variant's: whether the code spells it the same."""
 
@@ -89,7 +89,7 @@ class _Same:
         return spelled(self.types, self.name, given) == self.wanted
 
 
-@attrs.frozen
+@classes.frozen
 class _Unfit:
     """Tests whether a value is no number of its type."""
 

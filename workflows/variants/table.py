@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from ...runtime.process import classes
 from ...stages.artifacts import Variant
 from .naming import why
 
@@ -25,7 +26,7 @@ class EntrySink(Protocol):
         """Drop all entries."""
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class VariantTable:
     """The entries by variant, the reason for each build, and the builds in progress.
 

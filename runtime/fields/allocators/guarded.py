@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from ...language.dimension import NamedIndex
 from ...language.domain import Domain
 from ...language.dtype import DType
+from ...process import classes
 from ..layout import memory_order
 from .standard import CPUAllocator
 
 
-@attrs.frozen
+@classes.frozen
 class GuardedAllocator(CPUAllocator):
     """Makes NumPy arrays, with guards around them while `gpu.null.guarded()` is on.
 

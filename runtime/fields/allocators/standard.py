@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final, Protocol, runtime_checkable
 
-import attrs
 import numpy as np
 
 from ...language.dimension import NamedIndex
 from ...language.domain import Domain
 from ...language.dtype import DType
+from ...process import classes
 from ...process.errors import ArgumentError, DeviceError, DomainError
 from ..alignment import first
 from ..device import CPU, Device, DeviceType
@@ -37,7 +37,7 @@ class Allocator(Protocol):
         """Make an array for a finite domain; its values may be anything."""
 
 
-@attrs.frozen
+@classes.frozen
 class CPUAllocator:
     """Makes NumPy arrays, aligned and with the layout that CPU code runs fastest on.
 
@@ -70,7 +70,7 @@ class CPUAllocator:
         return allocate(domain.shape, domain.dims, dtype.dtype, aligned_index=index, zeroed=zeroed)
 
 
-@attrs.frozen
+@classes.frozen
 class GPUAllocator:
     """Makes arrays on the GPU of this process, whatever its vendor; see `device_allocator`."""
 

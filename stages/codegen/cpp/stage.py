@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
+from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
@@ -28,7 +29,7 @@ FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
 
-@attrs.frozen
+@classes.frozen
 class Codegen(Stage):
     """Choose loops and temporaries for `target` and write C++.
 
@@ -82,7 +83,7 @@ class Codegen(Stage):
     unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
-        default=CPU_PASSES, converter=tuple, validator=check_passes
+        default=CPU_PASSES, converter=classes.as_tuple, validator=check_passes
     )
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]

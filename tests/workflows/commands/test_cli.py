@@ -5,7 +5,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fieldforge.workflows.commands import cli
+import fieldforge as ff
+from fieldforge.workflows.commands import cli, start
 from fieldforge.workflows.commands.cli import main
 
 MODEL = """
@@ -48,8 +49,12 @@ def test_help_lists_the_commands_and_each_has_an_example(call):
         assert f"Example: fieldforge {command}" in call(command, "--help").output
 
 
-def test_version_is_that_of_the_package(call):
-    assert call("--version").output.startswith("fieldforge, version ")
+def test_version_is_that_of_the_package_with_click_and_without(call, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fieldforge", "--version"])
+    start.main()
+
+    assert call("--version").output == capsys.readouterr().out
+    assert call("--version").output == f"fieldforge, version {ff.__version__}\n"
 
 
 def test_show_prints_what_a_stage_made(call, model):
