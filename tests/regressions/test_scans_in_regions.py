@@ -61,7 +61,7 @@ def cases():
             yield pytest.param(n, levels, flag, marks=() if always else pytest.mark.in_full)
 
 
-@pytest.mark.parametrize(("n", "levels", "flag"), cases())
+@pytest.mark.parametrize(("n", "levels", "flag"), list(cases()))
 def test_a_scan_in_a_branch_walks_the_levels_of_the_branch(n, levels, flag):
     values = np.arange(18.0).reshape(3, 6) ** 2 % 17
 
