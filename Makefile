@@ -15,7 +15,7 @@ NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
 
-language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in twelve
+language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one in 48
 	$(BIN)/pytest -q -m every_dace tests/language tests/stages/codegen/dace
 
 random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations, count all registers
@@ -45,8 +45,8 @@ test: $(STAMP)  ## run the tests (those that need a GPU are left out where there
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
 test-all: JOBS ?= 2
-test-all: $(STAMP)  ## run what `make test` runs a part of, in whole: DaCe, the emulated GPU, random programs: make test-all [JOBS=16]
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "slow or every_dace or every_gpu_host"
+test-all: $(STAMP)  ## run what `make test` runs a part of, in whole: DaCe, the emulated GPU, random programs, ranks: make test-all [JOBS=16]
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "slow or every_dace or every_gpu_host or every_optimised or in_full"
 
 test-gpu: PLATFORM ?= cuda
 test-gpu: JOBS ?= 2
@@ -56,7 +56,7 @@ test-gpu: $(STAMP)  ## test runtime, language, programs and examples on this mac
 	FIELDFORGE_GPU=$(PLATFORM) $(BIN)/fieldforge demo --backend gpu --output demo.png
 
 test-gpu-host: JOBS ?= 2
-test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, not only one in six
+test-gpu-host: $(STAMP)  ## run every test of the language on the emulated GPU, not only one in twelve
 	$(BIN)/pytest -q -n $(JOBS) -m every_gpu_host tests/language tests/examples
 
 sanitize-gpu: TOOL ?= memcheck

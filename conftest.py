@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 KEPT = (
     "FIELDFORGE_CXX",
     "FIELDFORGE_GPU",
@@ -37,10 +39,26 @@ def _isolate() -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected: what they make then stays."""
+    gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make test-all` runs; `-m in_full` runs it."""
+    if "in_full" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("in_full")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("in_full")]
+
+
 def pytest_collection_finish() -> None:
     """Let `gc.collect()` in a test look at the test's objects, not at all tests and modules."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

@@ -73,6 +73,8 @@ def _decorated(
     hashes = "__hash__" not in own
     shows = options.get("repr", True) and "__repr__" not in own
     made: Any = decorator(**{**options, "eq": False, "repr": False})(cls)
+    if any(field.eq_key for field in made.__attrs_attrs__):
+        raise TypeError(f"A field of '{cls.__name__}' compares by a key: decorate it by attrs.")
     if shows:
         made.__repr__ = _shown
     if compares:

@@ -131,12 +131,12 @@ def test_every_key_is_built_exactly_once(processes, threads, keys, root, tmp_pat
     assert Disk(root).stats().records == keys
 
 
-@pytest.mark.slow
+@pytest.mark.in_full
 def test_every_key_is_built_exactly_once_by_many(root, tmp_path):
     test_every_key_is_built_exactly_once(8, 8, 25, root, tmp_path)
 
 
-@pytest.mark.parametrize("delete", ["no", "yes"])
+@pytest.mark.parametrize("delete", [pytest.param("no", marks=pytest.mark.in_full), "yes"])
 def test_locks_never_overlap_even_when_lock_files_are_deleted(delete, tmp_path):
     log = tmp_path / "count"
     finish([start(COUNT, tmp_path / "l" / "lock", log, 60, delete) for _ in range(4)])
@@ -177,7 +177,7 @@ def test_killing_writers_leaves_no_damaged_hit_and_no_drafts(root, events):
     assert "store.corrupt" not in events.names()
 
 
-@pytest.mark.slow
+@pytest.mark.in_full
 def test_killing_many_writers_leaves_no_damaged_hit_and_no_drafts(root, events):
     kill_at_random(root, 60)
     check_after_kills(root, events)

@@ -39,7 +39,7 @@ def test_mass_is_conserved_to_rounding(boundary):
 
 
 @compiled
-@pytest.mark.parametrize("boundary", ["periodic", "walls"])
+@pytest.mark.parametrize("boundary", ["periodic", pytest.param("walls", marks=pytest.mark.in_full)])
 def test_energy_is_conserved_to_the_order_of_the_time_steps(boundary):
     def drift(steps):
         model = built(boundary=boundary, dt=4800.0 / steps)

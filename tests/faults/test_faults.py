@@ -37,9 +37,12 @@ def test_killing_300_builders_leaves_no_wrong_hit_nothing_stuck_and_nothing_behi
     assert "0 wrong hits, 0 damaged files, 0 stuck, 0 files left behind" in run("kills", 300)
 
 
-def test_a_crash_at_any_call_of_the_system_leaves_a_miss_or_the_truth():
+@pytest.mark.parametrize(
+    "deeds", [("later result", "lock"), pytest.param((), marks=pytest.mark.in_full)]
+)
+def test_a_crash_at_any_call_of_the_system_leaves_a_miss_or_the_truth(deeds):
     """T2b; after a call is nearly before the next one, which is left to `make faults`."""
-    assert ", 0 faults" in run("crashes", "--when", "before")
+    assert ", 0 faults" in run("crashes", *deeds, "--when", "before")
 
 
 def test_every_change_of_a_record_a_file_or_a_pack_is_noticed():

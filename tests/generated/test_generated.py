@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import random
 import subprocess
 import sys
@@ -33,15 +34,17 @@ FEATURES = frozenset()  # what hypothesis draws from; the batch below has all th
 pytestmark = pytest.mark.needs_compiler
 
 
-def test_a_batch_of_generated_programs_agrees():
+@pytest.mark.parametrize("count", [16, pytest.param(48, marks=pytest.mark.in_full)])
+def test_a_batch_of_generated_programs_agrees(count):
     # In a process of its own: the children that it forks could not start OpenMP threads if
     # an earlier test of this process had started some.
-    command = [sys.executable, "-m", "tests.generated.fuzz", "48", "--jobs", "1", "--shrink", "20"]
+    command = [sys.executable, "-m", "tests.generated.fuzz", str(count), "--jobs", "1"]
+    command += ["--shrink", "20"]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "48 programs" in done.stdout
+    assert f"{count} programs" in done.stdout
 
 
 @st.composite
@@ -215,6 +218,11 @@ def test_numbers_in_printed_tests_read_back_as_they_were(dtype):
     assert difference(values, back, 0) == ""
 
 
+@functools.cache
+def many_drawn():
+    return draw_batch(seed=1, batch=0, count=128, features=EVERY)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -230,13 +238,11 @@ def test_numbers_in_printed_tests_read_back_as_they_were(dtype):
     ],
 )
 def test_programs_have_every_part_of_the_language(text):
-    drawn = draw_batch(seed=1, batch=0, count=128, features=EVERY)
-
-    assert any(text in case.text for case in drawn)
+    assert any(text in case.text for case in many_drawn())
 
 
 def test_some_cases_share_memory_call_operators_directly_and_compile_scalars_in():
-    drawn = draw_batch(seed=1, batch=0, count=128, features=EVERY)
+    drawn = many_drawn()
 
     assert any(sharing(case) for case in drawn)
     assert any(case.seed % 8 == 5 and only_call(case.text) for case in drawn)
@@ -253,7 +259,7 @@ def test_demand_follows_half_shifts():
 
 
 def test_a_collection_is_given_as_the_program_takes_it():
-    case = next(each for each in draw_batch(1, 0, 128, EVERY) if each.groups)
+    case = next(each for each in many_drawn() if each.groups)
     run = Run(case, schedule_of(case))
     _define(run)
 

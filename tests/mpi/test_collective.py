@@ -126,6 +126,7 @@ def test_a_rank_that_wants_nothing_takes_part(said):
     assert [each["errors"] for each in said["idle"]] == [[]] * RANKS
 
 
+@pytest.mark.in_full
 def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_finds_the_store_whole(tmp_path):
     assert start(tmp_path, "end").returncode != 0
 

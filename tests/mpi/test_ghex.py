@@ -25,7 +25,7 @@ ENVIRONMENT = {
     shutil.which("mpirun") is None or not has_ghex(),
     reason="MPI or the extra 'ghex' is not installed",
 )
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.in_full)])
 def test_halos_of_meshes_arrive_for_every_kind_of_field(ranks):
     done = subprocess.run(
         ["mpirun", "-n", str(ranks), sys.executable, str(JOB)],

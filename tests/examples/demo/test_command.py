@@ -56,6 +56,7 @@ def test_a_second_run_rebuilds_nothing_and_says_so(terrain, cache):
     assert "Build: nothing was rebuilt" in second.output
 
 
+@pytest.mark.in_full
 @pytest.mark.needs_compiler
 @pytest.mark.needs_dace
 @pytest.mark.skipif(

@@ -191,9 +191,12 @@ def programs(draw):
     return Lowered(program, draw(boxes_of(len(values))), draw(read_by(len(written))))
 
 
-@given(programs())
-@settings(max_examples=150, deadline=None)
-def test_whatever_is_shown_parses_back_to_the_same(lowered):
+@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.in_full)])
+def test_whatever_is_shown_parses_back_to_the_same(examples):
+    settings(max_examples=examples, deadline=None)(given(programs())(parses_back))()
+
+
+def parses_back(lowered):
     again = Lowered(*parse(show(lowered)))
 
     assert again == lowered

@@ -291,8 +291,15 @@ def left_in(folder):
     return [each for each in folder.rglob("*") if each.is_file() or each.parent.name == "build"]
 
 
-@pytest.mark.parametrize("few", [0, 100], ids=["workers", "threads"])
-@pytest.mark.parametrize("door", ["precompile", "compile"])
+@pytest.mark.parametrize(
+    ("few", "door"),
+    [
+        pytest.param(0, "precompile", id="precompile-workers"),
+        pytest.param(100, "compile", id="compile-threads"),
+        pytest.param(0, "compile", id="compile-workers", marks=pytest.mark.in_full),
+        pytest.param(100, "precompile", id="precompile-threads", marks=pytest.mark.in_full),
+    ],
+)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 def test_ctrl_c_leaves_no_compiler_and_no_file(tmp_path, few, door):
     process, compilers = start_slow_builds(tmp_path, few, door)

@@ -1,4 +1,7 @@
-"""Eight programs by DaCe from threads, processes and ranks: equal bytes, each built once."""
+"""Programs by DaCe from threads, processes and ranks: equal bytes, each built once.
+
+Two programs from two processes; `-m in_full` adds eight from threads, processes and ranks.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,9 @@ print(json.dumps({"ran": ran, "digests": digests}))
 """
 
 
-def start(store: Path, threads: int, *before: str, ranks: int = 0) -> subprocess.Popen[str]:
+def start(
+    store: Path, threads: int, *before: str, count: int = COUNT, ranks: int = 0
+) -> subprocess.Popen[str]:
     variables = {
         "FIELDFORGE_CACHE_DIR": str(store),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -83,7 +88,7 @@ def start(store: Path, threads: int, *before: str, ranks: int = 0) -> subprocess
         "OMPI_MCA_mpi_yield_when_idle": "1",
     }
     return subprocess.Popen(
-        [*before, sys.executable, "-c", JOB, str(COUNT), str(threads), str(ranks)],
+        [*before, sys.executable, "-c", JOB, str(count), str(threads), str(ranks)],
         env=os.environ | variables,
         stdout=subprocess.PIPE,
         text=True,
@@ -105,11 +110,23 @@ def one_at_a_time(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return digests
 
 
+def test_two_processes_that_share_a_store_build_each_once(tmp_path: Path) -> None:
+    jobs = [start(tmp_path, 1, count=2) for _ in range(2)]
+    found = [each for job in jobs for each in results(job)]
+    assert found[0]["digests"] == found[1]["digests"]
+    assert len(set(found[0]["digests"])) == 2
+    assert Counter(stage for each in found for stage in _stages(each)) == {
+        "codegen": 2, "compile": 2,
+    }  # fmt: skip
+
+
+@pytest.mark.in_full
 def test_eight_threads_build_each_once(tmp_path: Path, one_at_a_time: list[str]) -> None:
     (found,) = results(start(tmp_path, COUNT))
     assert found == {"ran": [COUNT, COUNT], "digests": one_at_a_time}
 
 
+@pytest.mark.in_full
 def test_processes_that_share_a_store_build_each_once(
     tmp_path: Path, one_at_a_time: list[str]
 ) -> None:
@@ -121,6 +138,7 @@ def test_processes_that_share_a_store_build_each_once(
     }  # fmt: skip
 
 
+@pytest.mark.in_full
 @pytest.mark.skipif(not HAS_MPI, reason="MPI is not installed")
 def test_ranks_build_each_once(tmp_path: Path, one_at_a_time: list[str]) -> None:
     found = results(start(tmp_path, 2, "mpirun", "-n", "2", ranks=2))
