@@ -191,7 +191,9 @@ def test_a_thread_loops_over_its_block() -> None:
 @pytest.mark.parametrize("options", [{}, {"target": AMD}, {"mathematics": "library"}], ids=str)
 def test_extrema_are_spelled_as_by_the_backend_gpu(dtype: str, options: dict[str, Any]) -> None:
     source = generated(largest(dtype), **options).source
-    assert [word for word in ("assoc_barrier", "WHOLE", "larger_", "smaller_") if word in source] == []
+    assert [
+        word for word in ("assoc_barrier", "WHOLE", "larger_", "smaller_") if word in source
+    ] == []
     assert source.count(" ? ") >= 4
 
 
