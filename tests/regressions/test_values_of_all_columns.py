@@ -1,4 +1,4 @@
-"""Values that every column shares stand before the loops; DaCe must not read their C++ as Python."""
+"""Values that every column shares, in C++ before the loops, are not read as Python."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def break_a_block(sdfg: Any) -> None:
     block = ControlFlowRegion("inside", sdfg=sdfg)
     sdfg.add_edge(sdfg.sink_nodes()[0], block, InterstateEdge())
     states = [block.add_state(f"inner{i}", is_start_block=i == 0) for i in range(5)]
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in pairwise(states):
         block.add_edge(before, after, InterstateEdge("missing > 0" if after is states[-1] else "1"))
 
 
