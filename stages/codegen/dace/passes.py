@@ -20,8 +20,9 @@ from .pass_list import SdfgPass, name_of
 
 # Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
 # values from being overwritten, also where two arguments of a call share memory, which an SDFG
-# cannot express. `LiftTrivialIf` takes minutes on large graphs.
-LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf")
+# cannot express. `LiftTrivialIf` takes minutes on large graphs. `ScalarToSymbolPromotion` reads
+# the C++ of tasklets as Python, to which 'true' is a symbol that nobody defines.
+LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf", "ScalarToSymbolPromotion")
 
 DEAD: Final = "DeadDataflowElimination"
 
@@ -109,7 +110,15 @@ def _validate(sdfg: Any, who: str) -> None:
         with _saving_nothing(sdfg):
             sdfg.validate()
     except InvalidSDFGError as error:
-        raise InvalidGraphError(f"After {who} the SDFG is not valid: {error}") from error
+        raise InvalidGraphError(f"After {who} the SDFG is not valid: {_said(error)}") from error
+
+
+def _said(error: Any) -> str:
+    """Return what DaCe says; it looks for edges inside blocks in the wrong place."""
+    try:
+        return str(error)
+    except IndexError:
+        return str(error.message)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from ...ir.loops import (
 from ..cpp.checks import is_nothing
 from ..cpp.expressions import literal
 from ..cpp.operations import express, vectorised, written_out
+from ..gpu.spellings import express as express_on_device
 from ..gpu.spellings import on_device
 from .names import Names, type_name
 
@@ -198,7 +199,8 @@ class BlockWriter:
     def _computed(self, row: Compute, here: frozenset[Row]) -> str:
         args = [self._operand(arg, here) for arg in row.args]
         dtypes = [self.nest.body[arg].dtype for arg in row.args]
-        written = express(row.op, row.dtype, args, dtypes)
+        spell = express_on_device if self.style.device else express
+        written = spell(row.op, row.dtype, args, dtypes)
         if self.style.vector_math:
             written = vectorised(row.op, row.dtype, args, dtypes) or written
         if self.style.own_math:

@@ -11,6 +11,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.runtime import gpu
+from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
@@ -19,10 +20,11 @@ from fieldforge.stages.codegen.dace.gpu_text import DaceTextError, gpu_text
 from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
+from fieldforge.stages.lower.graph import Graph
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
-from ..programs import laplacians
+from ..programs import laplacians, make_program, whole
 
 try:
     dace_version()
@@ -50,6 +52,33 @@ def inverse(a: Plane) -> Plane:
 @ff.program
 def invert(a: Plane, out: Plane):
     inverse(a, out=out)
+
+
+def largest(dtype: str) -> Lowered:
+    """Return the larger of two points, next to the smaller of two, and a number."""
+    graph, dims = Graph(), (I, J)
+    u, w = (graph.input(name, dims, dtype) for name in ("u", "w"))
+    pair = [graph.map("maximum", (u, w)), graph.map("minimum", (graph.shift(u, I, 1), w))]
+    top = graph.map("maximum", [graph.map("minimum", pair), graph.literal(dtype, "0")])
+    fields = [(name, dtype, dims) for name in ("u", "w", "out")]
+    return make_program("largest", graph, fields, [("out", whole("out", dims), top)])
+
+
+def all_of_floats() -> Lowered:
+    """Return a program with a statement for each operation of floats that gives floats."""
+    graph, dims = Graph(), (I, J)
+    inputs = [graph.input(name, dims, "float64") for name in "uvw"]
+    fields = [(name, "float64", dims) for name in "uvw"]
+    statements = []
+    for number, row in enumerate(row for row in TABLE if row.gives == "operand"):
+        if "float64" in row.takes:
+            args = inputs[: row.arity]
+            if row.name == "select":
+                args = [graph.map("lt", inputs[:2]), *inputs[1:]]
+            name = f"out{number}"
+            fields.append((name, "float64", dims))
+            statements.append([(name, whole(name, dims), graph.map(row.name, args))])
+    return make_program("all_of_floats", graph, fields, *statements)
 
 
 def generated(lowered: Lowered, **options: Any) -> Generated:
@@ -158,6 +187,16 @@ def test_a_thread_loops_over_its_block() -> None:
     assert "for (" in blocked.partition("\n__global__")[2].partition("\n}")[0]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("options", [{}, {"target": AMD}, {"mathematics": "library"}], ids=str)
+def test_extrema_are_spelled_as_by_the_backend_gpu(dtype: str, options: dict[str, Any]) -> None:
+    source = generated(largest(dtype), **options).source
+    assert [
+        word for word in ("assoc_barrier", "WHOLE", "larger_", "smaller_") if word in source
+    ] == []
+    assert source.count(" ? ") >= 4
+
+
 # --- on the host ---------------------------------------------------------------------
 
 
@@ -214,6 +253,12 @@ def test_nvcc_gives_equal_bytes_for_equal_text(lowered_sweep: Lowered) -> None:
     first, second = (stage.run(generated=made)["compiled"] for _ in range(2))
     assert first.library == second.library
     assert "nvcc" in first.text or "cuda" in first.text
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="NVIDIA's compiler is not installed")
+def test_nvcc_takes_the_spelling_of_every_operation_of_floats() -> None:
+    made = generated(all_of_floats())
+    CompileLibrary(variables=current().compiler_variables).run(generated=made)
 
 
 @pytest.mark.parametrize(("target", "name"), [(GpuTarget("sm_90"), "nvcc"), (AMD, "hipcc")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,17 @@ def break_it(sdfg: Any) -> None:
     state.add_tasklet("alone", {"x": None}, {}, "")
 
 
+def break_a_block(sdfg: Any) -> None:
+    from dace import InterstateEdge
+    from dace.sdfg.state import ControlFlowRegion
+
+    block = ControlFlowRegion("inside", sdfg=sdfg)
+    sdfg.add_edge(sdfg.sink_nodes()[0], block, InterstateEdge())
+    states = [block.add_state(f"inner{i}", is_start_block=i == 0) for i in range(5)]
+    for before, after in pairwise(states):
+        block.add_edge(before, after, InterstateEdge("missing > 0" if after is states[-1] else "1"))
+
+
 def test_the_schedule_leaves_one_map_and_dace_finds_its_own_fusion() -> None:
     lowered, variant = chain(), all_unit(chain(), J)
 
@@ -145,6 +157,8 @@ def test_a_graph_that_is_not_valid_any_more_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidGraphError, match="After pass 'break_it' the SDFG is not valid"):
         text_of(chain(), passes=(break_it,))
+    with pytest.raises(InvalidGraphError, match=r"not valid: Undefined symbols .*'missing'"):
+        text_of(chain(), passes=(break_a_block,))
     assert list(tmp_path.iterdir()) == []
 
 
