@@ -277,10 +277,7 @@ def _on(part: Any, box: Domain) -> Any:
 
 
 def nothing(dims: Iterable[Dimension], dtype: np.dtype[Any], *given: Domain) -> AnyField:
-    """Return an empty field; its local dimensions have the extents of those in `given`.
-
-    One that has no end in any of `given` has none in the empty field.
-    """
+    """Return an empty field; its local dimensions are as in `given`, with ends if one has some."""
     slots: dict[Dimension, UnitRange] = {}
     for dim, own in (each for box in given for each in box):
         if dim.kind is DimensionKind.LOCAL and (own.is_finite() or dim not in slots):
