@@ -10,7 +10,7 @@ names it. A child process has to import this module again.
 'fieldforge'
 """
 
-from .workflows.commands.gt4py_imports import install
+from .workflows.commands.migration.gt4py_imports import install
 
 __all__ = ["install"]
 

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, Final
 
-from fieldforge.workflows.commands.gt4py_imports import install
+from fieldforge.workflows.commands.migration.gt4py_imports import install
 
 from .finding import Found, Stencil, find, is_installed
 

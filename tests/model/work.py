@@ -11,7 +11,7 @@ import time
 import traceback
 from typing import Any
 
-from fieldforge.workflows.commands.gt4py_imports import install
+from fieldforge.workflows.commands.migration.gt4py_imports import install
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import attrs
 import click
 
-from .import_rewriting import Rewritten, rewrite
+from .migration.import_rewriting import Rewritten, rewrite
 
 _ENDINGS = (".py", ".pyi")
 

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from .gt4py_imports import install
+from .migration.gt4py_imports import install
 
 
 @click.command(

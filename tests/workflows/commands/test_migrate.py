@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from fieldforge.workflows.commands.cli import main
-from fieldforge.workflows.commands.import_rewriting import rewrite
+from fieldforge.workflows.commands.migration.import_rewriting import rewrite
 
 REWRITTEN = [
     ("import gt4py.next as gtx\n", "import fieldforge as gtx\n"),

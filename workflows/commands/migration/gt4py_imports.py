@@ -9,7 +9,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from ...runtime.process.errors import FieldforgeError
+from ....runtime.process.errors import FieldforgeError
 from .counterparts import FOLLOWED_VERSION, THEIRS, counterpart
 
 
