@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
 from ....runtime.fields.device import DeviceType
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, Stage, tunable
+from ...base import VALUES, Artifact, tunable
 from ...gpu_target import GpuTarget
 from ...numerics import check_mathematics, check_numerics
 from ..value_names import value_names
@@ -21,10 +21,10 @@ from .pass_list import (
     check_fusion,
     check_sdfg_passes,
 )
+from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ...ir.loops import Kernel
     from ..gpu.preludes import Platform
     from .source import Plan
 
@@ -44,7 +44,7 @@ HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
 
 
 @attrs.frozen
-class CodegenDaceGpu(Stage):
+class CodegenDaceGpu(SdfgStage):
     """Choose kernels and temporaries for `target`, and let DaCe write their CUDA or HIP.
 
     Attributes:
@@ -141,22 +141,6 @@ class CodegenDaceGpu(Stage):
         generated = Generated(language, written.source, written.listing, self._flags())
         return {"generated": generated, "interface": interface}
 
-    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the SDFG before the passes, and after each."""
-        return self._after_passes(lowered, variant, as_pages=False)
-
-    def pages_after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the same as pages for DaCe's viewer."""
-        return self._after_passes(lowered, variant, as_pages=True)
-
-    def _after_passes(
-        self, lowered: Lowered, variant: Variant, *, as_pages: bool
-    ) -> Mapping[str, str]:
-        from .source import after_passes
-
-        kernel, _, plan = self._planned(lowered, variant)
-        return after_passes(kernel, plan, as_pages=as_pages)
-
     @property
     def platform(self) -> Platform:
         """What compiles and runs the kernels."""
@@ -177,12 +161,6 @@ class CodegenDaceGpu(Stage):
             code = (f"-gencode=arch=compute_{each},code=sm_{each}" for each in numbers)
             return (*NVIDIA, *code)
         return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
-
-    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
-        """Return the loops, the groups of stores, and the options of the SDFG."""
-        from .source import with_loops
-
-        return with_loops(lowered, variant, self._plan(lowered))
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..gpu_choices import GpuChoices
@@ -227,7 +205,3 @@ class CodegenDaceGpu(Stage):
             self.platform,
             self.asynchronous,
         )  # fmt: skip
-
-    def environment(self) -> Mapping[str, str]:
-        """Return the version of DaCe, found without importing it."""
-        return {"dace": dace_version()}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, Stage, tunable
+from ...base import VALUES, Artifact, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
@@ -22,17 +22,17 @@ from .pass_list import (
     check_fusion,
     check_sdfg_passes,
 )
+from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ...ir.loops import Kernel
     from .source import Plan
 
 BACKEND = "dace_cpu"
 
 
 @attrs.frozen
-class CodegenDace(Stage):
+class CodegenDace(SdfgStage):
     """Choose loops and temporaries for `target`, and let DaCe write their C++.
 
     Attributes:
@@ -120,28 +120,6 @@ class CodegenDace(Stage):
             ),
         }
 
-    def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the SDFG before the passes, and after each."""
-        return self._after_passes(lowered, variant, as_pages=False)
-
-    def pages_after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the same as pages for DaCe's viewer."""
-        return self._after_passes(lowered, variant, as_pages=True)
-
-    def _after_passes(
-        self, lowered: Lowered, variant: Variant, *, as_pages: bool
-    ) -> Mapping[str, str]:
-        from .source import after_passes
-
-        kernel, _, plan = self._planned(lowered, variant)
-        return after_passes(kernel, plan, as_pages=as_pages)
-
-    def _planned(self, lowered: Lowered, variant: Variant) -> tuple[Kernel, Any, Plan]:
-        """Return the loops, the groups of stores, and the options of the SDFG."""
-        from .source import with_loops
-
-        return with_loops(lowered, variant, self._plan(lowered))
-
     def _plan(self, lowered: Lowered) -> Plan:
         from ..schedule.placement import Rules
         from .passes import Settings
@@ -171,7 +149,3 @@ class CodegenDace(Stage):
             ),
             self.parallel_from,
         )
-
-    def environment(self) -> Mapping[str, str]:
-        """Return the version of DaCe, found without importing it."""
-        return {"dace": dace_version()}
