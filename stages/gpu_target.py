@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
+
+Platform: TypeAlias = Literal["cuda", "hip", "host"]  # what compiles and runs kernels
 
 WIDEST: Final = 16  # bytes of the widest load or store of one thread, by either vendor
 KIB: Final = 1024
@@ -154,6 +156,22 @@ class GpuTarget:
     def device(self) -> DeviceType:
         """The kind of device that holds the fields and runs the code."""
         return DeviceType.CUDA if self.vendor == "nvidia" else DeviceType.ROCM
+
+    def platform(self, *, host: bool) -> Platform:
+        """Return what compiles and runs kernels: the vendor's, or C++ on the `host` in their place.
+
+        >>> GpuTarget("gfx942").platform(host=False)
+        'hip'
+        """
+        if host:
+            return "host"
+        return "cuda" if self.vendor == "nvidia" else "hip"
+
+    def memory(self, *, host: bool, on_device: bool) -> DeviceType:
+        """Return where fields lie; for kernels on the `host`, there or on the simulated device."""
+        if not host:
+            return self.device
+        return DeviceType.NULL if on_device else DeviceType.CPU
 
     @property
     def cores(self) -> int:

@@ -19,7 +19,7 @@ from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from ..gpu_target import GpuTarget
 from .compiler import Compiler, find_compiler
-from .stage import SEARCH_PATH
+from .stage import SEARCH_PATH, labels_of
 from .toolchain import Outcome, Toolchain
 
 # By vendor: the compiler, and where its packages put it if it is not on the path.
@@ -107,11 +107,7 @@ class CompileLibrary(Stage):
 
     def environment(self) -> Mapping[str, str]:
         """Return the identities of the compilers and the variables that they read."""
-        labels = {"compiler": self.toolchain().identity}
-        for name, value in self.variables:
-            if name != SEARCH_PATH:
-                labels[f"variable {name}"] = value
-        return labels
+        return {"compiler": self.toolchain().identity} | labels_of(self.variables)
 
     def toolchain(self) -> Toolchain:
         """Return the compiler with its environment.

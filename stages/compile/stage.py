@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -73,10 +73,7 @@ class Compile(Stage):
             if pin is None:
                 raise
             return dict(pin.labels)
-        for name, value in self.variables:
-            if name != SEARCH_PATH:
-                labels[f"variable {name}"] = value
-        return labels
+        return labels | labels_of(self.variables)
 
     def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
         """Tell whether the headers behind the library are unchanged."""
@@ -95,3 +92,12 @@ class Compile(Stage):
     def compiler(self) -> Compiler:
         """Return the compiler of the options."""
         return find_compiler(self.cxx, dict(self.variables).get(SEARCH_PATH), self.directory)
+
+
+def labels_of(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the parts of a key for the variables that a compiler reads; locations do not count.
+
+    >>> labels_of((("PATH", "/bin"), ("CPATH", "/opt/include")))
+    {'variable CPATH': '/opt/include'}
+    """
+    return {f"variable {name}": value for name, value in variables if name != SEARCH_PATH}

@@ -72,7 +72,7 @@ class CPUAllocator:
 
 @classes.frozen
 class GPUAllocator:
-    """Makes arrays on the GPU of this process, whatever its vendor; see `device_allocator`."""
+    """Makes arrays on the GPU of this process, whatever its vendor; see `device`."""
 
     @property
     def device_type(self) -> DeviceType:

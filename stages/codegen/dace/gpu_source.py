@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from ...gpu_target import Platform
 from ...ir.loops import Constant, Kernel
 from ..cpp.checks import is_nothing, tested_stores
-from ..gpu.preludes import Platform
 from ..gpu.spellings import on_device
 from .arrangement import as_steps
 from .checks import finite_functions, status_of

@@ -10,7 +10,7 @@ import attrs
 from ....runtime.fields.device import DeviceType
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, tunable
-from ...gpu_target import GpuTarget
+from ...gpu_target import GpuTarget, Platform
 from ...numerics import check_mathematics, check_numerics
 from ..value_names import value_names
 from .pass_list import (
@@ -25,7 +25,6 @@ from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..gpu.preludes import Platform
     from .source import Plan
 
 BACKEND = "dace_gpu"
@@ -144,14 +143,10 @@ class CodegenDaceGpu(SdfgStage):
     @property
     def platform(self) -> Platform:
         """What compiles and runs the kernels."""
-        if self.host:
-            return "host"
-        return "cuda" if self.target.vendor == "nvidia" else "hip"
+        return self.target.platform(host=self.host)
 
     def _device(self) -> DeviceType:
-        if not self.host:
-            return self.target.device
-        return DeviceType.NULL if self.on_device else DeviceType.CPU
+        return self.target.memory(host=self.host, on_device=self.on_device)
 
     def _flags(self) -> tuple[str, ...]:
         if self.host:

@@ -16,7 +16,7 @@ from typing import Final
 import attrs
 
 from ....runtime.process.errors import FieldforgeError
-from ..gpu.preludes import Platform
+from ...gpu_target import Platform
 
 _KERNEL: Final = re.compile(
     r"__global__ void\s+(?P<bounds>[^(]*\([^)]*\)\s+)*?(?P<name>\w+)\((?P<takes>[^)]*)\) \{"

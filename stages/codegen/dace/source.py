@@ -9,12 +9,12 @@ from typing import Any, Final
 import attrs
 
 from ...artifacts import Lowered, Variant
+from ...gpu_target import Platform
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD
-from ..gpu.preludes import Platform
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
 from ..pass_list import PLAN_ONLY

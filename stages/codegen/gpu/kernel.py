@@ -9,6 +9,7 @@ from typing import Final
 
 import attrs
 
+from ...gpu_target import Platform
 from ...ir.loops import Kernel, Store, Together
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
@@ -19,7 +20,7 @@ from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
 from .nest import write_kernel, write_together
-from .preludes import Platform, entry_of, prelude, whole_grid
+from .preludes import entry_of, prelude, whole_grid
 from .spellings import on_device
 
 # The names of what kernels take: pointers, slots of the arena, integers, scalars.

@@ -6,11 +6,10 @@ without any header; the host runs the threads of a block in turn.
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from ...gpu_target import Platform
 from . import block_functions
-
-Platform: TypeAlias = Literal["cuda", "hip", "host"]
 
 # By what they are and not by macros of the compiler: NVRTC, hiprtc and the host agree on them.
 TYPES: Final = """\

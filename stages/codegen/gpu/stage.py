@@ -10,7 +10,7 @@ import attrs
 from ....runtime.fields.device import DeviceType
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage, tunable
-from ...gpu_target import GpuTarget
+from ...gpu_target import GpuTarget, Platform
 from ...numerics import check_mathematics, check_numerics
 from ..pass_list import GPU_PASSES, PassName, check_passes
 from ..value_names import value_names
@@ -18,7 +18,6 @@ from ..value_names import value_names
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..cpp.names import WriterOptions
     from ..schedule.placement import Rules
-    from .preludes import Platform
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
@@ -135,14 +134,10 @@ class CodegenGpu(Stage):
     @property
     def platform(self) -> Platform:
         """What compiles and runs the kernels."""
-        if self.host:
-            return "host"
-        return "cuda" if self.target.vendor == "nvidia" else "hip"
+        return self.target.platform(host=self.host)
 
     def _device(self) -> DeviceType:
-        if not self.host:
-            return self.target.device
-        return DeviceType.NULL if self.on_device else DeviceType.CPU
+        return self.target.memory(host=self.host, on_device=self.on_device)
 
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
