@@ -115,7 +115,8 @@ bool Frame::has_snapshot(int32_t argument) const {
 }
 
 // Within a statement shared memory is correct if each point is read before it is written. Else the
-// argument is read from a snapshot, which is taken before the call or before the statement.
+// argument is read from a snapshot, which is taken before the call or before the statement. Where the
+// statement writes that argument, too, the other output is written to a copy and brought back.
 Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) {
     if (has_snapshot(read)) return {};
     for (size_t i = statement.first; i < statement.second; ++i) {
@@ -128,11 +129,13 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
                 if (has_snapshot(written)) continue;  // what it writes reaches no memory of others
                 const bool alike = is_same_view(field(written), field(read));
                 if (alike && is_listed(access, written, read)) continue;
-                if (!can_snapshot(statement, read)) {
-                    return {Reason::inputs_overlap, {written, read}};
+                if (can_snapshot(statement, read)) {
+                    add_snapshot(read);
+                    return {};
                 }
-                add_snapshot(read);
-                return {};
+                if (!can_bring_back()) return {Reason::inputs_overlap, {written, read}};
+                add_snapshot(written);
+                copies_.back().written = written_parts(statement, written);
             }
         }
     }
@@ -163,6 +166,18 @@ bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) cons
         was_written |= writes;
     }
     return true;
+}
+
+// A copy of an output is brought back before another statement may read it.
+bool Frame::can_bring_back() const { return steps_ > 0 || statements().size() == 1; }
+
+std::vector<Part> Frame::written_parts(std::pair<size_t, size_t> statement, int32_t argument) const {
+    std::vector<Part> found;
+    for (const Box& box : plan_.accesses[statement.second - 1].writes) {
+        if (box.argument != argument || is_empty(box.ranges)) continue;
+        found.push_back(part_of(field(argument), ranges_of(box)));
+    }
+    return found;
 }
 
 // The copy keeps the alignment of the memory within a cache line.

@@ -104,6 +104,8 @@ class Frame {
     bool has_snapshot(int32_t argument) const;
     Refusal resolve_input(std::pair<size_t, size_t> statement, int32_t read);
     bool can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const;
+    bool can_bring_back() const;
+    std::vector<Part> written_parts(std::pair<size_t, size_t> statement, int32_t argument) const;
     Refusal resolve_statements();
     Words words() const;
     void add_snapshot(int32_t read);

@@ -95,6 +95,40 @@ void take_copies(const Entry& entry, const Words& words, const Lease& memory,
     }
 }
 
+// Copies a part of a field from a snapshot, which lies `by` bytes away, row by row.
+void bring_back(const Device& device, const Part& part, uintptr_t by, const Context& context,
+                uintptr_t address, size_t row, size_t axis = 0) {
+    if (axis == part.axes.size()) {
+        device.copy(reinterpret_cast<void*>(address), reinterpret_cast<const void*>(address + by), row,
+                    context);
+        return;
+    }
+    const size_t item = size_t{1} << part.shift;
+    const Axis& along = part.axes[axis];
+    const auto stride = static_cast<uintptr_t>(along.stride < 0 ? -along.stride : along.stride);
+    const auto count = static_cast<size_t>(along.stop - along.start);
+    if (stride == item && row == item) {
+        bring_back(device, part, by, context, address, item * count, axis + 1);
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        bring_back(device, part, by, context, address + i * stride, row, axis + 1);
+    }
+}
+
+// Copies what a statement wrote to copies of its outputs to where it belongs.
+void return_copies(const Entry& entry, const Words& words, const Lease& memory,
+                   const Context& context, int64_t step) {
+    for (size_t i = 0; i < words.copy_count; ++i) {
+        const Copy& copy = words.copies[i];
+        if (copy.step != step) continue;
+        for (const Part& part : copy.written) {
+            bring_back(*entry.device, part, distance(copy, memory), context, part.low,
+                       size_t{1} << part.shift);
+        }
+    }
+}
+
 // One statement after another, each with the copies that it needs.
 int32_t invoke_in_steps(const Entry& entry, const Words& words, const Lease& memory,
                         const Context& context) {
@@ -104,6 +138,7 @@ int32_t invoke_in_steps(const Entry& entry, const Words& words, const Lease& mem
         *words.step = step;
         const int32_t status = invoke(entry, words, memory, context);
         if (first == 0) first = status;
+        return_copies(entry, words, memory, context, step);
         for (size_t i = 0; i < words.copy_count; ++i) {
             const Copy& copy = words.copies[i];
             if (copy.step != step) continue;
@@ -117,7 +152,9 @@ int32_t invoke_all(const Entry& entry, const Words& words, const Lease& memory,
                    const Context& context) {
     if (words.steps > 0) return invoke_in_steps(entry, words, memory, context);
     take_copies(entry, words, memory, context, 0);
-    return invoke(entry, words, memory, context);
+    const int32_t status = invoke(entry, words, memory, context);
+    return_copies(entry, words, memory, context, 0);
+    return status;
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "arena.h"
+#include "overlap.h"
 #include "refusal.h"
 #include "wishes.h"
 
@@ -12,14 +14,16 @@ namespace fieldforge {
 
 struct Entry;
 
-// A part of the arguments that is copied before the call, or before one of its statements, because
-// the call writes to it.
+// An argument that is copied before the call, or before one of its statements, because what the call
+// writes and what it reads share memory. What the statement writes to the copy of an output is copied
+// back after it.
 struct Copy {
     const void* from;
     int32_t slot;
     size_t size;
     size_t offset;
     int64_t step;  // the statement, from 1 on; 0: all of the call
+    std::vector<Part> written = {};  // of an output; disjoint from all else that is written
 };
 
 struct Words {

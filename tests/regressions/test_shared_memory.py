@@ -129,3 +129,52 @@ def test_no_other_part_of_a_replaced_output_is_lost():
     with pytest.raises(OverlapError, match="'a' and 'b' are written by one statement"):
         in_parts.with_backend(ff.cpu)(x, on(memory), on(memory))
     assert not memory.any()
+
+
+@ff.program
+def beside(a: Column, b: Column, start: int32):
+    late(b, out=(a, b), domain=({K: (start, start + 2)}, {K: (0, 2)}))
+
+
+@ff.program
+def beside_twice(a: Column, b: Column, start: int32):
+    late(b, out=(a, b), domain=({K: (start, start + 2)}, {K: (0, 2)}))
+    late(a, out=(a, b), domain=({K: (start, start + 2)}, {K: (1, 2)}))
+
+
+@pytest.mark.parametrize("program", [beside, beside_twice])
+@pytest.mark.parametrize(("shift", "start"), [(0, 2), (1, 2), (1, 1), (2, 0)])
+def test_outputs_beside_each_other_lie_in_what_is_read(program, shift, start):
+    """Both outputs share memory with the input, at points of their own (seed 8300)."""
+
+    def arguments():
+        memory = np.arange(1.0, 8.0)
+        return {"a": on(memory, shift, shift + 4), "b": on(memory, 0, 4), "start": int32(start)}
+
+    agree(program, arguments)
+
+
+I = ff.Dimension("I")
+Plane = Field[Dims[I, K], float64]
+
+
+@ff.scan_operator(axis=K, forward=True, init=(0.0, 1.0))
+def sums(state: tuple[float64, float64], a: float64) -> tuple[float64, float64]:
+    return state[0] + a, state[1] * a
+
+
+@ff.program
+def planes(a: Plane, b: Plane):
+    sums(b, out=(a, b), domain=({I: (0, 3), K: (2, 5)}, {I: (0, 3), K: (0, 2)}))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("step", [1, -1, 2])
+def test_planes_beside_each_other_lie_in_what_is_read(order, step):
+    def arguments():
+        values = np.arange(1.0, 101.0).reshape(10, 10) / 64.0
+        memory = np.array(values, order=order)[:, ::step][:3, :5]
+        domain = Domain((I, UnitRange(0, 3)), (K, UnitRange(0, 5)))
+        return {"a": make(memory, domain), "b": make(memory, domain)}
+
+    agree(planes, arguments)
