@@ -57,6 +57,12 @@ def test_version_is_that_of_the_package_with_click_and_without(call, monkeypatch
     assert call("--version").output == f"fieldforge, version {ff.__version__}\n"
 
 
+def test_the_command_line_is_a_module_too(call):
+    command = [sys.executable, "-m", "fieldforge", "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown == call("--version").output
+
+
 def test_show_prints_what_a_stage_made(call, model):
     done = call("show", f"{model}:steep", "--stage", "lower")
 
