@@ -57,3 +57,26 @@ def test_sums_over_no_cells_need_no_room(picked, stop):
     backend = ff.cpu.with_options(arrays=names[picked])
     meant = agree(some_cells, arguments, backend, TABLES)
     assert meant["out"].any() == (stop == 0)
+
+
+@ff.program(backend=None)
+def some_and_all(
+    a: Field[Dims[Cell, K], float64],
+    out: Field[Dims[Cell, K], float64],
+    start: int32,
+    stop: int32,
+):
+    around(a, out=out, domain={Cell: (start, stop), K: (0, 3)})
+    upwards(a, out=out, domain={Cell: (stop, start), K: (1, 3)})
+
+
+@pytest.mark.parametrize("program", [some_cells, some_and_all])
+@pytest.mark.parametrize("backend", [ff.cpu, ff.gpu_host, ff.dace_cpu], ids=lambda each: each.name)
+def test_domains_that_are_compiled_in_may_be_empty(program, backend):
+    def arguments():
+        a = ff.as_field([Cell, K], np.arange(12.0).reshape(4, 3))
+        return {"a": a, "out": ff.zeros({Cell: 4, K: 3}), "start": 3, "stop": 0}
+
+    static = program.with_static_params("start", "stop")
+    meant = agree(static, arguments, backend, TABLES)
+    assert meant["out"].any() == (program is some_and_all)

@@ -7,6 +7,7 @@ from fieldforge.stages.codegen.pass_list import PLAN_ONLY
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.placement import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
+from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.ir.loops import Store
 from fieldforge.stages.ir.loops_text import show
 from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
@@ -41,6 +42,21 @@ def test_a_pointwise_program_is_one_nest_in_the_order_of_memory() -> None:
         "        %2 float64 = mul %0 %1\n"
         "        store out = %2\n"
     )
+
+
+def test_a_domain_known_to_be_empty_has_no_nest() -> None:
+    graph, dims = Graph(), (I, K)
+    u = graph.input("u", dims, REAL)
+    fields = [("u", REAL, dims), ("out", REAL, dims)]
+    nowhere = (Range(I, Const(4), Const(4)), whole("out", dims)[1])
+    lowered = make_program(
+        "copies", graph, fields, [("out", nowhere, u)], [("out", whole("out", dims), u)]
+    )
+
+    kernel, groups = schedule(lowered, all_unit(lowered, I), RULES)
+
+    assert [nest.statement for nest in kernel.nests] == [1]
+    assert len(groups) == 2
 
 
 def test_the_contiguous_dimension_is_vectorised_whichever_it_is() -> None:
