@@ -169,11 +169,12 @@ def _displaced(value: AnyValue, displacement: Displacement) -> AnyValue:
     dim, by = displacement.dim, displacement.by
     check_codomain(value.domain, CartesianConnectivity(dim))
     pieces = []
+    window = _window(value, dim)
     for given in pieces_of(by):
         for part, tail in _with_ends(given, dim, value):
-            reach = _reach(part, dim)
+            reach = _clamped(_reach(part, dim), window)
             for strip in strips(value, dim, reach) if reach else ():
-                piece = _moved(strip, part, dim)
+                piece = _moved(strip, part, dim, window)
                 if not piece.box.is_empty():
                     pieces.append(piece if tail is None else _repeated(piece, dim, tail))
     if not pieces:
@@ -228,7 +229,23 @@ def _reach(by: Piece, dim: Dimension) -> UnitRange | None:
     return UnitRange(start, first(own) + len(own) + max(int(values.max()), 0))
 
 
-def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
+def _window(value: AnyValue, dim: Dimension) -> UnitRange:
+    """Return a range that has all of a value that varies: one index beyond its outermost edges."""
+    ranges = [piece.box[dim].unit_range for piece in pieces_of(value)]
+    edges = [edge for one in ranges for edge in (one.start, one.stop) if isinstance(edge, int)]
+    return UnitRange(min(edges, default=0) - 1, max(edges, default=0) + 1)
+
+
+def _clamped(reach: UnitRange | None, window: UnitRange) -> UnitRange | None:
+    """Return the range whose indices are those of `reach`, each led to the nearest of `window`."""
+    if reach is None:
+        return None
+    low, high = first(window), first(window) + len(window)
+    start, stop = first(reach), first(reach) + len(reach)
+    return UnitRange(min(max(start, low), high - 1), max(min(stop, high), low + 1))
+
+
+def _moved(strip: Strip, by: Piece, dim: Dimension, window: UnitRange) -> Piece:
     """Read a strip at `i + by(i)`, clamped to its ends."""
     rest = strip.box & by.box.pop(dim)
     dims = in_canonical_order((*strip.domain.dims, *by.box.dims))
@@ -239,7 +256,8 @@ def _moved(strip: Strip, by: Piece, dim: Dimension) -> Piece:
     varies = [one is dim or any(one in d and d[one].is_finite() for d in known) for one in dims]
     axes = Domain(*((one, r if v else None) for (one, r), v in zip(box, varies, strict=True)))
     moved = view_on(values_of(by.field), by.field.domain, axes)
-    asked = _places(strip.domain[dim], axes) + moved
+    ahead = first(window) - first(strip.domain[dim].unit_range)
+    asked = np.clip(_places(strip.domain[dim], axes) + moved, ahead, ahead + len(window) - 1)
     inside = np.clip(asked, 0, len(strip.domain[dim].unit_range) - 1)
     places = tuple(inside if own.dim is dim else _places(own, axes) for own in strip.domain)
     array = strip.array[places]

@@ -1,8 +1,9 @@
 """Soft reads: which fields a call may read beyond their ends, because `where` hides it.
 
-A read that reaches a store only through one side of `where` is soft. The call requires the hard
-reads only; if a soft one leads out of a field, a second version of the kernel runs, which clamps
-the indices of loads from that field.
+A read that reaches a store only through one side of `where` is soft, and so is what a displacement
+reads of a region's branch: where the branch has no value the displacement is led past it. The call
+requires the hard reads only; if a soft one leads out of a field, a second version of the kernel
+runs, which clamps the indices of loads from that field.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import attrs
 
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
-from ..ir.dataflow import Dataflow, Input, Leaf, Map, Read, Store
+from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
 from ..ir.loops import Kernel
-from ..lower.boxes.areas import Area, Areas
+from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .integers import integers
 from .schedule.drafts import Group
@@ -67,26 +68,55 @@ def soft_reads(program: Dataflow, groups: Sequence[Group]) -> list[Hard]:
 
     None stands for no hard read. A field that is not listed must hold all that is read.
     """
-    if not any(isinstance(value, Map) and value.op == "select" for value in program.values):
+    kinds = {type(value) for value in program.values}
+    leads_past = {Displace, Region} <= kinds
+    hides = any(isinstance(value, Map) and value.op == "select" for value in program.values)
+    if not hides and not leads_past:
         return [{} for _ in groups]
-    walk = Walk.of(program, Areas())
-    return [_of_group(program, walk, group.stores) for group in groups]
+    walk = Walk.of(program, Areas(loosens=leads_past))
+    exact = Walk.of(program, Areas(loosens=leads_past, gates=True))
+    return [_of_group(program, walk, exact, group.stores) for group in groups]
 
 
-def _of_group(program: Dataflow, walk: Walk, stores: Sequence[Store]) -> Hard:
+def _of_group(program: Dataflow, walk: Walk, exact: Walk, stores: Sequence[Store]) -> Hard:
     areas = walk.areas
-    seeds = [(store.value, areas.number(Area(store.box))) for store in stores]
-    found: dict[str, Ranges | None] = {}
     leaves = {leaf.name: leaf for leaf in program.leaves}
-    for ref, need in walk.from_seeds(seeds).items():
+    found: dict[str, Ranges | None] = {}
+    unsure: dict[str, Ref] = {}
+    for ref, need in _needs(walk, stores).items():
         value = program.values[ref]
-        if not isinstance(value, Input) or not value.dims or not need:
+        if not isinstance(value, Input) or _is_whole(areas, leaves[value.name], value.dims, need):
             continue
-        hard, whole = areas.hard(need), areas.of(value.dims, need)
-        box = areas.of(value.dims, hard) if hard else None
-        if box != whole and not _is_inside(whole, leaves[value.name]):
-            found[value.name] = box
+        hard = areas.hard(need)
+        found[value.name] = areas.of(value.dims, hard) if hard else None
+        if not all(areas[number].certain for number in hard):
+            unsure[value.name] = ref
+    needs = _needs(exact, stores) if unsure else {}
+    for name, ref in unsure.items():  # what the call finds empty requires nothing
+        hard = exact.areas.hard(needs[ref])
+        found[name] = exact.areas.of(program.values[ref].dims, hard) if hard else None
     return found
+
+
+def _needs(walk: Walk, stores: Sequence[Store]) -> dict[Ref, Need]:
+    seeds = [(store.value, walk.areas.number(Area(store.box))) for store in stores]
+    return walk.from_seeds(seeds)
+
+
+def _is_whole(areas: Areas, leaf: Leaf, dims: Dims, need: Need) -> bool:
+    """Tell whether a field must hold all that is read of it, or is known to."""
+    if not dims or not need:  # a displacement may be led past all that there is
+        return not dims or not areas.loosens
+    narrowed = {number for number in need if areas[number].narrowed}
+    hard, whole = areas.hard(need), areas.of(dims, need)
+    if (len(hard) == len(need) and not narrowed) or _is_inside(whole, leaf):
+        return True
+    sure = {n: e for n, e in hard.items() if areas[n].certain and n not in narrowed}
+    loose = {dim for number in narrowed for dim in areas[number].loose}
+    return bool(sure) and all(
+        mine == theirs or (len(hard) == len(need) and mine.dim in loose)
+        for mine, theirs in zip(areas.of(dims, sure), whole, strict=True)
+    )
 
 
 def _is_inside(box: Ranges, leaf: Leaf) -> bool:

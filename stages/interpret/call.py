@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from ...runtime.language.dimension import Dimension, flip_staggered
 from ..ir.bounds import (
     Bound,
     Const,
@@ -20,6 +21,7 @@ from ..ir.bounds import (
 )
 from ..ir.dataflow import (
     Dataflow,
+    Displace,
     Ref,
     Statement,
     Store,
@@ -39,6 +41,7 @@ class Call:
     program: Dataflow
     arguments: Arguments
     walk: Walk
+    moving: frozenset[Dimension] = frozenset()  # the dimensions along which values are displaced
 
     @classmethod
     def of(cls, program: Dataflow, arguments: Arguments) -> Call:
@@ -53,7 +56,10 @@ class Call:
         def value_of(symbol: Symbol) -> int:
             return _value_of(symbol, arguments)
 
-        return cls(program, arguments, Walk.of(program, Areas(resolve, loosens=True)))
+        moving = {value.dim for value in program.values if isinstance(value, Displace)}
+        moving |= {flip_staggered(dim) for dim in moving}  # below a shift by half an index
+        walk = Walk.of(program, Areas(resolve, loosens=True))
+        return cls(program, arguments, walk, frozenset(moving))
 
     def number(self, bound: Bound) -> int:
         """Return the integer value of a bound."""

@@ -173,17 +173,30 @@ class Done:
         raise TypeError(f"The interpreter does not know '{type(value).__name__}'.")
 
     def _region(self, value: Region, spans: Spans, dtype: str, boxed: Mapping[Ref, Boxed]) -> Array:
-        array = np.empty(shape_of(spans), dtype)
+        array = np.ones(shape_of(spans), dtype)  # undefined, but valid, where no branch exists
         outside = regions.without(regions.EVERYWHERE, value.boxes)
         for branch, boxes in ((value.otherwise, outside), (value.then, value.boxes)):
             for box in boxes:
                 part = self._part(value.dims, spans, box)
+                part = self._existing(boxed.get(branch), value.dims, part)
                 if all(start < stop for start, stop in part):
                     starts = (start for start, _ in spans)
                     place = zip(part, starts, strict=True)
                     index = tuple(slice(a - start, b - start) for (a, b), start in place)
                     array[index] = boxed[branch].on(value.dims, part)
         return array
+
+    def _existing(self, branch: Boxed | None, dims: tuple[Dimension, ...], part: Spans) -> Spans:
+        """Return the part of a box on which a branch exists, where a displacement may read it."""
+        if branch is None:
+            return ((0, 0),) * len(dims)
+        own = dict(zip(branch.dims, branch.spans, strict=True))
+        return tuple(
+            (max(start, own[dim][0]), min(stop, own[dim][1]))
+            if dim in own and dim in self.call.moving
+            else (start, stop)
+            for dim, (start, stop) in zip(dims, part, strict=True)
+        )
 
     def _part(self, dims: tuple[Dimension, ...], spans: Spans, box: regions.Box) -> Spans:
         """Return the intersection of a box with a box of a region."""

@@ -15,11 +15,10 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import bounds, dataflow
 from ...ir.bounds import Bound, Const, Range, Ranges
+from ...ir.gates import FAR, far_unless
 from ...ir.settled import settled
 from .places import FIXED, OWN, Along, Coord, Entries, Moved, Point
 from .points import Points
-
-FAR: Final = 1 << 40  # beyond any index; sums of it and indices do not wrap
 
 
 @attrs.frozen
@@ -151,17 +150,8 @@ def _entries_in(entries: Entries, rows: Span, slots: tuple[int, ...]) -> Span:
     start, stop = bounds.table_range(entries.table, range_.start, range_.stop, slots)
     if not (rows.gated or entries.skip):
         return Span(start, stop)
-    far = _far_unless([(start, stop)])
+    far = far_unless([(start, stop)])
     return _settled_span(bounds.add(start, far), bounds.subtract(stop, far), True)
-
-
-def _far_unless(ranges: Iterable[tuple[Bound, Bound]]) -> Bound:
-    """Return 0 if none of the ranges is empty, else `FAR`."""
-    there: Bound = Const(1)
-    for start, stop in ranges:
-        count = bounds.maximum(Const(0), bounds.subtract(stop, start))
-        there = bounds.multiply(bounds.minimum(Const(1), count), there)
-    return bounds.add(bounds.multiply(there, -FAR), FAR)
 
 
 # --- regions ------------------------------------------------------------------------------------
@@ -209,7 +199,7 @@ def _cut(need: Need, box: Sequence[dataflow.Side]) -> Need | None:
 
 
 def _gated(need: Need, unsure: Sequence[tuple[Bound, Bound]]) -> Need:
-    far = _far_unless(unsure)
+    far = far_unless(unsure)
     gated: dict[Dimension, Span | None] = {}
     for dim, span in need.items():
         gated[dim] = span

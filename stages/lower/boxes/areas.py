@@ -5,21 +5,24 @@ needed in each dimension. Extents are integers, so the walk through shifts takes
 area is a symbolic box that exists once.
 
 The part of a region may be empty in a call. If the numbers of the call are known, `Areas` omits an
-empty area; a symbolic hull includes it, and may be larger than the call needs.
+empty area; a symbolic hull includes it, and may be larger than the call needs. With `gates` such an
+area begins far after its end where it is empty, so that hulls are exact.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
-from ....runtime.language.dimension import Dimension
+from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import bounds
 from ...ir.bounds import Bound, Const, Range, Ranges
 from ...ir.dataflow import Side
+from ...ir.gates import far_unless
+from ...ir.settled import settled
 
 Extent: TypeAlias = tuple[tuple[int, int], ...]  # (before the start, beyond the stop) of each dim
 Need: TypeAlias = dict[int, Extent]  # keyed by the number of the area
@@ -47,7 +50,8 @@ class Area:
 
     `certain` tells that the box is not empty if its statement writes anything, `pointwise` that no
     access on the way to it moved to another point, `firmness` whether its points must exist. Along
-    `loose` dimensions a displacement reads inside of what exists, so no single index must.
+    `loose` dimensions a displacement reads inside of what exists, so no single index must; an area
+    that is `narrowed` to what exists may be empty for that reason.
     """
 
     ranges: Ranges
@@ -55,6 +59,7 @@ class Area:
     pointwise: bool = True
     firmness: Firmness = Firmness.HARD
     loose: Dims = ()
+    narrowed: bool = False
 
     def __getitem__(self, dim: Dimension) -> Range:
         return next(each for each in self.ranges if each.dim is dim)
@@ -65,11 +70,12 @@ class Areas:
     """Number the distinct areas, and turn needs into symbolic boxes.
 
     `resolve` replaces bounds by numbers if the call is known. With `loosens` areas know what a
-    displacement reads.
+    displacement reads. With `gates` an area that may be empty begins far after its end if it is.
     """
 
     resolve: Callable[[Bound], Bound] = lambda bound: bound
     loosens: bool = False
+    gates: bool = False
     _areas: list[Area] = attrs.field(factory=list)
     _numbers: dict[Area, int | None] = attrs.field(factory=dict)
     _hulls: dict[tuple[object, ...], Ranges] = attrs.field(factory=dict)
@@ -86,7 +92,15 @@ class Areas:
             self._areas.extend([area] * (not is_empty))
         return self._numbers[area]
 
-    def replaced(self, number: int, dim: Dimension, new: Range) -> int | None:
+    def _unless_empty(self, area: Area, unsure: Sequence[Range]) -> int | None:
+        """Return the number of an area that exists only if none of some ranges is empty."""
+        if not self.gates or not unsure or any(map(_is_empty, area.ranges)):
+            return self.number(area)
+        return self.number(_gated(area, unsure))
+
+    def replaced(
+        self, number: int, dim: Dimension, new: Range, may_be_empty: bool = False
+    ) -> int | None:
         """Return the area with another range along `dim`; it is no longer pointwise."""
         key = (number, dim, new)
         if key not in self._made:
@@ -94,7 +108,8 @@ class Areas:
             ranges = tuple(new if each.dim is dim else each for each in area.ranges)
             loose = tuple(each for each in area.loose if each is not dim)
             made = attrs.evolve(area, ranges=ranges, pointwise=False, loose=loose)
-            self._made[key] = self.number(made)
+            unsure = [*[area[dim]] * (not area.certain), *[new] * may_be_empty]
+            self._made[key] = self._unless_empty(made, unsure)
         return self._made[key]
 
     def loosened(self, number: int, dim: Dimension) -> int:
@@ -129,16 +144,19 @@ class Areas:
         assert made is not None  # the renamed area is empty exactly where the old one is
         return made
 
-    def cut(self, dims: Dims, need: Need, box: tuple[Side, ...]) -> Need:
-        """Return the part of the need of one area that lies inside a box of a region."""
+    def cut(self, dims: Dims, need: Need, box: tuple[Side, ...], narrows: bool = False) -> Need:
+        """Return the part of the need of one area that lies inside a box of a region.
+
+        With `narrows` the box is what exists of a value.
+        """
         ((number, extent),) = need.items()
         area = self._areas[number]
         ranges = {each.dim: each for each in area.ranges}
-        kept, moved = list(extent), False
+        kept, moved, unsure = list(extent), False, []
         for side in box:
             axis = dims.index(side.dim)
-            start = bounds.add(ranges[side.dim].start, extent[axis][0])
-            stop = bounds.add(ranges[side.dim].stop, extent[axis][1])
+            first = start = bounds.add(ranges[side.dim].start, extent[axis][0])
+            last = stop = bounds.add(ranges[side.dim].stop, extent[axis][1])
             if side.start is not None:
                 start = bounds.maximum(start, self.resolve(side.start))
             if side.stop is not None:
@@ -146,9 +164,18 @@ class Areas:
             ranges[side.dim] = Range(side.dim, start, stop)
             kept[axis] = (0, 0)
             moved |= extent[axis] != (0, 0)
-        inside = tuple(ranges[each.dim] for each in area.ranges)
-        still = area.pointwise and not moved
-        made = self.number(Area(inside, False, still, area.firmness, area.loose))
+            if (start, stop) != (first, last) and bounds.difference(stop, start) is None:
+                unsure.append(ranges[side.dim])
+        made = self._unless_empty(
+            attrs.evolve(
+                area,
+                ranges=tuple(ranges[each.dim] for each in area.ranges),
+                certain=False,
+                pointwise=area.pointwise and not moved,
+                narrowed=area.narrowed or (narrows and bool(unsure)),
+            ),
+            unsure,
+        )
         return {} if made is None else {made: tuple(kept)}
 
     def joined(self, dims: Dims, need: Need) -> Need:
@@ -162,7 +189,9 @@ class Areas:
                 continue
             certain = any(self._areas[number].certain for number in part)
             still = self.is_pointwise(part)
-            made = self.number(Area(self.of(dims, part), certain, still, firmness, loose))
+            narrowed = any(self._areas[number].narrowed for number in part)
+            whole = self.of(dims, part)
+            made = self.number(Area(whole, certain, still, firmness, loose, narrowed))
             joined |= {} if made is None else {made: ((0, 0),) * len(dims)}
         return joined
 
@@ -255,6 +284,20 @@ def _with_slots_joined(ends: dict[Range, tuple[int, int]]) -> dict[Range, tuple[
                 break
         joined[whole] = around
     return joined
+
+
+def _gated(area: Area, unsure: Sequence[Range]) -> Area:
+    """Return an area that begins far after its end if one of some ranges is empty."""
+    far = far_unless((each.start, each.stop) for each in unsure)
+    ranges = tuple(
+        each
+        if each.dim.kind is DimensionKind.LOCAL
+        else Range(
+            each.dim, settled(bounds.add(each.start, far)), settled(bounds.subtract(each.stop, far))
+        )
+        for each in area.ranges
+    )
+    return attrs.evolve(area, ranges=ranges, certain=False)
 
 
 def _is_empty(each: Range) -> bool:

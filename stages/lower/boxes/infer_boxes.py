@@ -26,6 +26,7 @@ from ...ir.dataflow import (
     Region,
     Scan,
     Shift,
+    Side,
     Statement,
     Table,
     Value,
@@ -165,7 +166,8 @@ class Walk:
                 start = bounds.add(rows.start, extent[axis][0])
                 stop = bounds.add(rows.stop, extent[axis][1])
                 ends = map(self.areas.resolve, table_range(table.name, start, stop, slots))
-                made = self.areas.replaced(number, table.target, Range(table.source, *ends))
+                entries = Range(table.source, *ends)
+                made = self.areas.replaced(number, table.target, entries, table.skip)
                 if made is not None:
                     widen(asked, {made: (*extent[:axis], (0, 0), *extent[axis + 1 :])})
         return dims, asked
@@ -213,7 +215,21 @@ class Walk:
         for branch, boxes in ((value.then, value.boxes), (value.otherwise, outside)):
             for number, extent in whole.items():
                 for box in boxes:
-                    yield branch, value.dims, self.areas.cut(value.dims, {number: extent}, box)
+                    part = self.areas.cut(value.dims, {number: extent}, box)
+                    yield branch, value.dims, self._existing(branch, value.dims, part)
+
+    def _existing(self, ref: Ref, dims: Dims, need: Need) -> Need:
+        """Return the part of a need that exists, along the dimensions that displacements read.
+
+        A displaced read of a region is led past a branch that has no value on its part.
+        """
+        found: Need = {}
+        for number, extent in need.items():
+            loose = [d for d in self.areas[number].loose if d in self.values[ref].dims]
+            sides = tuple(Side(dim, *self.spans.existing(ref, dim)) for dim in loose)
+            part = {number: extent}
+            found |= self.areas.cut(dims, part, sides, narrows=True) if sides else part
+        return found
 
 
 def _onto(dims: Dims, given: Dims, need: Need) -> Need:

@@ -50,14 +50,7 @@ class Spans:
 
     def of(self, ref: Ref, dim: Dimension) -> tuple[Bound, Bound]:
         """Return the range of a value along one of its dimensions, at least one index long."""
-        stack = [(ref, dim)]
-        while stack:
-            place = stack[-1]
-            missing = [each for each in self._sources(*place) if each not in self._known]
-            stack += missing
-            if not missing:
-                self._known[stack.pop()] = self._span(*place)
-        start, stop = self._known[ref, dim]
+        start, stop = self.existing(ref, dim)
         edges = self._edges(ref, dim) if start is None or stop is None else []
         if edges:  # beyond all edges of regions the value is constant
             start = add(least(edges), -1) if start is None else start
@@ -65,6 +58,17 @@ class Spans:
         if start is None or stop is None:
             raise _endless(dim, "Apply 'as_offset' to an argument, not to a constant.")
         return start, maximum(stop, add(start, 1))
+
+    def existing(self, ref: Ref, dim: Dimension) -> Span:
+        """Return the range on which a value exists along one of its dimensions, maybe empty."""
+        stack = [(ref, dim)]
+        while stack:
+            place = stack[-1]
+            missing = [each for each in self._sources(*place) if each not in self._known]
+            stack += missing
+            if not missing:
+                self._known[stack.pop()] = self._span(*place)
+        return self._known[ref, dim]
 
     def _edges(self, ref: Ref, dim: Dimension) -> list[Bound]:
         """Return all bounds along a dimension that a value depends on, where it is read."""

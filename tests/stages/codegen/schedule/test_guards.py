@@ -16,10 +16,11 @@ from fieldforge.stages.codegen.schedule.guards import (
     either,
     parts_of,
 )
-from fieldforge.stages.codegen.schedule.needs import FAR, box_of, inside, need_of, outside_of
+from fieldforge.stages.codegen.schedule.needs import box_of, inside, need_of, outside_of
 from fieldforge.stages.codegen.schedule.places import OWN
 from fieldforge.stages.ir.bounds import Const, Range, ScalarSymbol, add, evaluate
 from fieldforge.stages.ir.dataflow import Side
+from fieldforge.stages.ir.gates import FAR
 
 K, C = Dimension("K", DimensionKind.VERTICAL), Dimension("C")
 TESTS = [Beyond(K, OWN, ScalarSymbol(name)) for name in "nml"]
