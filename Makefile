@@ -19,7 +19,7 @@ language-dace: $(STAMP)  ## run every test of the language by DaCe, not only one
 	$(BIN)/pytest -q -m every_dace tests/language tests/stages/codegen/dace
 
 random: $(STAMP)  ## run every random program of the tests of the code generator with all optimisations, count all registers
-	$(BIN)/pytest -q -m slow tests/stages/codegen/test_random_programs.py tests/stages/compile/test_registers.py
+	$(BIN)/pytest -q -m "slow or in_full" tests/stages/codegen/test_random_programs.py tests/stages/compile/test_registers.py
 
 wheel: $(STAMP)  ## build a wheel with the whole native core and look at what it holds
 	$(BIN)/pytest -q -m whole_core tests/test_package.py

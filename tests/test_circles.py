@@ -31,9 +31,9 @@ def executed(node: ast.AST) -> Iterator[ast.ImportFrom | ast.Import]:
     """Yield the imports in a tree, wherever they stand, except those for type checkers only."""
     if isinstance(node, ast.ImportFrom | ast.Import):
         yield node
-    children = ast.iter_child_nodes(node)
+    children = (each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr))
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-        children = iter(node.orelse)
+        children = (each for each in node.orelse)
     for child in children:
         yield from executed(child)
 

@@ -18,6 +18,7 @@ from ..terrain import STRENGTH, Heights, Region
 from .elevation import Elevation
 
 COMPARED_STEPS = 20
+ROUNDS = 11
 BYTES_PER_CELL = 8 + 8 + 1 + 1  # height read and written, two masks read
 
 
@@ -114,5 +115,5 @@ def _best(work: Callable[[], object], wait: Callable[[], object] = int) -> float
             work()
         wait()
 
-    seconds = sorted(timeit.repeat(ten_times, number=1, repeat=11))
-    return statistics.median(seconds[:6]) / 10
+    seconds = sorted(timeit.repeat(ten_times, number=1, repeat=ROUNDS))
+    return statistics.median(seconds[: ROUNDS // 2 + 1]) / 10

@@ -21,7 +21,7 @@ def draw(result: Result, path: Path) -> None:
 
 def animate(result: Result, path: Path, per_second: int = 8) -> None:
     """Write the frames of a run as an animation, such as a GIF: the vorticity."""
-    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.animation import PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -33,18 +33,18 @@ def animate(result: Result, path: Path, per_second: int = 8) -> None:
     axes = figure.subplots()
     levels = np.linspace(-top, top, 25)
 
-    def show(number: int) -> list[Any]:
-        axes.clear()
-        places = _unrolled(grid.vertex_points, spins[number])
-        filled = axes.tricontourf(*places, levels=levels, cmap="RdBu_r")
-        axes.set(xlim=(-180, 180), ylim=(-90, 90), xlabel="longitude", ylabel="latitude")
-        axes.set_title(f"Case {result.case.name}, day {frames[number].days:.2f}: vorticity")
-        if number == 0 and len(figure.axes) == 1:
-            figure.colorbar(filled, ax=axes, label="1e-5/s", shrink=0.9)
-        return []
-
-    film = FuncAnimation(figure, show, frames=len(frames))
-    film.save(path, writer=PillowWriter(fps=per_second), dpi=80)
+    writer = PillowWriter(fps=per_second)
+    with writer.saving(figure, path, dpi=80):
+        for number, spin in enumerate(spins):
+            axes.clear()
+            places = _unrolled(grid.vertex_points, spin)
+            filled = axes.tricontourf(*places, levels=levels, cmap="RdBu_r")
+            axes.set(xlim=(-180, 180), ylim=(-90, 90), xlabel="longitude", ylabel="latitude")
+            axes.set_title(f"Case {result.case.name}, day {frames[number].days:.2f}: vorticity")
+            if number == 0:
+                figure.colorbar(filled, ax=axes, label="1e-5/s", shrink=0.9)
+            writer.grab_frame()
+            figure.set_layout_engine("none")  # all frames keep the layout of the first
 
 
 def figure_of(result: Result) -> Any:

@@ -11,7 +11,10 @@ import fieldforge as ff
 from fieldforge.cache.disk import Disk
 from fieldforge.examples import diffusion
 
+from ..optimised import not_optimised
+
 SOURCE = Path(diffusion.__file__).read_text()
+CPU = not_optimised(ff.cpu)
 STAGES = ("parse", "lower", "codegen", "compile", "bind")
 
 
@@ -24,7 +27,7 @@ def built(text: str, path: Path, disk: Disk) -> dict[str, str]:
     seen = ff.Collector()
     with ff.using(ff.Engine(disk, observers=[seen])):
         spec.loader.exec_module(module)
-        module.diffuse.with_backend(ff.cpu).build()
+        module.diffuse.with_backend(CPU).build()
     ran = set(seen.ran())
     return {stage: "ran" if stage in ran else "found" for stage in STAGES}
 

@@ -19,6 +19,9 @@ from fieldforge.examples.icosahedral import (
     icosahedral,
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ..optimised import not_optimised
 
 NK = 7
 MESH = icosahedral(2, 1)
@@ -55,11 +58,11 @@ def called(program, dtype, backend, **changed):
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("backend", ["cpu", "gpu-host"])
-def test_outputs_have_the_bits_of_the_reference(dtype, backend):
+def test_outputs_have_the_bits_of_the_reference(dtype, backend, cpu):
     program = in_precision("mesh_dynamics", dtype)
-    found, wanted = (called(program, dtype, each) for each in (backend, "reference"))
+    chosen = {"cpu": cpu, "gpu-host": not_optimised(BACKENDS["gpu-host"])}[backend]
+    found, wanted = (called(program, dtype, each) for each in (chosen, "reference"))
     for name in OUTPUTS:
         assert found[name].tobytes() == wanted[name].tobytes(), name
 

@@ -19,6 +19,8 @@ from fieldforge.examples.icosahedral import (
 )  # fmt: skip
 from fieldforge.examples.precision import in_precision
 
+from .conftest import DTYPES
+
 NK = 6
 MESH = icosahedral(2, 1)
 TABLES = MESH.tables
@@ -44,7 +46,7 @@ BACKENDS = [
 ]
 
 
-@pytest.fixture(params=["float64", "float32"])
+@pytest.fixture(params=DTYPES)
 def dtype(request):
     return np.dtype(request.param)
 
@@ -59,7 +61,10 @@ def arrays(dtype):
 
 
 @pytest.fixture(params=BACKENDS)
-def run(request, dtype):
+def run(request, dtype, cpu):
+    backends = {None: None, "cpu": cpu, "reference": ff.reference}
+    backend = backends[request.param]
+
     def call(arrays):
         module = in_precision("velocity_tendency", dtype.type)
         fields = {
@@ -72,7 +77,7 @@ def run(request, dtype):
         }
         scalars = {name: dtype.type(value) for name, value in SCALARS.items()}
         program = module.velocity_tendency.with_backend(
-            request.param and getattr(ff, request.param).with_options(numerics="strict")
+            backend and backend.with_options(numerics="strict")
         )
         program(**fields, **scalars, **outs, offset_provider=MESH.connectivities())
         return {name: out.asnumpy() for name, out in outs.items()}

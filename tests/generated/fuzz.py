@@ -49,6 +49,11 @@ class Options:
     features: frozenset[str] = frozenset()
     backend: str = "cpu"
     only: tuple[int, int] | None = None
+    optimise: str | None = None  # None: '-O3' in one batch of eight, '-O1' in the others
+
+    def level(self, batch: int) -> str:
+        """Return how a batch is optimised."""
+        return self.optimise or ("-O3" if batch % 8 == 7 else "-O1")
 
 
 def draw_batch(seed: int, batch: int, count: int, features: frozenset[str]) -> list[Case]:
@@ -69,7 +74,7 @@ def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
     for batch in range(worker, batches, options.jobs):
         size = min(BATCH, options.count - batch * BATCH)
         began = time.monotonic()
-        level = "-O3" if batch % 8 == 7 else "-O1"
+        level = options.level(batch)
         try:
             cases = draw_batch(options.seed, batch, size, options.features)
             schedules = [schedule_of(case, options.backend) for case in cases]
@@ -91,7 +96,7 @@ def work(options: Options, worker: int) -> Iterator[dict[str, Any]]:
 def _again(options: Options, batch: int, place: int) -> Iterator[dict[str, Any]]:
     """Run one program of a batch and print it as it is."""
     case = draw_batch(options.seed, batch, place + 1, options.features)[place]
-    level = "-O3" if batch % 8 == 7 else "-O1"
+    level = options.level(batch)
     found = check_apart([case], [schedule_of(case, options.backend)], optimise=level)
     yield {"count": 1, "found": len(found)}
     for each in found:
@@ -265,12 +270,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", choices=("cpu", "dace_cpu", "gpu-host"), default="cpu")
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     parser.add_argument("--only", type=_place, help="one program, as BATCH/PLACE")
+    parser.add_argument("--optimise", help="compile all programs with this option, such as -O0")
     given = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have had the first one ignored
         signal.signal(number, signal.default_int_handler)
     features = _features(given.features)
     count, jobs = (1, 1) if given.only else (given.count, given.jobs)
-    options = Options(count, given.seed, jobs, given.shrink, features, given.backend, given.only)
+    options = Options(
+        count, given.seed, jobs, given.shrink, features, given.backend, given.only, given.optimise
+    )
     tally = run(options, given.output)
     return 1 if tally.found or tally.programs < count else 0
 

@@ -39,7 +39,7 @@ def test_a_batch_of_generated_programs_agrees(count):
     # In a process of its own: the children that it forks could not start OpenMP threads if
     # an earlier test of this process had started some.
     command = [sys.executable, "-m", "tests.generated.fuzz", str(count), "--jobs", "1"]
-    command += ["--shrink", "20"]
+    command += ["--shrink", "20", *([] if count > 16 else ["--optimise=-O0"])]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -79,7 +79,7 @@ def play(scenario: str, folder: Path, comm: Any) -> dict[str, Any]:
         if scenario in ("fails", "raises", "dies", "end"):
             wanted[2] = wanted[2].with_backend(spoiled(scenario, folder, comm))
         if scenario == "late" and comm.rank == 2:
-            time.sleep(1.0)
+            time.sleep(0.3)  # the others wait actively
         try:
             with collective(comm, progress=None) as builds:
                 for program in wanted if scenario != "idle" or comm.rank != 3 else ():

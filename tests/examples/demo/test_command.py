@@ -9,10 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.examples.demo import command, measure
 from fieldforge.examples.demo.command import demo
 from fieldforge.examples.terrain import hills
 from fieldforge.runtime import gpu
 from fieldforge.runtime.process import settings
+
+from ...optimised import not_optimised
 
 
 @pytest.fixture
@@ -28,6 +31,18 @@ def cache(tmp_path, monkeypatch):
     settings.set_current(None)
     yield
     settings.set_current(None)
+
+
+@pytest.fixture(autouse=True)
+def measured_once(monkeypatch):
+    """No test looks at the times that the command measures."""
+    monkeypatch.setattr(measure, "ROUNDS", 1)
+
+
+@pytest.fixture
+def no_picture(monkeypatch):
+    """One test looks at the picture; drawing it takes longer than the job."""
+    monkeypatch.setattr(command, "draw", lambda *_: None)
 
 
 def run(path, *options):
@@ -49,7 +64,8 @@ def test_the_cpu_backend_runs_by_default_and_the_job_is_done(terrain, cache):
 
 
 @pytest.mark.needs_compiler
-def test_a_second_run_rebuilds_nothing_and_says_so(terrain, cache):
+def test_a_second_run_rebuilds_nothing_and_says_so(terrain, cache, no_picture, monkeypatch):
+    monkeypatch.setitem(command.BACKENDS, "cpu", not_optimised(ff.cpu))
     first, second = run(terrain), run(terrain)
 
     assert "Build: ran" in first.output
@@ -69,10 +85,10 @@ def test_dace_does_the_job_with_the_bits_of_embedded_execution(terrain, cache):
     assert "0.0e+00 m" in result.output
 
 
-def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, monkeypatch):
+def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, no_picture, monkeypatch):
     monkeypatch.setenv("FIELDFORGE_CXX", "no-such-compiler")
     backend = ff.recipes.cpu()
-    monkeypatch.setitem(demo_backends(), "cpu", backend)
+    monkeypatch.setitem(command.BACKENDS, "cpu", backend)
 
     result = run(terrain, "--max-slope", "2.0")
 
@@ -81,16 +97,10 @@ def test_without_a_compiler_it_says_so_and_runs_embedded(terrain, cache, monkeyp
     assert "Running embedded instead" in result.output
 
 
-def demo_backends():
-    from fieldforge.examples.demo import command
-
-    return command.BACKENDS
-
-
 @pytest.mark.needs_compiler
 def test_a_compile_that_fails_is_an_error_not_a_fallback(terrain, cache, monkeypatch):
     broken = ff.recipes.cpu(flags=("-fno-such-flag",))
-    monkeypatch.setitem(demo_backends(), "cpu", broken)
+    monkeypatch.setitem(command.BACKENDS, "cpu", broken)
 
     result = run(terrain)
 

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 import fieldforge as ff
 from fieldforge.examples.shallow_water.__main__ import main
@@ -18,14 +19,16 @@ from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
+from ...optimised import not_optimised
+
 pytestmark = pytest.mark.needs_compiler
-STRICT = ff.cpu.with_options(numerics="strict")
+STRICT = ff.cpu.with_options(numerics="strict")  # one build for all tests, on any ranks
 
 
 @pytest.fixture(scope="module")
 def steady():
     """Case 2 after a day, at two levels."""
-    return {level: simulate(Case(name="2", level=level, days=1.0), ff.cpu) for level in (3, 4)}
+    return {level: simulate(Case(name="2", level=level, days=1.0), STRICT) for level in (3, 4)}
 
 
 def test_the_error_of_the_steady_case_falls_with_the_grid(steady):
@@ -55,14 +58,14 @@ def test_the_energy_error_is_that_of_the_time_step():
     for courant in (0.5, 0.25):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("fieldforge.examples.shallow_water.simulation.COURANT", courant)
-            drifts.append(simulate(Case(name="5", level=3, days=1.0), ff.cpu).drift.energy)
+            drifts.append(simulate(Case(name="5", level=3, days=1.0), STRICT).drift.energy)
 
     assert abs(drifts[1]) < abs(drifts[0]) / 16
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_every_case_runs_and_keeps_its_mass(case):
-    result = simulate(Case(name=case, level=3, days=0.5), ff.cpu)
+    result = simulate(Case(name=case, level=3, days=0.5), STRICT)
 
     assert abs(result.drift.mass) < 1e-13
     assert abs(result.drift.energy) < 1e-6
@@ -97,7 +100,7 @@ def test_compiled_and_embedded_agree():
 
     with pytest.warns(UserWarning, match="runs embedded|one by one"):
         embedded = simulate(case, None)
-    compiled = simulate(case, ff.cpu)
+    compiled = simulate(case, not_optimised(ff.cpu))
 
     np.testing.assert_allclose(compiled.h, embedded.h, rtol=1e-13)
     np.testing.assert_allclose(compiled.u, embedded.u, rtol=1e-11, atol=1e-11)
@@ -129,7 +132,7 @@ def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are
 ):
     grid = steady[4].grid
     for part in parts_of(grid, ranks):
-        model = ShallowWater(grid, initial_state("2", grid), part, 60.0, ff.cpu)
+        model = ShallowWater(grid, initial_state("2", grid), part, 60.0, STRICT)
         ready = {**model.diagnosing.ready, **model.advancing.ready}
         flux, q, q_edge, head, h, u = (
             ready[name][dim].unit_range.stop
@@ -177,7 +180,7 @@ def test_a_run_in_two_parts_has_the_bits_of_one(tmp_path):
 
 def test_a_state_of_another_case_is_refused(tmp_path):
     state = tmp_path / "state.npz"
-    run("--case", "2", "--level", "2", "--days", "0.05", "--save", state)
+    run("--case", "2", "--level", "2", "--days", "0.05", "--strict", "--save", state)
 
     done = run("--case", "5", "--level", "2", "--days", "0.05", "--resume", state)
 
@@ -191,7 +194,7 @@ def test_a_rank_that_fails_ends_the_others_with_its_error():
             raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        simulate(Case(name="5", level=2, days=1.0), ff.cpu, ranks=3, told=fail)
+        simulate(Case(name="5", level=2, days=1.0), STRICT, ranks=3, told=fail)
 
 
 def test_frames_are_written_as_netcdf_and_as_an_animation(tmp_path):
@@ -200,7 +203,7 @@ def test_frames_are_written_as_netcdf_and_as_an_animation(tmp_path):
     files = {name: tmp_path / f"out.{name}" for name in ("nc", "gif", "json")}
 
     done = run(
-        "--case", "5", "--level", "2", "--days", "0.5", "--every", "3", "--ranks", "2",
+        "--case", "5", "--level", "2", "--days", "0.5", "--every", "3", "--ranks", "2", "--strict",
         "--netcdf", files["nc"], "--animate", files["gif"], "--json", files["json"],
     )  # fmt: skip
 
@@ -216,6 +219,8 @@ def test_frames_are_written_as_netcdf_and_as_an_animation(tmp_path):
         np.testing.assert_allclose(mass, mass[0], rtol=1e-13)
         assert abs(found["cell_lat"].values).max() <= 90.0
     assert files["gif"].read_bytes()[:4] == b"GIF8"
+    with Image.open(files["gif"]) as film:
+        assert film.n_frames == len(frames)
 
 
 def test_frames_do_not_change_a_bit():

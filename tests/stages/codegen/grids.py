@@ -28,6 +28,7 @@ from fieldforge.stages.ir.bounds import Ranges
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.target import Target
 
+from . import programs
 from .programs import Field, I, J, K
 
 C, E, V = Dimension("C"), Dimension("E"), Dimension("V")
@@ -90,25 +91,25 @@ class Native:
 
     def __init__(self, lowered: Lowered, variant: Variant | None = None, **options: Any) -> None:
         self._write(lowered, variant or Variant(), options)
-        library = _compiled(self.generated)
+        library = _compiled(self.generated, programs.FLAGS)
         with tempfile.TemporaryDirectory() as directory:
             self._take(load_library(library, Path(directory)).entry(self.plan))
 
     @classmethod
     def together(
-        cls, programs: Sequence[tuple[Lowered, Variant]], *flags: str, **options: Any
+        cls, several: Sequence[tuple[Lowered, Variant]], *flags: str, **options: Any
     ) -> list[Native]:
         """Compile programs by one run of the compiler, each in a namespace of its own."""
-        made = [cls.__new__(cls) for _ in programs]
-        for each, (lowered, variant) in zip(made, programs, strict=True):
+        made = [cls.__new__(cls) for _ in several]
+        for each, (lowered, variant) in zip(made, several, strict=True):
             each._write(lowered, variant, options)
         texts = [each.source.replace(ENTRY, f"entry{i}") for i, each in enumerate(made)]
         source = "".join(f"namespace n{i} {{\n{text}\n}}\n" for i, text in enumerate(texts))
         asked = dict.fromkeys(flag for each in made for flag in each.generated.flags)
-        generated = attrs.evolve(made[0].generated, source=source, flags=(*asked, *flags))
+        generated = attrs.evolve(made[0].generated, source=source, flags=tuple(asked))
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "programs.so")
-            path.write_bytes(_compiled(generated))
+            path.write_bytes(_compiled(generated, flags))
             library = _core.Library(str(path))  # stays loaded when the file is gone
         for i, each in enumerate(made):
             address = library.symbol(f"entry{i}")
@@ -143,8 +144,8 @@ class Native:
         self.program(*views, offset_provider=tables)
 
 
-def _compiled(generated: Any) -> bytes:
-    stage = Compile(variables=current().compiler_variables)
+def _compiled(generated: Any, flags: Sequence[str]) -> bytes:
+    stage = Compile(flags=flags, variables=current().compiler_variables)
     return stage.run(generated=generated)["compiled"].library
 
 

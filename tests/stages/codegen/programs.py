@@ -26,6 +26,7 @@ from fieldforge.stages.target import Target
 I, J, K = Dimension("I"), Dimension("J"), Dimension("K", DimensionKind.VERTICAL)
 REAL = "float64"
 TARGET = Target(isa="x86-64-v3", cores=2)
+FLAGS: tuple[str, ...] = ()  # of the compiler, after those of generated code; tests patch them
 Field = tuple[str, str, tuple[Dimension, ...] | None]
 
 BINARY: dict[str, Callable[[int, int], int]] = {
@@ -122,7 +123,7 @@ class Runner:
         results = Codegen(**options).run(lowered=lowered, variant=variant or Variant())
         self.loops = results["generated"].loops
         self.plan = plan_of(results["interface"])
-        stage = Compile(variables=current().compiler_variables)
+        stage = Compile(flags=FLAGS, variables=current().compiler_variables)
         library = stage.run(generated=results["generated"])["compiled"].library
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "program.so")

@@ -15,7 +15,10 @@ import fieldforge as ff
 from fieldforge.errors import OptionError
 from fieldforge.examples.exported import model as example
 from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.names import DTYPES
+
+from ...optimised import NONE
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
@@ -80,6 +83,9 @@ def split(u: Plane, new: tuple[Plane, tuple[Plane, Plane]]):
     pair(u, out=new)
 
 
+PLAIN = (add, two_steps, sum_up, split)
+
+
 class CField(ctypes.Structure):
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -121,17 +127,25 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """Export programs; tests share the libraries that need no arguments."""
-    made = {}
+    """Export programs; tests share the library of all that need no arguments.
+
+    The example's library is optimised (`small`), the wrappers and programs of these are not.
+    """
+    made = []
+
+    def export(*programs, **more):
+        name = f"lib{os.getpid()}_{next(_numbers)}"  # a library that is loaded stays so
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exporting, "_OPTIONS", (*exporting._OPTIONS, *NONE))
+            made = ff.export(*programs, to=tmp_path_factory.mktemp(name), name=name, **more)
+        return Loaded(made)
 
     def make(*programs, **more):
-        if not more and programs in made:
-            return made[programs]
-        name = f"lib{os.getpid()}_{next(_numbers)}"  # a library that is loaded stays so
-        library = Loaded(ff.export(*programs, to=tmp_path_factory.mktemp(name), name=name, **more))
-        if not more:
-            made[programs] = library
-        return library
+        if more or not set(programs) <= set(PLAIN):
+            return export(*programs, **more)
+        if not made:
+            made.append(export(*PLAIN))
+        return made[0]
 
     return make
 

@@ -36,8 +36,11 @@ ROUNDED = 0.51  # what is computed in float64 and then rounded to float32
 
 
 def largest(name: str) -> float:
-    rounded = name.endswith("f32") and name not in ("exp_f32", "log_f32")
-    return ROUNDED if rounded else LARGEST.get(name, 1.2)
+    return ROUNDED if is_rounded(name) else LARGEST.get(name, 1.2)
+
+
+def is_rounded(name: str) -> bool:
+    return name.endswith("f32") and name not in ("exp_f32", "log_f32")
 
 
 def of_one_operation(*ops: str, dtype: str = REAL) -> Lowered:
@@ -54,12 +57,20 @@ def source_of(lowered: Lowered, **options: object) -> str:
     return stage.run(lowered=lowered, variant=all_unit(lowered, I))["generated"].source  # type: ignore[attr-defined, no-any-return]
 
 
+# Most functions of float32 convert what those of float64 give; two of them always run.
+ROUNDED_ONES = {each for each in mathematics.NAMES if is_rounded(each)}
+SOME = [
+    pytest.param(each, marks=pytest.mark.in_full)
+    if each in ROUNDED_ONES - {"tanh_f32", "cbrt_f32"}
+    else each
+    for each in mathematics.NAMES
+]
 needs_libquadmath = pytest.mark.skipif(os.uname().machine != "x86_64", reason="no libquadmath")
 
 
 @needs_libquadmath
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", mathematics.NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_functions_are_right_to_about_one_unit_in_the_last_place(name: str) -> None:
     most, at = errors(compiled(name), count=20_000)
     assert most <= largest(name), at
@@ -101,7 +112,6 @@ def test_powers_have_the_values_of_c99_where_they_are_special(dtype: str) -> Non
     np.testing.assert_array_equal(given == 0, expected == 0)
 
 
-@functools.cache
 def report_on_loops(isa: str) -> str:
     """Compile a loop of each function at once; return what GCC says of the lines."""
     lines: list[str] = []
@@ -125,14 +135,13 @@ def report_on_loops(isa: str) -> str:
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("name", mathematics.NAMES)
 @pytest.mark.parametrize("isa", ["x86-64-v3", "x86-64-v4"])
-def test_loops_of_functions_are_vectorised(name: str, isa: str) -> None:
+def test_loops_of_functions_are_vectorised(isa: str) -> None:
     version = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
     if "Free Software Foundation" not in version.stdout or os.uname().machine != "x86_64":
         pytest.skip("the report is one of GCC for x86-64")
-    found = rf"^{name}:1:.*loop vectorized using \d+ byte vectors"
-    assert re.search(found, report_on_loops(isa), re.MULTILINE)
+    found = r"^(\w+):1:.*loop vectorized using \d+ byte vectors"
+    assert set(re.findall(found, report_on_loops(isa), re.MULTILINE)) == set(mathematics.NAMES)
 
 
 @pytest.mark.needs_compiler

@@ -13,11 +13,12 @@ from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
+from ....optimised import not_optimised
 from ..programs import REAL, I, J, K, all_unit, make_program, whole  # noqa: F401  (K for readers)
 from .test_kernel import pointwise
 
 TARGET = GpuTarget("sm_90")
-HOST = BACKENDS["gpu-host"]
+HOST, CPU = (not_optimised(BACKENDS[name]) for name in ("gpu-host", "cpu"))
 
 
 def generated(name: str, program: str, dtype: str, unit: str, **options: object):
@@ -166,7 +167,7 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
         numbers.uniform(low, high, shape) for low, high in [(-1, 1), (2.5, 3), (-1, 1), (-1, 1)]
     ]
     found = []
-    for backend in (ff.cpu, HOST.with_options(**options)):
+    for backend in (CPU, HOST.with_options(**options)):
         fields = [ff.as_field(core, each, allocator=allocator) for each in given]
         x = ff.as_field(core, np.full(shape, np.nan), allocator=allocator)
         program.solve.with_backend(backend)(*fields, x)
@@ -196,7 +197,7 @@ def test_advected_columns_have_the_bits_of_the_cpu(
     u, before, tendency = numbers.uniform(-10, 10, (3, *shape)).astype(dtype)
     w = numbers.uniform(-0.05, 0.05, (ni + 1, nj, nk + 1)).astype(dtype)
     found = []
-    for backend in (ff.cpu, HOST.with_options(**options)):
+    for backend in (CPU, HOST.with_options(**options)):
         fields = [
             ff.as_field(box, each, allocator=allocator)
             for box, each in ((core, u), (core, before), (faces, w), (core, tendency))
@@ -219,7 +220,7 @@ def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
     u = numbers.random((ni + 4, nj + 4, nk)).astype(np.float32)
     coeff = numbers.random((ni, nj, nk)).astype(np.float32)
     found = []
-    for backend in (ff.cpu, HOST.with_options(points=points)):
+    for backend in (CPU, HOST.with_options(points=points)):
         out = ff.zeros(core, np.float32)
         fields = (ff.as_field(around, u), ff.as_field(core, coeff), out)
         program.diffuse.with_backend(backend)(*fields)

@@ -1,0 +1,31 @@
+"""Compile three of four tests of generated code without optimisations; `-m every_optimised`: none.
+
+What a program means does not depend on optimisations; the fourth, random programs and the language
+see to it that optimised code has the same meaning.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ...optimised import NONE, is_chosen
+from . import programs
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def optimisation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose the flags of `Runner` and `Native`."""
+    if request.node.get_closest_marker("every_optimised") and not is_chosen(request):
+        monkeypatch.setattr(programs, "FLAGS", NONE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what compiles by the compiler of the CPU."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("needs_compiler"):
+            item.add_marker(pytest.mark.every_optimised)
