@@ -28,8 +28,8 @@ KEPT = "gt4py DaCe, memory kept: "  # DaCe at its best, in the layout that follo
 LAYOUTS = ("own layout", "C order")  # theirs; all fields with the last dimension contiguous
 PEERS = {  # name -> its backend, the layout of its fields, whether freed memory is kept
     GTFN: ("gtfn_cpu", LAYOUTS[0], False),
-    DACE: ("dace", LAYOUTS[0], False),
-    **{KEPT + layout: ("dace", layout, True) for layout in LAYOUTS},
+    DACE: ("dace_cpu", LAYOUTS[0], False),
+    **{KEPT + layout: ("dace_cpu", layout, True) for layout in LAYOUTS},
 }
 
 

@@ -6,7 +6,6 @@ compiler.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
@@ -19,7 +18,7 @@ from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from ..gpu_target import GpuTarget
 from .compiler import Compiler, find_compiler
-from .stage import SEARCH_PATH, labels_of
+from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
 from .toolchain import Outcome, Toolchain
 
 # By vendor: the compiler, and where its packages put it if it is not on the path.
@@ -60,7 +59,7 @@ class VendorToolchain:
         if self.host is not None:
             words = (*self.compiler.command, "-ccbin", self.host.command[0], *_NVIDIA)
             # nvcc makes names of functions from that of the source, which has no folder
-            dialect = Dialect("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."), "-MMD")
+            dialect = Dialect("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."))
         else:
             words, dialect = (*self.compiler.command, *_AMD), Dialect()
         environment = {**dict(self.variables), "HIP_PLATFORM": "amd"}
@@ -96,18 +95,16 @@ class CompileLibrary(Stage):
         toolchain = self.toolchain()
         flags = (*generated.flags, *self.flags)
         done = toolchain.compile(generated.source, flags)
-        manifest = {
-            "compiler": toolchain.identity,
-            "flags": list(flags),
-            "language": generated.language,
-            "bytes": len(done.library),
-        }
-        text = json.dumps(manifest, indent=1, sort_keys=True)
-        return {"compiled": Compiled(done.library, text, done.log)}
+        manifest = manifest_of(toolchain.identity, flags, generated.language, done)
+        return {"compiled": Compiled(done.library, manifest, done.log)}
 
     def environment(self) -> Mapping[str, str]:
         """Return the identities of the compilers and the variables that they read."""
         return {"compiler": self.toolchain().identity} | labels_of(self.variables)
+
+    def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
+        """Tell whether the headers behind the library, those of CUDA among them, are unchanged."""
+        return same_headers(outputs["compiled"]["manifest.json"])
 
     def toolchain(self) -> Toolchain:
         """Return the compiler with its environment.

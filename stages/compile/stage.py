@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .compiler import Compiler, CppToolchain, find_compiler
-from .toolchain import Toolchain
+from .toolchain import Outcome, Toolchain
 
 SEARCH_PATH = "PATH"
 
@@ -48,16 +48,8 @@ class Compile(Stage):
         toolchain = self.toolchain()
         flags = (*generated.flags, *self.flags)
         done = toolchain.compile(generated.source, flags)
-        manifest = {
-            "compiler": toolchain.identity,
-            "flags": list(flags),
-            "language": generated.language,
-            "bytes": len(done.library),
-        }
-        if done.headers:
-            manifest["headers"] = dict(done.headers)
-        text = json.dumps(manifest, indent=1, sort_keys=True)
-        return {"compiled": Compiled(done.library, text, done.log)}
+        manifest = manifest_of(toolchain.identity, flags, generated.language, done)
+        return {"compiled": Compiled(done.library, manifest, done.log)}
 
     def environment(self) -> Mapping[str, str]:
         """Return the compiler's identity and the variables that it reads.
@@ -77,12 +69,7 @@ class Compile(Stage):
 
     def holds(self, outputs: Mapping[str, Mapping[str, bytes]]) -> bool:
         """Tell whether the headers behind the library are unchanged."""
-        manifest = outputs["compiled"]["manifest.json"]
-        if b'"headers"' not in manifest:
-            return True
-        from .headers import still_hold
-
-        return still_hold(manifest)
+        return same_headers(outputs["compiled"]["manifest.json"])
 
     def toolchain(self) -> Toolchain:
         """Return the compiler with its environment."""
@@ -92,6 +79,28 @@ class Compile(Stage):
     def compiler(self) -> Compiler:
         """Return the compiler of the options."""
         return find_compiler(self.cxx, dict(self.variables).get(SEARCH_PATH), self.directory)
+
+
+def manifest_of(identity: str, flags: Sequence[str], language: str, done: Outcome) -> str:
+    """Describe a compilation: the compiler, its flags, and the headers that it read, as JSON."""
+    manifest = {
+        "compiler": identity,
+        "flags": list(flags),
+        "language": language,
+        "bytes": len(done.library),
+    }
+    if done.headers:
+        manifest["headers"] = dict(done.headers)
+    return json.dumps(manifest, indent=1, sort_keys=True)
+
+
+def same_headers(manifest: bytes) -> bool:
+    """Tell whether the headers in a manifest are unchanged."""
+    if b'"headers"' not in manifest:
+        return True
+    from .headers import still_hold
+
+    return still_hold(manifest)
 
 
 def labels_of(variables: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -26,11 +26,11 @@ _NO_STREAMS: Final = -1
 
 def gpu_source(kernel: Kernel, plan: Plan) -> Written:
     """Return the source of a kernel for GPUs, as DaCe writes it."""
-    from dace.codegen.codegen import generate_code
-
     names = Names(kernel)
     tests = tested_stores(kernel) if plan.style.checked else {}
     with dace_defaults():
+        from dace.codegen.codegen import generate_code
+
         _choose_vendor(plan.platform)
         graph = optimised(kernel, names, plan, lambda *_: None)
         left = with_arrays_left(kernel, names, graph, plan.rules)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ....runtime.process.errors import DaceNotFoundError
+from .loading import load_dace
 
 SERIES: Final = "2.0."
 
@@ -50,6 +51,7 @@ def dace_defaults() -> Iterator[None]:
 
     The generated text then depends on the version of DaCe only.
     """
+    load_dace()
     from dace.config import Config, temporary_config
 
     with temporary_config():

@@ -128,11 +128,11 @@ def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, An
 
 def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     """Return the source of a kernel as DaCe writes it."""
-    from dace.codegen.codegen import generate_code
-
     names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     with dace_defaults():
+        from dace.codegen.codegen import generate_code
+
         graph = optimised(kernel, names, plan, lambda *_: None)
         left = with_arrays_left(kernel, names, graph, plan.rules)
         frame = generate_code(graph.sdfg, validate=False)[0]

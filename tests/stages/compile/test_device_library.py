@@ -1,0 +1,65 @@
+"""The compilers of vendors as a stage; scripts that call the C++ compiler stand in for them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fieldforge.runtime.process.settings import current
+from fieldforge.stages.artifacts import Generated
+from fieldforge.stages.compile.device_library import CompileLibrary
+from fieldforge.stages.gpu_target import GpuTarget
+
+COMPILER = shutil.which("c++") or shutil.which("g++")
+HIPCC = """\
+#!/bin/sh
+case "$1" in --version) echo "hipcc of the test 1.0"; exit 0;; -print*) exit 0;; esac
+[ "$1 $2" = "-x hip" ] && shift 2
+exec {compiler} -x c++ "$@"
+"""
+NVCC = """\
+#!/bin/sh
+case "$1" in --version) echo "nvcc of the test 1.0"; exit 0;; -print*) exit 0;; esac
+for word in "$@"; do
+  shift
+  case "$last" in -Xlinker|-Xcompiler|-ccbin) last=; continue;; esac
+  case "$word" in
+    -Xlinker|-Xcompiler|-ccbin) last="$word";;
+    *.cu) set -- "$@" -x c++ "$word";;
+    *) set -- "$@" "$word";;
+  esac
+done
+exec {compiler} "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("vendor", "arch", "script"), [("nvidia", "sm_90", NVCC), ("amd", "gfx90a", HIPCC)]
+)
+def test_a_library_does_not_hold_after_a_header_changed(
+    vendor: str, arch: str, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "compiler"
+    program.write_text(script.format(compiler=COMPILER))
+    program.chmod(0o755)
+    monkeypatch.setattr(
+        "fieldforge.stages.compile.device_library.COMPILERS", {vendor: (str(program), ())}
+    )
+    system = tmp_path / "include"
+    system.mkdir()
+    header = system / "vendor.h"
+    header.write_text("#define ANSWER 1\n")
+    variables = current().compiler_variables
+    stage = CompileLibrary(GpuTarget(arch), ("-isystem", str(system)), variables=variables)
+    source = '#include <vendor.h>\nextern "C" int answer() { return ANSWER; }\n'
+
+    made = stage.run(generated=Generated("cuda", source, "", ("-shared", "-fPIC")))["compiled"]
+
+    kept = {"compiled": {"manifest.json": made.manifest.encode()}}
+    assert str(header) in json.loads(made.manifest)["headers"]
+    assert stage.holds(kept)
+    header.write_text("#define ANSWER 2  // not the same\n")
+    assert not stage.holds(kept)
