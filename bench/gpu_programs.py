@@ -213,7 +213,7 @@ def by_hand(case: Any) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _far(case: Any, name: str, ours: Any) -> float:
-    """Return the share of points of an output that is not near ours; what is not a number is far."""
+    """Return the share of points of an output that is not near ours, where NaN is far."""
     import cupy
 
     largest = float(abs(ours).max())

@@ -1,4 +1,4 @@
-"""The hand-written velocity tendency on a GPU: three kernels, or one that walks the mesh in order."""
+"""The hand-written velocity tendency on a GPU: three kernels, or one in the order of the mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The velocity tendency by hand for GPUs, compiled for the host: our numbers, one thread at a time."""
+"""The velocity tendency by hand for GPUs, compiled for the host, has our numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ static Place threadIdx, blockIdx;
 static double2 __ldcs(const double2* at) { return *at; }
 static double2 __ldcg(const double2* at) { return *at; }
 static void __stcs(double2* to, double2 x) { *to = x; }
-static unsigned atomicAdd(unsigned* to, unsigned x) { const unsigned old = *to; *to += x; return old; }
+static unsigned atomicAdd(unsigned* to, unsigned x) { return (*to += x) - x; }
 static void __syncthreads() {}
 static void __threadfence() {}
 static void __nanosleep(unsigned) { __builtin_trap(); }  // a task waits for one that comes later
