@@ -199,6 +199,7 @@ def _in_order(module: Any, given: Given, variant: Variant, threads_of: int, kept
     kernel = module.get_function("in_order")
     count, rounds = len(order.tasks), [0]
     numbers = [np.uint32(each) for each in (order.chunks, 2 * order.chunks, *order.sizes)]
+    cupy.cuda.Device().synchronize()
 
     def run(_: Any = kept) -> None:
         rounds[0] += 1
