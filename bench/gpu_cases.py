@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import gpu_velocity
 import numpy as np
 
 import fieldforge as ff
@@ -334,11 +335,20 @@ def velocity_tendency(
     real = np.dtype(dtype).type
     tables = torus(across, patches)
     moved = size_of(given) + sum(tables[name].nbytes for name in tables if name != "C2E2C")
+    scalars = {"dtime": real(0.5), "limit": real(0.7), "damping": real(0.25)}
+    hand = {}
+    if levels and nk % 8 == 0:  # the levels of a thread at once
+        hand = gpu_velocity.by_hand(
+            gpu_velocity.Given(
+                dtype, {name: first_of(each) for name, each in given.items()}, tables,
+                (points[Vertex], points[Cell], points[Edge]), nk, strides_of(given["vn"])[0],
+                strides_of(given["w"])[0], tuple(scalars.values()),
+            )
+        )  # fmt: skip
     return GpuCase(
         "velocity tendency", dtype, f"{points[Edge] // 1000}k edges x {nk}",
-        in_precision("velocity_tendency", dtype).velocity_tendency,
-        given | {"dtime": real(0.5), "limit": real(0.7), "damping": real(0.25)}, tuple(outs),
-        tables_of(across, patches, levels), moved, {},
+        in_precision("velocity_tendency", dtype).velocity_tendency, given | scalars, tuple(outs),
+        tables_of(across, patches, levels), moved, hand,
     )  # fmt: skip
 
 

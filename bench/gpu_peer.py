@@ -1,9 +1,12 @@
 """Programs on a GPU beside gt4py's GPU backends: the same fields, the same values, times by events.
 
     make bench-gpu PARTS=peer
+    python bench/gpu_peer.py [FILE [CASES]]
 
-The peer runs in an environment of its own (`PEER_VENV`), which needs CuPy, nvcc and CMake besides
-gt4py. Each of its backends has a process, so that they build at the same time.
+With the names of some cases, as in 'nabla2,velocity tendency', it measures those and keeps the
+other rows of the file, which it writes after each row. The peer runs in an environment of its own
+(`PEER_VENV`), which needs CuPy, nvcc and CMake besides gt4py. Each of its backends has a process,
+so that they build at the same time.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,13 +39,15 @@ TIMES = 20
 ALLOWED = 1e-12  # relative: contraction and another order of sums
 
 
-def cases(levels: bool) -> dict[str, Any]:
-    """Return the cases by name, with levels contiguous where the grid has columns of a mesh."""
-    return {
-        "diffusion": made.diffusion("float64", False, SHAPE),
-        "tridiagonal": made.tridiagonal("float64", False, SHAPE),
-        "nabla2": made.nabla2("float64", levels, ACROSS, LEVELS),
-    }
+CASES: Mapping[str, Callable[[bool], Any]] = {
+    "diffusion": lambda _: made.diffusion("float64", False, SHAPE),
+    "tridiagonal": lambda _: made.tridiagonal("float64", False, SHAPE),
+    "nabla2": lambda levels: made.nabla2("float64", levels, ACROSS, LEVELS),
+    "velocity tendency": lambda levels: made.velocity_tendency("float64", levels, ACROSS, LEVELS),
+    "ICON-like": lambda levels: made.dynamics("float64", levels, ACROSS, LEVELS),
+}
+ON_MESHES = ("nabla2", "velocity tendency", "ICON-like")  # in both of our layouts
+LARGE = ("velocity tendency", "ICON-like")  # by peers that know of the unit stride only
 
 
 class Beside:
@@ -104,22 +109,22 @@ def differences(mine: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]
     return found
 
 
-def measure(folder: Path) -> Iterator[dict[str, Any]]:
+def measure(folder: Path, names: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield a row for each case and each backend."""
-    chosen = cases(levels=False)
+    chosen = {name: CASES[name](True) for name in names}
     beside = []
     for name, case in chosen.items():
         place = folder / name
         place.mkdir()
         what = described(case, place)
-        beside += [Beside(peer, name, what, folder) for peer in PEERS]
+        peers = [peer for peer in PEERS if peer[1] or name not in LARGE]
+        beside += [Beside(peer, name, what, folder) for peer in peers]
     with ThreadPoolExecutor(len(beside)) as pool:
         built = list(pool.map(Beside.build, beside))  # they build at once and are timed in turn
-    by_levels = ours(cases(levels=True)["nabla2"])[0]
-    yield row("nabla2", "fieldforge, levels contiguous", by_levels, None)
     for name, case in chosen.items():
         found, values = ours(case)
-        yield row(name, "fieldforge", found, None)
+        layout = ", levels contiguous" if name in ON_MESHES else ""
+        yield row(name, f"fieldforge{layout}", found, None)
         for peer, answer in zip(beside, built, strict=True):
             if peer.name != name:
                 continue
@@ -130,6 +135,9 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             apart = differences(values, theirs)
             yield row(name, peer.by, {**peer.times(), "built": seconds}, apart)
             peer.end()
+    for name in names:
+        if name in ON_MESHES:
+            yield row(name, "fieldforge", ours(CASES[name](False))[0], None)
 
 
 def row(name: str, by: str, found: Mapping[str, float], apart: float | None) -> dict[str, Any]:
@@ -144,15 +152,17 @@ def row(name: str, by: str, found: Mapping[str, float], apart: float | None) -> 
 def main() -> None:
     """Print a row for each case and backend, and keep them all."""
     device = gpu.Device(0)
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="fieldforge-peer-") as scratch:
-        for one in measure(Path(scratch)):
-            print(json.dumps(one), flush=True)
-            rows.append(one)
     default = Path(__file__).parent / "results" / device.name.replace(" ", "-").lower()
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else default / "gpu_peer.json"
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps(rows, indent=1) + "\n")
+    names = sys.argv[2].split(",") if len(sys.argv) > 2 else list(CASES)
+    rows = json.loads(place.read_text()) if len(sys.argv) > 2 and place.exists() else []
+    with tempfile.TemporaryDirectory(prefix="fieldforge-peer-") as scratch:
+        for one in measure(Path(scratch), names):
+            print(json.dumps(one), flush=True)
+            same = [each for each in rows if (each["case"], each["by"]) == (one["case"], one["by"])]
+            rows = [each for each in rows if each not in same] + [one]
+            place.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

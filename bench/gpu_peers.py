@@ -19,6 +19,7 @@ from fieldforge.examples.vertical_advection import NEW, OLD
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the card is shared with ours
 ROUNDS, CALLS = 8, 5
 NEAR = {"float64": 1e-9, "float32": 1e-2}  # of the largest number: peers may contract and reorder
+SWITCHED = 1e-6  # of all points may be far off, where a rounded comparison falls the other way
 
 
 def peers(case: Any, levels: bool) -> Iterator[tuple[str, float]]:
@@ -26,14 +27,17 @@ def peers(case: Any, levels: bool) -> Iterator[tuple[str, float]]:
     written = PROGRAMS.get(case.name)
     if written is None:
         return
-    make, output = written
+    make, *outputs = written
     for name, of in (("CuPy", _cupy), ("JAX", _jax)):
         is_foreign = name == "JAX" and case.tables and not levels
         if is_foreign or importlib.util.find_spec(name.lower()) is None:
             continue
         call, wait, numbers = of(make, case, levels)
-        found, ours = numbers(call()), case.arguments[output].asnumpy()
-        assert np.abs(found - ours).max() <= NEAR[case.dtype] * np.abs(ours).max(), name
+        found = call()
+        for one, theirs in zip(outputs, found if len(outputs) > 1 else [found], strict=True):
+            ours = case.arguments[one].asnumpy()
+            is_far = np.abs(numbers(theirs) - ours) > NEAR[case.dtype] * np.abs(ours).max()
+            assert is_far.mean() <= SWITCHED, (name, one)
         yield name, _seconds(call, wait)
 
 
@@ -98,7 +102,7 @@ def _jax(make: Any, case: Any, levels: bool) -> tuple[Any, Any, Any]:
         numbers = np.asarray(found)
         return numbers if levels or case.tables else numbers.transpose(2, 1, 0)
 
-    return call, lambda last: last.block_until_ready(), back
+    return call, jax.block_until_ready, back
 
 
 # --- the programs -------------------------------------------------------------------------------
@@ -200,7 +204,45 @@ def _nabla2(xp: Any, lax: Any, levels: bool) -> Any:
     return program
 
 
+def _velocity(xp: Any, lax: Any, levels: bool) -> Any:
+    def mean(x: Any) -> Any:
+        return x.dtype.type(0.5) * (x[:, 1:] + x[:, :-1])
+
+    def total(x: Any, table: Any, weights: Any) -> Any:
+        return sum(x[table[:, n]] * weights[:, n, None] for n in range(table.shape[1]))
+
+    def program(
+        vn: Any, vt: Any, vn_half: Any, w: Any, w_terrain: Any, per_depth_e: Any, per_depth_c: Any,
+        rot: Any, to_vertex: Any, bilinear: Any, linear: Any, coriolis: Any, orientation: Any,
+        per_length: Any, per_dual: Any, dtime: Any, limit: Any, damping: Any, ddt_vn: Any,
+        ddt_w: Any, courant: Any, **tables: Any,
+    ) -> Any:  # fmt: skip
+        half, e2c, e2v = vn.dtype.type(0.5), tables["E2C"], tables["E2V"]
+        turned, across = (per_length * orientation)[:, None], per_dual[:, None]
+        w_con, w_cell = mean(w - w_terrain), mean(w)
+        number = abs(w_con) * dtime * per_depth_c
+        zeta = total(vn, tables["V2E"], rot)
+        energy = total(half * (vn * vn + vt * vt), tables["C2E"], bilinear)
+        w_edge = total(w_con, e2c, linear)
+        first, second = zeta[e2v[:, 0]], zeta[e2v[:, 1]]
+        climb = (energy[e2c[:, 1]] - energy[e2c[:, 0]]) * across
+        lift = w_edge * (vn_half[:, :-1] - vn_half[:, 1:]) * per_depth_e
+        tendency = -(climb + vt * (coriolis[:, None] + half * (first + second)) + lift)
+        damped = tendency - damping * (second - first) * turned
+        fast = abs(w_edge) * dtime * per_depth_e > limit
+        w_vertex = total(w_cell, tables["V2C"], to_vertex)
+        drift = vn * ((w_cell[e2c[:, 1]] - w_cell[e2c[:, 0]]) * across)
+        drift += vt * ((w_vertex[e2v[:, 1]] - w_vertex[e2v[:, 0]]) * turned)
+        brake = xp.where(number > limit, damping * (number - limit) * w_con, xp.zeros_like(w_con))
+        lifted = w_con * (w[:, :-1] - w[:, 1:]) * per_depth_c
+        change = -(total(drift, tables["C2E"], bilinear) + lifted + brake)
+        return xp.where(fast, damped, tendency), change, number
+
+    return program
+
+
 PROGRAMS = {
+    "velocity tendency": (_velocity, "ddt_vn", "ddt_w", "courant"),
     "diffusion": (_diffusion, "out"),
     "tridiagonal": (_tridiagonal, "x"),
     "vertical advection": (_advection, "new_tendency"),

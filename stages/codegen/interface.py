@@ -10,7 +10,7 @@ import attrs
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
-from ..ir import dataflow
+from ..ir import dataflow, loops
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
 from ..ir.loops import Kernel, Load, Nest
@@ -110,7 +110,11 @@ def _accesses(
         stores = tuple(store for index in members for store in groups[index].stores)
         found: list[Read] = []
         for place, index in enumerate(members):
-            earlier = [groups[other].box for other in members[:place]]
+            earlier = [
+                groups[other].box
+                for other in members
+                if other in members[:place] or _stores_before(kernel, other, index)
+            ]
             own = _reads(kernel, steps[index], stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
             statements.append(Statement(groups[index].stores))
@@ -122,6 +126,24 @@ def _accesses(
             statements.append(Statement(tuple(sorted(stores, key=lambda s: order.index(s.target)))))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
+
+
+def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
+    """Tell whether a group stores fields before another has read all of its own, out of turn."""
+    if one == other or not kernel.instead:
+        return False
+    memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
+
+    def touching(group: int, kind: type[Load | loops.Store]) -> list[int]:
+        return [
+            number
+            for number, nest in enumerate(kernel.nests)
+            if nest.statement == group
+            and any(isinstance(row, kind) and memory[row.buffer] == "field" for row in nest.body)
+        ]
+
+    stores, loads = touching(one, loops.Store), touching(other, Load)
+    return bool(stores and loads) and min(stores) < max(loads)
 
 
 def _reads(

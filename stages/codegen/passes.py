@@ -11,6 +11,7 @@ from ..ir.loops import Kernel
 from ..ir.loops_text import show
 from ..ir.verify_loops import verify
 from .loop_passes.arena import plan_arena
+from .loop_passes.fusing import fuse
 from .loop_passes.handing_on import hand_on
 from .loop_passes.loading_ahead import load_ahead
 from .loop_passes.prefetching import prefetch
@@ -30,7 +31,8 @@ Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
 BY_NAME: Final[Mapping[str, LoopPass]] = {
-    step.__name__: step for step in (*PASSES, spread, widen, load_ahead, share_reciprocals, hand_on)
+    step.__name__: step
+    for step in (*PASSES, fuse, spread, widen, load_ahead, share_reciprocals, hand_on)
 }
 
 

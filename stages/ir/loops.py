@@ -317,11 +317,26 @@ class Together:
 
 
 @attrs.frozen
+class Instead:
+    """Nest `nest` does on a GPU what the nests from `first` up to it do, where `when` is 1.
+
+    In other calls `when` is 0 and those nests run.
+    """
+
+    first: int
+    nest: int
+    when: Bound
+    reason: str
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
-    `together` are scans that are one kernel, in order and disjoint too.
+    `together` are scans that are one kernel, `instead` nests in place of others, in order and
+    disjoint too. `members` are the statements of the program to which the statements of nests, each
+    with one box, belong.
     """
 
     name: str
@@ -334,6 +349,12 @@ class Kernel:
     tilings: tuple[Tiling, ...] = ()
     threads: int = 1
     together: tuple[Together, ...] = ()
+    instead: tuple[Instead, ...] = ()
+    members: tuple[int, ...] = ()
+
+    def statement_of(self, nest: Nest) -> int:
+        """Return the statement of the program that a nest belongs to."""
+        return self.members[nest.statement]
 
     def buffer(self, name: str) -> Buffer:
         """Return the buffer of that name."""

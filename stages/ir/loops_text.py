@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .bounds import Apply, Bound, Range, TableBound, is_long
+from .bounds import Apply, Bound, Const, Range, TableBound, is_long
 from .loops import (
     Advance,
     Argument,
@@ -15,6 +15,7 @@ from .loops import (
     Compute,
     Constant,
     Index,
+    Instead,
     Instruction,
     Kernel,
     Load,
@@ -41,11 +42,14 @@ def show(kernel: Kernel) -> str:
     lines += [f"  # {note}" for note in kernel.notes]
     heads = {tiling.first: tiling for tiling in kernel.tilings}
     scans = {each.first: each for each in kernel.together}
+    instead = {each.nest: each for each in kernel.instead}
     for index, nest in enumerate(kernel.nests):
         if index in scans:
             lines.append(printer.together(scans[index]))
         if index in heads:
             lines.append(printer.tiling(heads[index]))
+        if index in instead:
+            lines.append(printer.instead(instead[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
         lines += printer.nest(nest)
     return "\n".join(lines) + "\n"
@@ -112,6 +116,12 @@ class _Printer:
         room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
         most = f"at most {scans.most}, else one by one"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
+
+    def instead(self, each: Instead) -> str:
+        """Return the text of a nest in place of others."""
+        members = f"nests {each.first} .. {each.nest - 1}"
+        where = "" if each.when == Const(1) else f" where {self.bound(each.when)} is 1"
+        return f"nest {each.nest} in place of {members}{where}  # {each.reason}"
 
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
@@ -196,6 +206,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         for range_ in buffer.box:
             yield from (range_.start, range_.stop)
     yield from (each.needed for each in kernel.together)
+    yield from (each.when for each in kernel.instead)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

@@ -53,21 +53,34 @@ def orders_of(
     alone = {n: scans for scans in kernel.together for n in range(scans.first, scans.stop)}
     return tuple(
         attrs.evolve(
-            _order(kernel, written, offsets, alone.get(written.first)),
+            _order(kernel, written, offsets, alone.get(written.first), _when(kernel, written)),
             step=steps[kernel.nests[written.first].statement],
         )
         for written in kernels
     )
 
 
+def _when(kernel: Kernel, written: Written) -> Bound:
+    """Return 1 in calls where a nest runs, 0 where another runs in its place."""
+    for each in kernel.instead:
+        if each.first <= written.first < each.nest:
+            return subtract(Const(1), each.when)
+        if written.first == each.nest:
+            return each.when
+    return Const(1)
+
+
 def _order(
-    kernel: Kernel, written: Written, offsets: Mapping[int, Bound], scans: Together | None
+    kernel: Kernel,
+    written: Written,
+    offsets: Mapping[int, Bound],
+    scans: Together | None,
+    when: Bound,
 ) -> Order:
     """Return the launch of a kernel; of scans that are one, either that or those run."""
     nest = kernel.nests[written.first]
     if written.version > 0:
         nest = single(nest)
-    when: Bound = Const(1)
     if scans is not None and not (written.version > 0 and scans.tiles):
         when = scans.fits if written.scans else subtract(Const(1), scans.fits)
     if written.scans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -34,6 +34,15 @@ def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
     bodies = _Unrolling(nest, dims_of)
     for shift in shifts(nest):
         bodies.add(shift)
+    return bodies.finished()
+
+
+def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
+    """Return one body for nests with the same loops: equal instructions once, the stores last."""
+    bodies = _Unrolling(nests[0], dims_of)
+    for nest in nests:
+        bodies.nest = nest
+        bodies.add({})
     return bodies.finished()
 
 

@@ -57,6 +57,8 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         return nest
     if not given and not flat:
         block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
+    if f"accesses of {WIDEST} bytes" in why:
+        why += "; one by one where memory is not aligned"
     reason = f"{nest.reason}; {why}"
     return attrs.evolve(nest, each=each, block=block, reason=reason)
 

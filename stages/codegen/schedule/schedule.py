@@ -62,6 +62,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         tuple(buffers),
         tuple(nests),
         notes=tuple(notes),
+        members=tuple(group.statement for group in groups),
     )
     return kernel, tuple(groups)
 

@@ -145,6 +145,32 @@ def test_long_bodies_have_no_registers_for_more_levels() -> None:
     assert "ahead" not in loops
 
 
+# What the listing says of a schedule, and the options that leave it out: the table of docs/gpu.md.
+LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
+    ("one by one where memory is not aligned", ("diffusion", "diffuse", "I"),
+     {"passes": without(GPU_PASSES, "widen")}),
+    ("each with 2 x 2 x 1 points", ("diffusion", "diffuse", "I"), {"points": (1, 1)}),
+    ("blocks of 128 threads", ("diffusion", "diffuse", "K"), {"block": (32, 4, 1)}),
+    ("asked for 8 of K ahead", ("tridiagonal", "solve", "I"), {"ahead": -1}),
+    ("share its reciprocal", ("tridiagonal", "solve", "I"),
+     {"passes": without(GPU_PASSES, "share_reciprocals")}),
+    ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"), {"shared": False}),
+    ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"),
+     {"passes": without(GPU_PASSES, "hand_on")}),
+    ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tiles": -1}),
+    ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "of", "options"), LEFT_OUT, ids=str)
+def test_each_schedule_is_left_out_by_its_option(
+    said: str, of: tuple[str, str, str], options: dict[str, object]
+) -> None:
+    name, program, unit = of
+    assert said in listing(name, program, "float64", unit)
+    assert said not in listing(name, program, "float64", unit, **options)
+
+
 # --- the same bits ------------------------------------------------------------------------------
 
 SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
