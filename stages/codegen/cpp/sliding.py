@@ -22,15 +22,16 @@ def functions(dtype: str, by: int, lanes: int, vector_bytes: int) -> dict[str, s
     """Return the type of a register and the function that moves it by some lanes, by name."""
     type_ = TYPES[dtype][0]
     whole = {"float32": "s32", "float64": "s64"}[dtype]
+    register = f"__attribute__((vector_size({vector_bytes})))"
     places = ", ".join(str(lanes - by + lane) for lane in range(lanes))
     return {
-        f"0lanes_{type_}": f"typedef {type_} lanes_{type_} __attribute__((vector_size({vector_bytes})));",
+        f"0lanes_{type_}": f"typedef {type_} lanes_{type_} {register};",
         f"1moved_{type_}_{by}": f"""\
 static inline lanes_{type_} moved_{type_}_{by}(lanes_{type_} before, lanes_{type_} here) {{
 #if defined(__clang__) || __GNUC__ >= 12
   return __builtin_shufflevector(before, here, {places});
 #else
-  typedef {whole} places __attribute__((vector_size({vector_bytes})));
+  typedef {whole} places {register};
   return __builtin_shuffle(before, here, places{{{places}}});
 #endif
 }}""",
@@ -101,8 +102,8 @@ class Slides:
                 yield f"{indent}__builtin_memcpy(&g{base}, a{base}, sizeof(g{base}));"
         for row, (base, by) in self.slides.items():
             if self.stages[row] == stage:
-                type_ = self._type(row)
-                yield f"{indent}const {self._register(row)} m{row} = moved_{type_}_{by}(h{base}, g{base});"
+                moved = f"moved_{self._type(row)}_{by}(h{base}, g{base})"
+                yield f"{indent}const {self._register(row)} m{row} = {moved};"
                 yield f"{indent}__builtin_memcpy(a{row}, &m{row}, sizeof(m{row}));"
 
     def _stage(
@@ -122,7 +123,13 @@ class Slides:
     def _rows_in(self, stage: int) -> list[Row]:
         """Return the rows of a stage, and those of stages before that it uses."""
         body = self.nest.body
-        own = [n for n in self.live if self.stages.get(n) == stage and n not in self.slides]
+        own = [
+            number
+            for number in self.live
+            if self.stages.get(number) == stage
+            and number not in self.slides
+            and not isinstance(body[number], NAMELESS)
+        ]
         used = {
             arg
             for number in own
@@ -146,7 +153,7 @@ class Slides:
         return found
 
     def _stages(self) -> dict[Row, int]:
-        """Return the stage of each row in the loop: as early as it can be, then as late as needed."""
+        """Return the stage of each row in the loop: the first one that has its operands."""
         stages: dict[Row, int] = {}
         for number in _ordered(self.nest.body, self.live, self.slides):
             if self.nest.body[number].level < self.depth:

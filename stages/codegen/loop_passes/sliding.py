@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...ir.loops import Compute, Instruction, Kernel, Load, Nest, Row, Store
+from ...ir.loops import Compute, Index, Instruction, Kernel, Load, Nest, Row, Store
 from ..schedule.costs import ITEMSIZES, operations
 from ..schedule.placement import Rules
 
@@ -54,9 +54,9 @@ def _slid(nest: Nest) -> Nest:
 def _candidates(nest: Nest) -> list[Moves]:
     """Return what may slide, the largest values first; together they may save what none saves."""
     found: list[Moves] = []
+    kept = _joined(found)
+    live = live_rows(nest.body, kept)
     for places in _groups(nest):
-        kept = _joined(found)
-        live = live_rows(nest.body, kept)
         members = {at: row for at, row in places.items() if row in live and row not in kept}
         ahead = max(members, default=0)
         if len(members) < 2 or ahead - min(members) > REACH:
@@ -66,6 +66,8 @@ def _candidates(nest: Nest) -> list[Moves]:
         )
         if len(found) == MOST:
             break
+        kept = _joined(found)
+        live = live_rows(nest.body, kept)
     return found
 
 
@@ -85,7 +87,7 @@ def _joined(moves: Iterable[Moves]) -> dict[Row, tuple[Row, int]]:
 
 def _left(nest: Nest, slides: Moves) -> float:
     """Return the cost of a body without what slides make needless."""
-    return _cost(nest, live_rows(nest.body, slides))
+    return _cost(nest, live_rows(nest.body, slides) - slides.keys())
 
 
 def live_rows(body: Sequence[Instruction], slides: Moves) -> set[Row]:
@@ -116,15 +118,12 @@ def _settled(body: Sequence[Instruction], slides: Moves, live: set[Row]) -> set[
 def _groups(nest: Nest) -> list[dict[int, Row]]:
     """Return rows of one value at several places, the largest expressions first."""
     found: dict[object, dict[int, Row]] = {}
-    sizes: dict[object, float] = {}
-    values = _values(nest)
-    for number, (key, at) in values.items():
+    for number, (key, at) in _values(nest).items():
         row = nest.body[number]
         if at is not None and isinstance(row, Compute) and row.dtype in KINDS:
             found.setdefault(key, {}).setdefault(at, number)
-            sizes[key] = _cost(nest, _below(nest.body, number))
-    several = [key for key, places in found.items() if len(places) > 1]
-    return [found[key] for key in sorted(several, key=lambda key: -sizes[key])]
+    several = [places for places in found.values() if len(places) > 1]
+    return sorted(several, key=lambda places: -_cost(nest, _below(nest.body, max(places.values()))))
 
 
 def _values(nest: Nest) -> dict[Row, Value]:
@@ -132,7 +131,7 @@ def _values(nest: Nest) -> dict[Row, Value]:
 
     Equal expressions have one number, so that comparing them takes no time.
     """
-    depth, inner = len(nest.loops), nest.loops[-1].range.dim
+    depth = len(nest.loops)
     written = {row.buffer for row in nest.body if isinstance(row, Store)}
     values: dict[Row, Value] = {}
     numbers: dict[object, int] = {}
@@ -140,24 +139,39 @@ def _values(nest: Nest) -> dict[Row, Value]:
         if row.level < depth:
             values[number] = ("still", number), None
         elif isinstance(row, Load):
-            if inner not in row.dims or row.when is not None or row.buffer in written:
-                continue
-            axis = row.dims.index(inner)
-            rows = row.rows or (None,) * len(row.dims)
-            if rows[axis] is None and all(at is None or nest.body[at].level < depth for at in rows):
+            axis = _axis(nest, row)
+            if axis is not None and row.when is None and row.buffer not in written:
                 offsets = (*row.offsets[:axis], 0, *row.offsets[axis + 1 :])
+                rows = (*row.rows[:axis], None, *row.rows[axis + 1 :])
                 key = "load", row.buffer, row.dtype, offsets, rows
                 values[number] = numbers.setdefault(key, len(numbers)), row.offsets[axis]
         elif isinstance(row, Compute) and all(arg in values for arg in row.args):
             places = [at for arg in row.args if (at := values[arg][1]) is not None]
             first = min(places, default=None)
-            parts = tuple(
-                (values[arg][0], None if values[arg][1] is None else values[arg][1] - (first or 0))
-                for arg in row.args
-            )
-            key = "compute", row.op, row.dtype, parts
-            values[number] = numbers.setdefault(key, len(numbers)), first
+            parts = tuple(_after(values[arg], first) for arg in row.args)
+            same = "compute", row.op, row.dtype, parts
+            values[number] = numbers.setdefault(same, len(numbers)), first
     return values
+
+
+def _after(value: Value, first: int | None) -> Value:
+    """Count the place of a value from that of another."""
+    key, at = value
+    return key, None if at is None else at - (first or 0)
+
+
+def _axis(nest: Nest, load: Load) -> int | None:
+    """Return the axis along which a load walks with the innermost loop, if nothing else moves."""
+    depth, inner = len(nest.loops), nest.loops[-1].range.dim
+    found: list[int] = []
+    for axis, dim in enumerate(load.dims):
+        row = load.rows[axis] if load.rows else None
+        each = None if row is None else nest.body[row]
+        if (dim is inner and row is None) or (isinstance(each, Index) and each.dim is inner):
+            found.append(axis)
+        elif each is not None and each.level == depth:
+            return None
+    return found[0] if len(found) == 1 else None
 
 
 def _below(body: Sequence[Instruction], number: Row) -> set[Row]:
