@@ -6,11 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEER := .venv-peer
 PEER_STAMP := $(PEER)/.installed
+OTHERS := .venv-others
+OTHERS_STAMP := $(OTHERS)/.installed
+BESIDE := upwind,diffusion,laplacians,tridiagonal,nabla2,vertical_advection,advection
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
-	stress tsan bench-calls faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
+	stress tsan bench-calls bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -126,10 +129,16 @@ model: $(MODEL_STAMP)  ## run every stencil of ICON4Py in four ways and compare;
 
 bench: $(STAMP) $(PEER_STAMP)  ## measure start, calls and programs: make bench [CASES=diffusion,nabla2] [SCALE=0.2] [QUICK=1]
 	$(BIN)/python bench/run.py $(PARTS) $(if $(CASES),--cases $(CASES)) $(if $(SCALE),--scale $(SCALE)) $(if $(QUICK),--quick)
+	$(if $(PARTS)$(CASES)$(SCALE)$(QUICK),,$(MAKE) bench-others)
 
 ulps: EVERY ?= 1
 ulps: $(STAMP)  ## errors and times of the functions in generated code, all of float32: make ulps [EVERY=61]
 	$(BIN)/python bench/mathematics.py --every $(EVERY) --count 1000000
+
+bench-others: THREADS ?= 1,2
+bench-others: $(STAMP) $(OTHERS_STAMP)  ## measure programs beside kernels by hand, Numba, JAX and pystencils: make bench-others [THREADS=1,2,16]
+	$(BIN)/python bench/brief.py --others --seconds 3600 --threads $(THREADS) --cases $(BESIDE)
+	$(BIN)/python bench/machine_tables.py
 
 bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
 	$(BIN)/python bench/run.py calls
@@ -143,7 +152,7 @@ format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove the environments and what was built
-	rm -rf $(VENV) $(PEER) $(MODEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PEER) $(OTHERS) $(MODEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache
 
 $(STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -159,6 +168,13 @@ $(PEER_STAMP): bench/peer/requirements.txt
 	$(PEER)/bin/python -m pip install --quiet --upgrade pip
 	$(PEER)/bin/python -m pip install --quiet --requirement bench/peer/requirements.txt
 	touch $(PEER_STAMP)
+
+# Numba, JAX and pystencils want versions of NumPy of their own.
+$(OTHERS_STAMP): bench/others/requirements.txt
+	test -d $(OTHERS) || $(PYTHON) -m venv $(OTHERS)
+	$(OTHERS)/bin/python -m pip install --quiet --upgrade pip
+	$(OTHERS)/bin/python -m pip install --quiet --requirement bench/others/requirements.txt
+	touch $(OTHERS_STAMP)
 
 $(MODEL_STAMP): pyproject.toml CMakeLists.txt $(NATIVE)
 	$(MODEL_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12) and "ICON4Py needs Python >= 3.12: make model MODEL_PYTHON=...")'

@@ -1,46 +1,68 @@
-"""Ours and the kernels by hand only, a second for each row: for machines that are lent for minutes.
+"""Ours and the kernels by hand, a second for each row: for machines that are lent for minutes.
 
-    python bench/brief.py --threads 1,2,8,16 --cases diffusion,mpdata --seconds 60
+    python bench/brief.py --threads 1,2,8,16 --cases diffusion,mpdata --seconds 60 [--others]
 
 Kernels and programs are built side by side first. Writes rows like those of `machines.py`, in the
-order of the cases, until the seconds are over.
+order of the cases, until the seconds are over. With `--others`, Numba, JAX and pystencils
+(`others/`) take turns with them, in processes of their own, where they know the program.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 import numpy as np
+import others.client
 from agreement import compared, flat
 from cases import chosen_cases
 from cases.by_hand import library
 from cases.case import Case
 from machines import cells
 from native import use_threads
+from peer.client import RefusedError, described
+from peer.undisturbed import undisturbed
 from programs import DTYPES, row_of
 from results import Results
 from run import RESULTS, machine
-from timing import PAUSE
+from timing import PAUSE, GaveUpError, TimeCalls
 
 import fieldforge as ff
 from fieldforge.runtime.calls.machine import processor
 
-KERNELS = ("diffusion", "laplacians", "mpdata", "tridiagonal", "vertical_advection")
+KERNELS = ("diffusion", "laplacians", "mpdata", "tridiagonal", "vertical_advection", "upwind")
+CASES = "diffusion,advection,laplacians,tridiagonal,vertical_advection"
+
+
+@attrs.frozen
+class Built:
+    """A case whose variants of this process are built and agree."""
+
+    case: Case
+    calls: dict[str, TimeCalls]
+    expected: dict[str, np.ndarray]
 
 
 @click.command()
 @click.option("--threads", default="1,2", help="numbers of threads")
-@click.option("--cases", default="diffusion,advection,laplacians,tridiagonal,vertical_advection")
+@click.option("--cases", default=CASES)
 @click.option("--seconds", default=60.0, help="no new row after so many")
 @click.option("--rounds", default=9)
+@click.option(
+    "--others/--alone", "with_others", default=False, help="beside Numba, JAX, pystencils"
+)
 @click.option("--folder", type=click.Path(path_type=Path), default=RESULTS)
-def main(threads: str, cases: str, seconds: float, rounds: int, folder: Path) -> None:
+def main(
+    threads: str, cases: str, seconds: float, rounds: int, with_others: bool, folder: Path
+) -> None:
     """Measure rows until the time is over, and print the ratio of each."""
     end = time.monotonic() + seconds
     place = folder / re.sub(r"[^A-Za-z0-9]+", "-", processor()).strip("-")
@@ -55,15 +77,18 @@ def main(threads: str, cases: str, seconds: float, rounds: int, folder: Path) ->
             pool.submit(_built, make(dtype, 1.0)) for make in makers.values() for dtype in DTYPES
         ]
         for job in jobs:
-            case, calls = job.result()
-            for count in counts:
-                if time.monotonic() > end:
-                    return
-                kept.add(_row(case, calls, count, rounds))
-                click.echo("  ".join(cells(kept.rows[-1])))
+            built = job.result()
+            with _beside(built, counts if with_others else []) as beside:
+                for count in counts:
+                    if time.monotonic() > end:
+                        return
+                    calls, refused = beside.get(count, ({}, {}))
+                    row = _row(built, calls, count, rounds) | {"refused": refused}
+                    kept.add(row)
+                    click.echo("  ".join(_line(row)))
 
 
-def _built(case: Case) -> tuple[Case, dict[str, Callable[[], Any]]]:
+def _built(case: Case) -> Built:
     """Build ours; keep the kernels whose results agree."""
     program: Any = case.program
     compiled = program.with_backend(ff.cpu)
@@ -72,33 +97,91 @@ def _built(case: Case) -> tuple[Case, dict[str, Callable[[], Any]]]:
         compiled(**case.arguments, offset_provider=case.tables)
 
     ours()
-    expected = flat(case.arguments, case.outputs)
-    calls: dict[str, Callable[[], Any]] = {"fieldforge": ours}
+    expected = {name: each.copy() for name, each in flat(case.arguments, case.outputs).items()}
+    calls: dict[str, TimeCalls] = {"fieldforge": _timed(ours)}
     for name, kernel in case.by_hand.items():
         if compared(expected, flat(kernel(), case.outputs), case.dtype)[0]:
-            calls[f"by hand: {name}"] = kernel
-    return case, calls
+            calls[f"by hand: {name}"] = _timed(kernel)
+    return Built(case, calls, expected)
 
 
-def _row(
-    case: Case, calls: dict[str, Callable[[], Any]], count: int, rounds: int
-) -> dict[str, Any]:
+def _timed(call: Callable[[], object]) -> TimeCalls:
+    def time_calls(loops: int) -> float:
+        call()
+        with undisturbed():
+            begin = time.perf_counter()
+            for _ in range(loops):
+                call()
+            return time.perf_counter() - begin
+
+    return time_calls
+
+
+Beside = dict[int, tuple[dict[str, TimeCalls], dict[str, str]]]
+
+
+@contextlib.contextmanager
+def _beside(built: Built, counts: list[int]) -> Iterator[Beside]:
+    """Give the calls of the other tools, and why some have none, by the number of threads."""
+    with contextlib.ExitStack() as stack:
+        if not counts:
+            yield {}
+            return
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="others-")))
+        told = described(built.case, folder)
+        pool = stack.enter_context(ThreadPoolExecutor())
+        wanted = [(count, tool) for count in counts for tool in others.client.TOOLS]
+        places = {want: folder / f"{want[1]}-{want[0]}" for want in wanted}
+        for each in places.values():
+            each.mkdir()
+
+        def add(want: tuple[int, str]) -> TimeCalls | str:
+            count, tool = want
+            try:
+                peer = stack.enter_context(others.client.started(tool, places[want], count))
+                call, outputs, _ = others.client.built(peer, tool, built.case.name, told)
+                agrees, how = compared(built.expected, outputs, built.case.dtype)
+            except RefusedError as error:
+                return str(error)
+            return call if agrees else f"computes something else: {how}"
+
+        found: Beside = {count: ({}, {}) for count in counts}
+        for (count, tool), answer in zip(wanted, pool.map(add, wanted), strict=True):
+            if isinstance(answer, str):
+                found[count][1][tool] = answer
+            else:
+                found[count][0][tool] = answer
+        yield found
+
+
+def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) -> dict[str, Any]:
     use_threads(count)
+    calls = built.calls | others
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             time.sleep(PAUSE)
-            call()
-            begin = time.perf_counter()
-            call()
-            call()
-            times[name].append((time.perf_counter() - begin) / 2)
+            with contextlib.suppress(GaveUpError):
+                times[name].append(call(LOOPS) / LOOPS)
     figures = {
         name: {"median": float(np.median(each)), "least": min(each), "values": len(each)}
         for name, each in times.items()
+        if each
     }
-    return row_of(case, count, figures)
+    return row_of(built.case, count, figures)
 
+
+def _line(row: dict[str, Any]) -> list[str]:
+    ours = row["times"]["fieldforge"]["least"]
+    ratios = [
+        f"{tool} {row['times'][tool]['least'] / ours:.2f}"
+        for tool in others.client.TOOLS
+        if tool in row["times"]
+    ]
+    return [*cells(row), *ratios, *(f"{tool}: {why}" for tool, why in row["refused"].items())]
+
+
+LOOPS = 2  # calls of a value
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,7 +41,7 @@ class Peer:
     """One worker process; `kept` tunes its malloc and leaves out Python's assertions.
 
     `settings` are more of its environment. Builds are kept in `folder`, so that a second worker
-    given the same one finds them.
+    given the same one finds them. `worker` is a Python, a script and its arguments.
     """
 
     def __init__(
@@ -51,14 +51,16 @@ class Peer:
         *,
         kept: bool = False,
         settings: Mapping[str, str] = types.MappingProxyType({}),
+        worker: Sequence[str] = (str(PYTHON), str(WORKER)),
     ) -> None:
-        if not PYTHON.exists():
+        python, *rest = worker
+        if not Path(python).exists():
             raise RefusedError("There is no environment for it; `make bench` makes one.")
         self.folder = folder
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        env |= {"OMP_NUM_THREADS": str(threads), "PATH": f"{PYTHON.parent}:{env['PATH']}"}
+        env |= {"OMP_NUM_THREADS": str(threads), "PATH": f"{Path(python).parent}:{env['PATH']}"}
         env |= {"GT4PY_BUILD_CACHE_LIFETIME": "persistent", "GT4PY_BUILD_CACHE_DIR": str(folder)}
-        command = [str(PYTHON), *(["-O"] if kept else []), str(WORKER)]
+        command = [python, *(["-O"] if kept else []), *rest]
         self._log = Path(folder, f"worker-{id(self)}.log")
         with self._log.open("w") as log:
             self._process = subprocess.Popen(

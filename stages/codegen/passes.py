@@ -16,6 +16,7 @@ from .loop_passes.handing_on import hand_on
 from .loop_passes.loading_ahead import load_ahead
 from .loop_passes.prefetching import prefetch
 from .loop_passes.reciprocals import share_reciprocals
+from .loop_passes.sliding import slide
 from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
@@ -29,7 +30,7 @@ from .schedule.schedule import schedule
 LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
-PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, plan_arena)
+PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, slide, plan_arena)
 BY_NAME: Final[Mapping[str, LoopPass]] = {
     step.__name__: step
     for step in (*PASSES, fuse, spread, widen, load_ahead, share_reciprocals, hand_on)

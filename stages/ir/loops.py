@@ -203,10 +203,12 @@ class Nest:
     iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
     are loaded to registers `ahead` levels before their use. Unswitching: the writer
     emits a second version of the innermost loops for the case that each condition in `usual` has
-    the given value. `block` is how many threads a block of a GPU has along each `thread` loop,
-    inner to outer; one number for several loops counts their points in one row. `each` is how many
-    points a thread has along each of these loops, 1 where it ends early. Where it
-    `shares_reciprocals`, a GPU divides several numbers by one through its reciprocal.
+    the given value. `slides` are rows that have the value which another row had some points before
+    (row, other row, points): whole strips take them from registers. `block` is how many threads a
+    block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
+    their points in one row. `each` is how many points a thread has along each of these loops, 1
+    where it ends early. Where it `shares_reciprocals`, a GPU divides several numbers by one through
+    its reciprocal.
     """
 
     statement: int
@@ -221,6 +223,7 @@ class Nest:
     ahead: int = 0
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
+    slides: tuple[tuple[Row, Row, int], ...] = ()
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False

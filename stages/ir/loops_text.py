@@ -140,6 +140,9 @@ class _Printer:
         if nest.usual:
             values = ", ".join(f"%{row} {str(value).lower()}" for row, value in nest.usual)
             yield f"  loops of their own where {values}"
+        if nest.slides:
+            moved = ", ".join(f"%{row} is %{base} {by} before" for row, base, by in nest.slides)
+            yield f"  slides: {moved}"
         yield from self._rows(nest, 0)
         for level, loop in enumerate(nest.loops, start=1):
             way = f"{'  ' * level}{loop.kind}{' backward' * loop.backward}"

@@ -77,6 +77,10 @@ class BodyText:
                 changed.add(number)
                 yield indent + self._line(number, row, {})
 
+    def line(self, number: Row, kept: Mapping[str, str] | None = None) -> str:
+        """Write one instruction."""
+        return self._line(number, self.nest.body[number], kept or {})
+
     def is_usual(self) -> str:
         """Return the test that all conditions have their usual values."""
         return " && ".join(

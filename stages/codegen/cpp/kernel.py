@@ -126,7 +126,9 @@ def _plain(kernel: Kernel) -> Kernel:
             attrs.evolve(loop, kind="sequential") if loop.kind == "vector" else loop
             for loop in nest.loops
         )
-        nests.append(attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=()))
+        nests.append(
+            attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=())
+        )
     return attrs.evolve(kernel, nests=tuple(nests))
 
 

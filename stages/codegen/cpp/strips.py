@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...ir.loops import Compute, Load, Nest, Store
+from ..loop_passes.sliding import fits
 from ..loop_passes.streaming import SMALLEST
 from ..schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from .body import BodyText
 from .names import Names, stored_type
+from .sliding import Slides
 
 SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
@@ -58,6 +60,16 @@ class Strips:
             row: (f"k{place}", names.by_name[buffer])
             for place, (row, buffer) in enumerate(body.stored().items())
         }
+        self.slides = self._slides()
+
+    def _slides(self) -> Slides | None:
+        """Return the values that slide, if a strip of them is one register."""
+        wide, nest = self.names.options.vector_bytes, self.nest
+        if not nest.slides or self.names.options.checked or not fits(nest, self.lanes, wide):
+            return None
+        slides = Slides(nest, self.body, self.lanes)
+        self.names.functions.update(slides.functions(wide))
+        return slides
 
     def before(self) -> Iterator[str]:
         """Name the rows to prefetch, which all parts share."""
@@ -72,6 +84,8 @@ class Strips:
         yield f"{indent}{{"
         yield f"{indent}  s64 b = {start}, e = earlier({stop}, b + {lanes});"
         yield from self._aligned(stop)
+        if self.slides:
+            yield from self.slides.before(f"{indent}  ")
         yield f"{indent}  for (; b < {stop}; b = e, e = earlier({stop}, b + {lanes})) {{"
         yield f"{indent}    if (e - b == {lanes}) {{"
         yield from self._asked()
@@ -82,7 +96,11 @@ class Strips:
             yield from self.body.usual(f"{indent}        ")
             yield from self._strip(part, kept, "{", clause)
             yield f"{indent}      }} else {{"
-        yield from self._strip(part, kept, "{", clause)
+        if self.slides:
+            yield from self.slides.first(f"{indent}      ")
+            yield from self.slides.strip(kept, SIMD, f"{indent}      ")
+        else:
+            yield from self._strip(part, kept, "{", clause)
         if self.nest.usual:
             yield f"{indent}      }}"
         yield from self._written()
