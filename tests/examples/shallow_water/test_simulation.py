@@ -14,6 +14,7 @@ from fieldforge.examples.shallow_water.__main__ import main
 from fieldforge.examples.shallow_water.cases import CASES, initial_state
 from fieldforge.examples.shallow_water.extents import extents
 from fieldforge.examples.shallow_water.grid import Cell, Edge, Vertex
+from fieldforge.examples.shallow_water.inputs import inputs_of
 from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
@@ -129,7 +130,7 @@ def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are
 ):
     grid = steady[4].grid
     for part in parts_of(grid, ranks):
-        model = ShallowWater(grid, initial_state("2", grid), part, 60.0, ff.cpu)
+        model = ShallowWater(inputs_of(grid, initial_state("2", grid), part), 60.0, ff.cpu)
         ready = {**model.diagnosing.ready, **model.advancing.ready}
         flux, q, q_edge, head, h, u = (
             ready[name][dim].unit_range.stop
