@@ -99,8 +99,8 @@ def water(level: int) -> tuple[ShallowWater, int]:
     """Return the shallow-water model on one rank, and its cells."""
     grid = voronoi_grid(optimised(level, iterations=LLOYD), RADIUS)
     _, dt = time_step(grid, 1.0)
-    (part,) = parts_of_water(grid, 1)
-    return ShallowWater(inputs_of(grid, initial_state("6", grid), part), dt, ff.cpu), grid.cells
+    (inputs,) = inputs_of(grid, initial_state("6", grid), parts_of_water(grid, 1))
+    return ShallowWater(inputs, dt, ff.cpu), grid.cells
 
 
 def moist(level: int, levels: int) -> tuple[MoistColumns, Any, float]:

@@ -70,9 +70,10 @@ def prepare(folder: Path, divisions: int, counts: Sequence[int]) -> None:
     grid = voronoi_grid(optimised(0, iterations=LLOYD, root=divisions), RADIUS)
     start, (_, dt) = initial_state("5", grid), time_step(grid, 1.0)
     for count in counts:
-        for part in parts_of(grid, count):
-            given = {"inputs": inputs_of(grid, start, part), "dt": dt, "cells": grid.cells}
-            prepared(folder, divisions, count, part.rank).write_bytes(pickle.dumps(given))
+        for inputs in inputs_of(grid, start, parts_of(grid, count)):
+            given = {"inputs": inputs, "dt": dt, "cells": grid.cells}
+            file = prepared(folder, divisions, count, inputs.part.rank)
+            file.write_bytes(pickle.dumps(given))
 
 
 def prepared(folder: Path, divisions: int, ranks: int, rank: int) -> Path:

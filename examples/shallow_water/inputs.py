@@ -5,7 +5,7 @@ One process may make the inputs of all ranks and send them: they hold nothing of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
@@ -31,26 +31,28 @@ class Inputs:
     constants: Mapping[str, tuple[tuple[ff.Dimension, ...], Numbers]]
 
 
-def inputs_of(grid: Grid, start: State, part: LocalMesh) -> Inputs:
-    """Return the inputs of one rank.
+def inputs_of(grid: Grid, start: State, parts: Iterable[LocalMesh]) -> Iterator[Inputs]:
+    """Yield the inputs of ranks.
 
     Args:
         grid: the whole sphere.
         start: the initial state on it.
-        part: what this rank has of it.
+        parts: what each of the ranks has of it.
     """
     whole = coefficients(grid) | {
         "coriolis": ((Vertex,), start.coriolis),
         "ground": ((Cell,), start.ground),
     }
-    return Inputs(
-        part=part,
-        h=part.localised(start.h, Cell),
-        u=part.localised(start.u, Edge),
-        constants={
-            name: (dims, part.localised(array, dims[0])) for name, (dims, array) in whole.items()
-        },
-    )
+    for part in parts:
+        yield Inputs(
+            part=part,
+            h=part.localised(start.h, Cell),
+            u=part.localised(start.u, Edge),
+            constants={
+                name: (dims, part.localised(array, dims[0]))
+                for name, (dims, array) in whole.items()
+            },
+        )
 
 
 def coefficients(grid: Grid) -> dict[str, tuple[tuple[ff.Dimension, ...], Numbers]]:

@@ -179,7 +179,7 @@ def _on_this_process(case: Case, whole: Whole | None, comm: Any) -> tuple[list[I
     made = None
     if whole is not None:
         steps, dt = time_step(whole.grid, case.days)
-        each = (inputs_of(whole.grid, whole.first, part) for part in whole.parts)
+        each = inputs_of(whole.grid, whole.first, whole.parts)
         if comm is None:
             return list(each), steps, dt
         made = ((inputs, steps, dt) for inputs in each)

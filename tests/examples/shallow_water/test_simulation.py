@@ -129,8 +129,8 @@ def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are
     steady, ranks
 ):
     grid = steady[4].grid
-    for part in parts_of(grid, ranks):
-        model = ShallowWater(inputs_of(grid, initial_state("2", grid), part), 60.0, ff.cpu)
+    for inputs in inputs_of(grid, initial_state("2", grid), parts_of(grid, ranks)):
+        part, model = inputs.part, ShallowWater(inputs, 60.0, ff.cpu)
         ready = {**model.diagnosing.ready, **model.advancing.ready}
         flux, q, q_edge, head, h, u = (
             ready[name][dim].unit_range.stop
