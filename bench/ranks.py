@@ -147,7 +147,7 @@ def work(folder: Path, divisions: int, ranks: int, steps: int, by: str) -> dict[
     """Measure one configuration; on the other ranks of MPI return None."""
     import fieldforge as ff
     from fieldforge.examples.shallow_water.model import ShallowWater
-    from fieldforge.examples.shallow_water.simulation import exchanges_of
+    from fieldforge.examples.shallow_water.ranks import exchanges_of
 
     comm = None
     if by == "mpi":
@@ -170,7 +170,7 @@ def work(folder: Path, divisions: int, ranks: int, steps: int, by: str) -> dict[
         plan.build(progress=None, **({} if comm is None else {"comm": comm}))
         return models, time.perf_counter() - began
 
-    models, set_up = made(exchanges_of(inputs, comm))
+    models, set_up = made(exchanges_of([each.part for each in inputs], comm))
     deaf, _ = made([Deaf() if ranks > 1 else None] * len(mine))
     rounds = []
     for _ in range(ROUNDS):

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.exchange import LostRankError, MpiExchange, local_exchanges
+from fieldforge.runtime.decomposition.exchange import LostRankError
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.scattering import scattered
 
@@ -22,6 +22,7 @@ from .grid import Cell, Edge, Grid, voronoi_grid
 from .inputs import Inputs, inputs_of
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
+from .ranks import exchanges_of
 from .saved_state import SavedState
 from .voronoi import Quality, optimised, quality
 
@@ -108,6 +109,7 @@ def simulate(
     since: SavedState | None = None,
     told: Progress = silent,
     hours: float | None = None,
+    by: str = "mpi",
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
 
@@ -120,6 +122,7 @@ def simulate(
         comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
         since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
+        by: what exchanges halos on the ranks of `comm`: "mpi", "ghex" or "nccl".
         hours: keep a frame about each so many hours; the first and the last state are kept anyway.
     """
     ranks = comm.size if comm is not None else ranks
@@ -128,7 +131,9 @@ def simulate(
     first_days = 0.0 if since is None else since.days
     began = time.perf_counter()
     with ff.plan() as plan:
-        models = _models(inputs, dt, backend, exchanges_of(inputs, comm))
+        models = _models(
+            inputs, dt, backend, exchanges_of([each.part for each in inputs], comm, by)
+        )
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
 
@@ -197,15 +202,6 @@ def _stops(steps: int, dt: float, hours: float | None) -> list[int]:
         return [0, steps]
     every = max(1, round(hours * 3600 / dt))
     return [*range(0, steps, every), steps]
-
-
-def exchanges_of(inputs: Sequence[Inputs], comm: Any) -> Sequence[Any]:
-    """Return the exchange of each rank of this process; None for a rank that is alone."""
-    if comm is not None and comm.size > 1:
-        return [MpiExchange(comm, each.part.patterns) for each in inputs]
-    if len(inputs) > 1:
-        return local_exchanges([each.part.patterns for each in inputs])
-    return [None]
 
 
 def _models(
