@@ -27,6 +27,8 @@ def exchanges_of(parts: Sequence[LocalMesh], comm: Any, by: str = "mpi") -> Sequ
     if by not in EXCHANGES:
         raise ValueError(f"Unknown exchange '{by}', expected one of {', '.join(EXCHANGES)}.")
     if comm is None:
+        if by != "mpi":
+            raise ValueError(f"Exchange '{by}' is for ranks of MPI, which are processes.")
         if len(parts) == 1:
             return [None]
         return local_exchanges([part.patterns for part in parts])

@@ -40,9 +40,14 @@ class GhexExchange(Exchange[_Route]):
         comm: a communicator of mpi4py.
         part: what this rank has of the mesh; each rank must own points of each dimension.
 
+    Raises:
+        ArgumentError: GHEX is not installed.
+
     """
 
     def __init__(self, comm: Any, part: LocalMesh) -> None:
+        if not has_ghex():
+            raise ArgumentError("GHEX is not installed.", hint="Install the extra 'ghex'.")
         from ghex import unstructured
         from ghex.context import make_context
 

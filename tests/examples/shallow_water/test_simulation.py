@@ -226,3 +226,11 @@ def test_frames_do_not_change_a_bit():
 
     assert in_parts.h.tobytes() == whole.h.tobytes()
     assert len(in_parts.frames) > 3
+
+
+@pytest.mark.parametrize(
+    ("by", "why"), [("ghex", "Exchange 'ghex' is for ranks of MPI"), ("post", "Unknown exchange")]
+)
+def test_exchanges_that_cannot_be_are_refused(by, why):
+    with pytest.raises(ValueError, match=why):
+        simulate(Case(name="2", level=1, days=0.1), ff.cpu, ranks=2, by=by)
