@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from ..language.dimension import Dimension
+from ..process.errors import ArgumentError
 from .exchange import Exchange, MpiExchange
 from .local_mesh import LocalMesh
 from .pattern import Pattern, check_size, points_first
