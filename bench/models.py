@@ -36,6 +36,7 @@ from fieldforge.examples.moist_columns.programs import (
 from fieldforge.examples.saturation_adjustment import VAPOUR_GAS
 from fieldforge.examples.shallow_water.cases import RADIUS, initial_state
 from fieldforge.examples.shallow_water.grid import C2EDim, Cell, Edge, connectivities, voronoi_grid
+from fieldforge.examples.shallow_water.inputs import inputs_of
 from fieldforge.examples.shallow_water.model import ShallowWater
 from fieldforge.examples.shallow_water.model import parts_of as parts_of_water
 from fieldforge.examples.shallow_water.simulation import time_step
@@ -98,8 +99,8 @@ def water(level: int) -> tuple[ShallowWater, int]:
     """Return the shallow-water model on one rank, and its cells."""
     grid = voronoi_grid(optimised(level, iterations=LLOYD), RADIUS)
     _, dt = time_step(grid, 1.0)
-    (part,) = parts_of_water(grid, 1)
-    return ShallowWater(grid, initial_state("6", grid), part, dt, ff.cpu), grid.cells
+    (inputs,) = inputs_of(grid, initial_state("6", grid), parts_of_water(grid, 1))
+    return ShallowWater(inputs, dt, ff.cpu), grid.cells
 
 
 def moist(level: int, levels: int) -> tuple[MoistColumns, Any, float]:

@@ -109,7 +109,7 @@ def ranks_part(quick: bool, console: Console) -> None:
 
     counts = [2**n for n in range(8) if 2**n <= len(os.sched_getaffinity(0))]
     by = "mpi" if ranks.has_mpi() else "threads"
-    levels = (5, 3, 10) if quick else (7, 5, 40)
+    levels = (5, 4, 10) if quick else (7, 6, 40)
     console.print(f"Results are in {ranks.measure(counts, *levels, by, console.print)}.")
 
 

@@ -21,12 +21,12 @@ import fieldforge as ff
 from fieldforge.errors import FieldforgeError
 
 from .cases import CASES
-from .ranks import world
+from .ranks import EXCHANGES, own_gpu, world
 from .saved_state import SavedState, load
 from .saved_state import save as write_state
 from .simulation import Case, Result, simulate
 
-BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
+BACKENDS = {"cpu": ff.cpu, "gpu": ff.gpu, "reference": ff.reference, "none": None}
 
 
 @click.command()
@@ -37,6 +37,7 @@ BACKENDS = {"cpu": ff.cpu, "reference": ff.reference, "none": None}
 @click.option("--strict", is_flag=True, help="the same bits on any number of ranks")
 @click.option("--ranks", type=click.IntRange(1), default=1, help="parts, threads of this process")
 @click.option("--mpi", is_flag=True, help="each process of mpirun is a rank")
+@click.option("--exchange", "by", type=click.Choice(EXCHANGES), default="mpi", show_default=True)
 @click.option("--json", "output", type=click.Path(path_type=Path), help="write norms to a file")
 @click.option("--save", type=click.Path(path_type=Path), help="write the last state to a file")
 @click.option("--resume", type=click.Path(exists=True, path_type=Path), help="begin at such a file")
@@ -52,6 +53,7 @@ def main(
     strict: bool,
     ranks: int,
     mpi: bool,
+    by: str,
     output: Path | None,
     save: Path | None,
     resume: Path | None,
@@ -61,17 +63,19 @@ def main(
     animate: Path | None,
 ) -> None:
     """Run rotating shallow water on the sphere."""
+    if mpi and backend == "gpu":
+        own_gpu()
     comm = world() if mpi else None
     is_first = comm is None or comm.rank == 0
     console = Console(quiet=not is_first)
     chosen: Any = BACKENDS[backend]
-    if strict and backend == "cpu":
+    if strict and backend in ("cpu", "gpu"):
         chosen = chosen.with_options(numerics="strict")
     try:
         since = None if resume is None else load(resume, name, level)
         case = Case(name=name, level=level, days=days)
         result = _with_progress(
-            console, case, chosen, ranks=ranks, comm=comm, since=since, hours=every
+            console, case, chosen, ranks=ranks, comm=comm, by=by, since=since, hours=every
         )
     except (FieldforgeError, ValueError) as error:
         if comm is not None:

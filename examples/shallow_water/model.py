@@ -7,7 +7,7 @@ depend on the number of ranks. While the halo travels, each rank computes what d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -21,19 +21,10 @@ from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.decomposition.sharing import share
 
 from ..mesh_geometry import Numbers
-from .cases import GRAVITY, State
+from .cases import GRAVITY
 from .extents import OF_ADVANCE, OF_DIAGNOSE, extents, sizes
-from .grid import (
-    C2EDim,
-    Cell,
-    E2E2CDim,
-    Edge,
-    Grid,
-    V2CDim,
-    V2EDim,
-    Vertex,
-    connectivities,
-)  # fmt: skip
+from .grid import Cell, Edge, Grid, Vertex, connectivities
+from .inputs import Inputs
 from .programs import advance, diagnose
 
 HALO: Final = 2  # levels of cells that a tendency reads
@@ -53,23 +44,6 @@ def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
     )
 
 
-def coefficients(grid: Grid) -> dict[str, tuple[tuple[ff.Dimension, ...], Numbers]]:
-    """Return the constant arguments of the programs on the whole grid: dimensions and array."""
-    area = grid.cell_areas[:, None]
-    lengths, distances = grid.edge_lengths, grid.cell_distances
-    c2e, v2e, e2e = (grid.tables[name] for name in ("C2E", "V2E", "E2E2C"))
-    triangles = grid.vertex_areas[:, None]
-    is_edge = c2e >= 0
-    return {
-        "curl": ((Vertex, V2EDim), grid.around_vertex * distances[v2e] / triangles),
-        "share": ((Vertex, V2CDim), grid.kites / triangles),
-        "kinetic": ((Cell, C2EDim), is_edge * lengths[c2e] * distances[c2e] / (4 * area)),
-        "divergence": ((Cell, C2EDim), grid.out_of_cell * lengths[c2e] / area),
-        "tangential": ((Edge, E2E2CDim), grid.weights * lengths[e2e] / distances[:, None]),
-        "per_distance": ((Edge,), 1 / distances),
-    }
-
-
 @attrs.frozen(eq=False)
 class Fields:
     """Fields on the local points of one rank."""
@@ -85,57 +59,52 @@ class ShallowWater:
     """The model on one rank; `phases` are the recorded parts of a step.
 
     Args:
-        grid: the whole sphere.
-        start: the initial state on it.
-        part: what this rank has of it.
+        inputs: of this rank.
         dt: the time step in seconds.
-        backend: of the programs, or None to run embedded.
+        backend: of the programs, which allocates the fields, or None to run embedded.
         exchange: fills the halos of fields; not needed on one rank.
 
     """
 
     def __init__(
         self,
-        grid: Grid,
-        start: State,
-        part: LocalMesh,
+        inputs: Inputs,
         dt: float,
         backend: Any,
         exchange: HaloExchange | None = None,
     ) -> None:
-        self.part, self.dt = part, dt
-        self._exchange = exchange
+        self.part, self.dt = inputs.part, dt
+        self._exchange, self._allocator = exchange, backend
+        part = inputs.part
         self._sizes = {dim: len(part.points[dim].global_ids) for dim in (Cell, Edge, Vertex)}
-        self.now = Fields(self._field(Cell, start.h), self._field(Edge, start.u))
+        self.now = Fields(self._field((Cell,), inputs.h), self._field((Edge,), inputs.u))
         self._stages, self._sum = (self._zeros(), self._zeros()), self._zeros()
         self._between = {
-            "flux": ff.zeros({Edge: self._sizes[Edge]}),
-            "q_edge": ff.zeros({Edge: self._sizes[Edge]}),
-            "head": ff.zeros({Cell: self._sizes[Cell]}),
+            "flux": self._empty(Edge),
+            "q_edge": self._empty(Edge),
+            "head": self._empty(Cell),
         }
         fixed = {
-            name: ff.as_field(dims, part.localised(array, dims[0]))
-            for name, (dims, array) in coefficients(grid).items()
-        } | {
-            "coriolis": self._field(Vertex, start.coriolis),
-            "ground": self._field(Cell, start.ground),
-            "gravity": GRAVITY,
-            "q": ff.zeros({Vertex: self._sizes[Vertex]}),
-        }
+            name: self._field(dims, array) for name, (dims, array) in inputs.constants.items()
+        } | {"gravity": GRAVITY, "q": self._empty(Vertex)}
+        self._tables = part.connectivities(backend)
         self.diagnosing, self.advancing = self._split()
         self.inner = self._set_up(fixed, backend, self.diagnosing.inner, self.advancing.inner)
         self.outer = self._set_up(fixed, backend, self.diagnosing.outer, self.advancing.outer)
         self.phases: list[Phase] = []
 
-    def _field(self, dim: ff.Dimension, array: Numbers) -> Any:
-        return ff.as_field([dim], self.part.localised(array, dim))
+    def _field(self, dims: tuple[ff.Dimension, ...], array: Numbers) -> Any:
+        return ff.as_field(dims, array, allocator=self._allocator)
+
+    def _empty(self, dim: ff.Dimension) -> Any:
+        return ff.zeros({dim: self._sizes[dim]}, allocator=self._allocator)
 
     def _zeros(self) -> Fields:
-        return Fields(ff.zeros({Cell: self._sizes[Cell]}), ff.zeros({Edge: self._sizes[Edge]}))
+        return Fields(self._empty(Cell), self._empty(Edge))
 
     def _split(self) -> tuple[Any, Any]:
         """Cut both programs into what needs no halo of `h` and `u`, and the rest."""
-        ends, provider = extents(self.part), self.part.connectivities()
+        ends, provider = extents(self.part), self._tables
         diagnosing = diagnose.split(
             halo={"h": self.part.owned, "u": self.part.owned},
             offset_provider=provider,
@@ -152,7 +121,7 @@ class ShallowWater:
         self, fixed: Mapping[str, Any], backend: Any, diagnosing: Any, advancing: Any
     ) -> tuple[Any, Any]:
         """Set up one half of both programs."""
-        provider = self.part.connectivities()
+        provider = self._tables
         diagnosed = ("coriolis", "ground", "curl", "share", "kinetic", "gravity", "q")
         advanced = ("divergence", "tangential", "per_distance")
         return (
@@ -245,9 +214,7 @@ class ShallowWater:
         )
 
 
-def in_global_order(
-    parts: tuple[LocalMesh, ...], dim: ff.Dimension, owned: list[Numbers]
-) -> Numbers:
+def in_global_order(parts: Sequence[LocalMesh], dim: ff.Dimension, owned: list[Numbers]) -> Numbers:
     """Return one array over all points of a dimension from what each rank owns."""
     whole = np.empty(sum(map(len, owned)))
     for part, values in zip(parts, owned, strict=True):

@@ -12,13 +12,17 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 import fieldforge as ff
-from fieldforge.runtime.decomposition.exchange import LostRankError, MpiExchange, local_exchanges
+from fieldforge.runtime.decomposition.exchange import LostRankError
+from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.scattering import scattered
 
 from ..mesh_geometry import Numbers
 from .cases import DAY, RADIUS, State, initial_state
 from .grid import Cell, Edge, Grid, voronoi_grid
+from .inputs import Inputs, inputs_of
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
+from .ranks import exchanges_of
 from .saved_state import SavedState
 from .voronoi import Quality, optimised, quality
 
@@ -78,6 +82,17 @@ class Result:
     frames: Sequence[Frame]
 
 
+@attrs.frozen(eq=False)
+class Whole:
+    """The sphere, which one process makes and cuts: the case's start, and the first state."""
+
+    quality: Quality
+    grid: Grid
+    start: State
+    first: State
+    parts: Sequence[LocalMesh]
+
+
 def time_step(grid: Grid, days: float) -> tuple[int, float]:
     """Return the number of steps and their length in seconds, by the shortest distance of cells."""
     longest = COURANT * float(grid.cell_distances.min()) / FASTEST
@@ -94,6 +109,7 @@ def simulate(
     since: SavedState | None = None,
     told: Progress = silent,
     hours: float | None = None,
+    by: str = "mpi",
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
 
@@ -106,30 +122,32 @@ def simulate(
         comm: a communicator of mpi4py: each process is a rank, `ranks` is not used.
         since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
+        by: what exchanges halos on the ranks of `comm`: "mpi", "ghex" or "nccl".
         hours: keep a frame about each so many hours; the first and the last state are kept anyway.
     """
-    mesh = optimised(case.level)
-    grid = voronoi_grid(mesh, RADIUS)
-    start = initial_state(case.name, grid)
-    first, days = start, case.days
-    if since is not None:
-        first = attrs.evolve(start, h=since.h, u=since.u)
-        days += since.days
-    steps, dt = time_step(grid, case.days)
     ranks = comm.size if comm is not None else ranks
-    parts = parts_of(grid, ranks)
+    whole = _whole(case, since, ranks) if comm is None or comm.rank == 0 else None
+    inputs, steps, dt = _on_this_process(case, whole, comm)
+    first_days = 0.0 if since is None else since.days
     began = time.perf_counter()
     with ff.plan() as plan:
-        models = _models(grid, first, parts, dt, backend, comm)
+        models = _models(
+            inputs, dt, backend, exchanges_of([each.part for each in inputs], comm, by)
+        )
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
-    first_days = days - case.days
 
     def frame(done: int) -> Frame | None:
-        h, u = _gathered(models, parts, comm) or (None, None)
-        if h is None or u is None:
+        owned = [model.owned() for model in models]
+        owned = owned if comm is None else comm.gather(owned[0])
+        if whole is None:
             return None
-        return Frame(first_days + done * dt / DAY, h, u, conserved(grid, start, h, u))
+        h, u = (
+            in_global_order(whole.parts, dim, [each[column] for each in owned])
+            for column, dim in enumerate((Cell, Edge))
+        )
+        days = first_days + done * dt / DAY
+        return Frame(days, h, u, conserved(whole.grid, whole.start, h, u))
 
     loop_seconds, frames = 0.0, [frame(0)]
     with plan.loop() as report:
@@ -138,18 +156,40 @@ def simulate(
             _run(models, until - done, _told_from(done, steps, told))
             loop_seconds += time.perf_counter() - ready_to_run
             frames.append(frame(until))
-    kept = [each for each in frames if each is not None]
-    if not kept:
+    if whole is None:
         return None
-    last, exact = kept[-1], conserved(grid, start, start.h, start.u)
+    kept = [each for each in frames if each is not None]
+    last, grid, start = kept[-1], whole.grid, whole.start
+    exact = conserved(grid, start, start.h, start.u)
     return Result(
-        case=attrs.evolve(case, days=days), grid=grid, start=start, quality=quality(mesh),
-        ranks=ranks, steps=steps, dt=dt,
+        case=attrs.evolve(case, days=first_days + case.days), grid=grid, start=start,
+        quality=whole.quality, ranks=ranks, steps=steps, dt=dt,
         setup_seconds=ready - began, loop_seconds=loop_seconds, compiled_in_loop=report.count,
         h=last.h, u=last.u, conserved=last.conserved, drift=last.conserved.drift(exact),
         height_norms=norms(last.h, start.h, grid.cell_areas) if start.is_steady else None,
         frames=kept,
     )  # fmt: skip
+
+
+def _whole(case: Case, since: SavedState | None, ranks: int) -> Whole:
+    mesh = optimised(case.level)
+    grid = voronoi_grid(mesh, RADIUS)
+    start = initial_state(case.name, grid)
+    first = start if since is None else attrs.evolve(start, h=since.h, u=since.u)
+    return Whole(quality(mesh), grid, start, first, parts_of(grid, ranks))
+
+
+def _on_this_process(case: Case, whole: Whole | None, comm: Any) -> tuple[list[Inputs], int, float]:
+    """Return the inputs of the ranks of this process, the number of steps and their length."""
+    made = None
+    if whole is not None:
+        steps, dt = time_step(whole.grid, case.days)
+        each = inputs_of(whole.grid, whole.first, whole.parts)
+        if comm is None:
+            return list(each), steps, dt
+        made = ((inputs, steps, dt) for inputs in each)
+    inputs, steps, dt = scattered(comm, made)
+    return [inputs], steps, dt
 
 
 def _told_from(before: int, steps: int, told: Progress) -> Progress:
@@ -164,36 +204,12 @@ def _stops(steps: int, dt: float, hours: float | None) -> list[int]:
     return [*range(0, steps, every), steps]
 
 
-def _gathered(
-    models: Sequence[ShallowWater], parts: Sequence[Any], comm: Any
-) -> tuple[Numbers, Numbers] | None:
-    """Return `h` and `u` in global order; on the ranks of MPI but the first, None."""
-    owned = [model.owned() for model in models]
-    if comm is not None:
-        gathered = comm.gather(owned[0])
-        if gathered is None:
-            return None
-        owned = gathered
-    h, u = (
-        in_global_order(tuple(parts), dim, [each[column] for each in owned])
-        for column, dim in enumerate((Cell, Edge))
-    )
-    return h, u
-
-
 def _models(
-    grid: Grid, start: State, parts: Sequence[Any], dt: float, backend: Any, comm: Any
+    inputs: Sequence[Inputs], dt: float, backend: Any, exchanges: Sequence[Any]
 ) -> list[ShallowWater]:
-    if comm is not None:
-        part = parts[comm.rank]
-        exchange: Any = MpiExchange(comm, part.patterns) if len(parts) > 1 else None
-        return [ShallowWater(grid, start, part, dt, backend, exchange)]
-    exchanges: Sequence[Any] = [None]
-    if len(parts) > 1:
-        exchanges = local_exchanges([part.patterns for part in parts])
     return [
-        ShallowWater(grid, start, part, dt, backend, each)
-        for part, each in zip(parts, exchanges, strict=True)
+        ShallowWater(each, dt, backend, exchange)
+        for each, exchange in zip(inputs, exchanges, strict=True)
     ]
 
 

@@ -44,15 +44,16 @@ class Quality:
     off_middle: float
 
 
-def optimised(level: int, iterations: int = 300, relaxation: float = 1.8) -> Mesh:
-    """Make an icosahedral mesh with 10 * 4^level + 2 Voronoi cells and move the generators.
+def optimised(level: int, iterations: int = 300, relaxation: float = 1.8, *, root: int = 1) -> Mesh:
+    """Make an icosahedral mesh with 10 * root^2 * 4^level + 2 Voronoi cells, move the generators.
 
     Args:
         level: how often all edges of the icosahedron are halved.
         iterations: largest number of steps of Lloyd's method; level 4 converges in about 200.
         relaxation: how far a generator moves, in units of the way to the centroid; below 2.
+        root: into how many parts these edges are divided before.
     """
-    mesh = icosahedral(1, level)
+    mesh = icosahedral(root, level)
     mesh = with_generators(mesh, mesh.vertex_points)
     for _ in range(iterations):
         points = mesh.vertex_points

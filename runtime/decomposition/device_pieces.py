@@ -1,7 +1,7 @@
-"""The parts of fields on GPUs in messages, which travel through pinned memory of the host.
+"""The parts of fields on GPUs in messages, which lie on that GPU or in pinned memory of the host.
 
-A kernel gathers the elements into a dense array, which is copied to the message; on the way back a
-kernel scatters them. All of it is queued on the current stream of the device.
+A kernel gathers the elements into a dense array; if the message is on the host, it is copied there.
+On the way back a kernel scatters them. All of it is queued on the current stream of the device.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DevicePiece:
         field: the field.
         array: its array.
         offsets: of the elements from the first one, in bytes and in the order of the message.
-        packed: their copy in the message, in pinned memory.
+        packed: their copy in the message, in pinned memory or on the device.
 
     """
 
@@ -51,7 +51,10 @@ class DevicePiece:
         self._count = len(offsets)
         size = self._count * array.itemsize
         self._offsets = gpu.Array.from_host(offsets, np.int64, device=self.device)
-        self._dense = gpu.Array.empty(size, np.uint8, device=self.device)
+        self._is_staged = packed.device is None
+        self._dense = (
+            gpu.Array.empty(size, np.uint8, device=self.device) if self._is_staged else packed
+        )
         self._gather, self._scatter = _kernels(self.device, array.itemsize)
         gpu.current_stream(self.device).sync()  # another stream may pack
 
@@ -60,12 +63,14 @@ class DevicePiece:
         if self._count:
             arguments = self._array.ptr, self._offsets, self._dense, self._count
             self._gather(*arguments, grid=-(-self._count // BLOCK))
-            self._packed.copy_from(self._dense, stream=gpu.current_stream(self.device))
+            if self._is_staged:
+                self._packed.copy_from(self._dense, stream=gpu.current_stream(self.device))
 
     def unpack(self) -> None:
         """Queue the copy from the message into the field."""
         if self._count:
-            self._dense.copy_from(self._packed, stream=gpu.current_stream(self.device))
+            if self._is_staged:
+                self._dense.copy_from(self._packed, stream=gpu.current_stream(self.device))
             arguments = self._array.ptr, self._offsets, self._dense, self._count
             self._scatter(*arguments, grid=-(-self._count // BLOCK))
 

@@ -10,51 +10,22 @@ from __future__ import annotations
 import queue
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from .. import gpu
 from ..process.errors import ArgumentError, FieldforgeError
-from .device_pieces import DevicePiece, offsets_of, on_device, pinned
-from .pattern import Pattern, check_size, points_first, positions, shape_first
+from .device_pieces import on_device
+from .messages import Bytes, Message, messages
+from .pattern import Pattern, check_size
 
-Bytes: TypeAlias = NDArray[np.uint8]
-ALIGNMENT: Final = 64
+R = TypeVar("R")
 PATIENCE: Final = 120.0  # seconds that a rank in this process waits for another
 
 
 class LostRankError(FieldforgeError, RuntimeError):
     """Another rank of this process has failed, or has not answered in time."""
-
-
-@attrs.frozen(eq=False)
-class Piece:
-    """The part of one field in one message: where it lies in the field, and its packed copy."""
-
-    field: Any = attrs.field(repr=False)
-    view: NDArray[Any]
-    places: Any
-    packed: NDArray[Any]
-
-    def pack(self) -> None:
-        """Copy from the field into the message."""
-        self.packed[...] = self.view[self.places]
-
-    def unpack(self) -> None:
-        """Copy from the message into the field."""
-        self.view[self.places] = self.packed
-
-
-@attrs.frozen(eq=False)
-class Message:
-    """What goes to one rank, or comes from it."""
-
-    rank: int
-    buffer: Bytes
-    pieces: Sequence[Piece | DevicePiece]
 
 
 @attrs.frozen(eq=False)
@@ -68,16 +39,12 @@ class Route:
     devices: Sequence[gpu.Device] = ()
 
 
-class HaloExchange(ABC):
-    """Fill the halos of fields.
+class Exchange(ABC, Generic[R]):
+    """What every exchange does: `start`, then `finish`, and routes that are kept."""
 
-    Buffers are kept for each list of field objects that was exchanged.
-    """
-
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._patterns = tuple(patterns)
-        self._routes: dict[tuple[int, ...], Route] = {}
-        self._running: Route | None = None
+    def __init__(self) -> None:
+        self._routes: dict[tuple[int, ...], R] = {}
+        self._running: R | None = None
 
     def __call__(self, *fields: Any) -> None:
         """Exchange and wait."""
@@ -89,6 +56,7 @@ class HaloExchange(ABC):
 
         Raises:
             ArgumentError: another exchange has not been finished, or a field has no halo here.
+
         """
         if self._running is not None:
             raise ArgumentError("An exchange is running: call 'finish' before the next 'start'.")
@@ -96,23 +64,49 @@ class HaloExchange(ABC):
         route = self._routes.get(names)
         if route is None:
             route = self._routes[names] = self._route(fields)
-        for message in route.send:
-            for piece in message.pieces:
-                piece.pack()
-        for device in route.devices:
-            gpu.current_stream(device).sync()  # what is sent must be there, what was read too
+        self._begin(route)
         self._running = route
-        self._post(route)
 
     def finish(self) -> None:
         """Wait for the other ranks and fill the halos.
 
         Raises:
             ArgumentError: no exchange was started.
+
         """
         route, self._running = self._running, None
         if route is None:
             raise ArgumentError("No exchange is running: call 'start' first.")
+        self._end(route)
+
+    @abstractmethod
+    def _route(self, fields: tuple[Any, ...]) -> R:
+        """Prepare the exchange of some fields; the route keeps them alive."""
+
+    @abstractmethod
+    def _begin(self, route: R) -> None: ...
+
+    @abstractmethod
+    def _end(self, route: R) -> None: ...
+
+
+class HaloExchange(Exchange[Route]):
+    """Fill the halos of fields by messages, which hold copies of the points that are sent.
+
+    Buffers are kept for each list of field objects that was exchanged.
+    """
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        super().__init__()
+        self._patterns = tuple(patterns)
+
+    def _begin(self, route: Route) -> None:
+        for message in route.send:
+            for piece in message.pieces:
+                piece.pack()
+        self._post(route)
+
+    def _end(self, route: Route) -> None:
         self._wait(route)
         for message in route.receive:
             for piece in message.pieces:
@@ -120,8 +114,9 @@ class HaloExchange(ABC):
 
     def _route(self, fields: tuple[Any, ...]) -> Route:
         chosen = [(field, self._pattern(field)) for field in fields]
-        send = _messages([(field, each, each.send) for field, each in chosen])
-        receive = _messages([(field, each, each.receive) for field, each in chosen])
+        place = self._place()
+        send = messages([(field, each, each.send) for field, each in chosen], place)
+        receive = messages([(field, each, each.receive) for field, each in chosen], place)
         arrays = (on_device(field.ndarray) for field in fields)
         devices = dict.fromkeys(each.device for each in arrays if each is not None)
         requests = self._requests(send, receive)
@@ -141,14 +136,24 @@ class HaloExchange(ABC):
         check_size(field, fitting[0])
         return fitting[0]
 
-    @abstractmethod
-    def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any: ...
+    def _place(self) -> gpu.Device | None:
+        """Return the GPU that holds the messages; None for the host."""
+        return None
+
+    def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any:
+        """Prepare what is repeated with each exchange of these messages."""
 
     @abstractmethod
     def _post(self, route: Route) -> None: ...
 
     @abstractmethod
     def _wait(self, route: Route) -> None: ...
+
+
+def await_packing(route: Route) -> None:
+    """Wait for the GPUs: what the host sends must be there, and what it receives must be read."""
+    for device in route.devices:
+        gpu.current_stream(device).sync()
 
 
 class MpiExchange(HaloExchange):
@@ -169,6 +174,7 @@ class MpiExchange(HaloExchange):
         ]
 
     def _post(self, route: Route) -> None:
+        await_packing(route)
         for request in route.requests:
             request.Start()
 
@@ -195,10 +201,8 @@ class LocalExchange(HaloExchange):
             if sender == self._rank:
                 box.put(None)
 
-    def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any:
-        return None
-
     def _post(self, route: Route) -> None:
+        await_packing(route)
         for message in route.send:
             self._boxes[self._rank, message.rank].put(message.buffer.copy())
 
@@ -246,51 +250,3 @@ def local_exchanges(patterns: Sequence[Sequence[Pattern]]) -> tuple[LocalExchang
         (a, b): queue.SimpleQueue() for a in range(count) for b in range(count)
     }
     return tuple(LocalExchange(rank, each, boxes) for rank, each in enumerate(patterns))
-
-
-def _messages(wanted: Sequence[tuple[Any, Pattern, Mapping[int, Any]]]) -> list[Message]:
-    """Return one message for each rank, with room for its part of every field."""
-    ranks = sorted({rank for _, _, by_rank in wanted for rank in by_rank})
-    return [_message(rank, wanted) for rank in ranks]
-
-
-def _message(rank: int, wanted: Sequence[tuple[Any, Pattern, Mapping[int, Any]]]) -> Message:
-    chosen = [(field, each, by_rank[rank]) for field, each, by_rank in wanted if rank in by_rank]
-    rooms, size = [], 0
-    for field, pattern, places in chosen:
-        shape = (len(places[0]), *shape_first(field, pattern)[len(places) :])
-        length = int(np.prod(shape)) * field.ndarray.dtype.itemsize
-        rooms.append((shape, slice(size, size + length)))
-        size += -(-length // ALIGNMENT) * ALIGNMENT
-    buffer, whole = _buffer(size, [field for field, _, _ in chosen])
-    return Message(rank, buffer, [
-        _piece(field, pattern, places, shape, buffer[part], None if whole is None else whole[part])
-        for (field, pattern, places), (shape, part) in zip(chosen, rooms, strict=True)
-    ])  # fmt: skip
-
-
-def _buffer(size: int, fields: Sequence[Any]) -> tuple[Bytes, gpu.Array | None]:
-    """Return room for a message; if a field is on a GPU, also as pinned memory."""
-    arrays = (on_device(field.ndarray) for field in fields)
-    device = next((each.device for each in arrays if each is not None), None)
-    if device is None or not size:
-        return np.zeros(size, np.uint8), None
-    whole = pinned(size, device)
-    return np.asarray(memoryview(whole)), whole
-
-
-def _piece(
-    field: Any,
-    pattern: Pattern,
-    places: Any,
-    shape: tuple[int, ...],
-    packed: Bytes,
-    room: gpu.Array | None,
-) -> Piece | DevicePiece:
-    places = positions(field, pattern, places)
-    array = on_device(field.ndarray)
-    if array is None or room is None:
-        view = points_first(field, pattern)
-        return Piece(field, view, places, packed.view(view.dtype).reshape(shape))
-    axes = [field.domain.dims.index(dim) for dim in pattern.dims]
-    return DevicePiece(field, array, offsets_of(array, axes, places), room)

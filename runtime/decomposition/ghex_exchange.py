@@ -13,7 +13,7 @@ import numpy as np
 
 from ..language.dimension import Dimension
 from ..process.errors import ArgumentError
-from .exchange import MpiExchange
+from .exchange import Exchange, MpiExchange
 from .local_mesh import LocalMesh
 from .pattern import Pattern, check_size, points_first
 
@@ -34,23 +34,30 @@ class _Route:
     by_mpi: tuple[Any, ...]
 
 
-class GhexExchange:
+class GhexExchange(Exchange[_Route]):
     """Fill the halos of fields on a mesh, as `MpiExchange` does.
 
     Args:
         comm: a communicator of mpi4py.
         part: what this rank has of the mesh; each rank must own points of each dimension.
 
+    Raises:
+        ArgumentError: GHEX is not installed.
+
     """
 
     def __init__(self, comm: Any, part: LocalMesh) -> None:
+        if not has_ghex():
+            raise ArgumentError("GHEX is not installed.", hint="Install the extra 'ghex'.")
         from ghex import unstructured
         from ghex.context import make_context
 
+        super().__init__()
         self._ghex = unstructured
         self._mpi = MpiExchange(comm, part.patterns)
         self._patterns = {pattern.dims[0]: pattern for pattern in part.patterns}
         self._context = make_context(comm, True)
+        self._handles: list[Any] = []
         self._domains: dict[Dimension, Any] = {}
         self._plans: dict[Dimension, Any] = {}
         for dim, points in part.points.items():
@@ -64,43 +71,14 @@ class GhexExchange:
         self._objects = {
             name: unstructured.make_communication_object(self._context) for name in DTYPES
         }
-        self._routes: dict[tuple[int, ...], _Route] = {}
-        self._running: tuple[_Route, list[Any]] | None = None
 
-    def __call__(self, *fields: Any) -> None:
-        """Exchange and wait."""
-        self.start(*fields)
-        self.finish()
-
-    def start(self, *fields: Any) -> None:
-        """Send the owned points that others need.
-
-        Raises:
-            ArgumentError: another exchange has not been finished, or a field has no halo here.
-
-        """
-        if self._running is not None:
-            raise ArgumentError("An exchange is running: call 'finish' before the next 'start'.")
-        names = tuple(map(id, fields))
-        if names not in self._routes:
-            self._routes[names] = self._route(fields)
-        route = self._routes[names]
-        handles = [self._objects[name].exchange(each) for name, each in route.by_ghex.items()]
+    def _begin(self, route: _Route) -> None:
+        self._handles = [self._objects[name].exchange(each) for name, each in route.by_ghex.items()]
         if route.by_mpi:
             self._mpi.start(*route.by_mpi)
-        self._running = route, handles
 
-    def finish(self) -> None:
-        """Wait for the other ranks and fill the halos.
-
-        Raises:
-            ArgumentError: no exchange was started.
-
-        """
-        if self._running is None:
-            raise ArgumentError("No exchange is running: call 'start' first.")
-        (route, handles), self._running = self._running, None
-        for handle in handles:
+    def _end(self, route: _Route) -> None:
+        for handle in self._handles:
             handle.wait()
         if route.by_mpi:
             self._mpi.finish()

@@ -18,6 +18,15 @@ Table: TypeAlias = NDArray[np.int32]
 Tables: TypeAlias = Mapping[str, Connectivity]
 
 
+@attrs.frozen
+class Kind:
+    """What the tables of all ranks have in common with that of the whole mesh."""
+
+    dims: tuple[Dimension, ...]
+    codomain: Dimension
+    skip_value: int | None
+
+
 @attrs.frozen(eq=False)
 class Points:
     """The points of one dimension on one rank, in their local order.
@@ -53,15 +62,17 @@ class Points:
 
 @attrs.frozen(eq=False, kw_only=True)
 class LocalMesh:
-    """The part of a mesh that one rank has.
+    """The part of a mesh that one rank has; it holds nothing of the whole mesh and can be pickled.
 
     Attributes:
         rank: of this part.
         ranks: how many parts there are.
         points: the local points of each dimension.
         tables: local ids of neighbours, (points, neighbours); -1 where there is none on this rank.
+        elsewhere: which of these -1 have a neighbour on another rank, of the same shape.
         complete: for each table, the level up to which no neighbour is missing on this rank.
         patterns: what is exchanged, one for each dimension.
+        kinds: the dimensions of each table.
 
     """
 
@@ -69,25 +80,31 @@ class LocalMesh:
     ranks: int
     points: Mapping[Dimension, Points]
     tables: Mapping[str, Table]
+    elsewhere: Mapping[str, NDArray[np.bool_]] = attrs.field(repr=False)
     complete: Mapping[str, int]
     patterns: Sequence[Pattern]
-    original: Tables = attrs.field(repr=False)
+    kinds: Mapping[str, Kind] = attrs.field(repr=False)
 
     @property
     def owned(self) -> dict[Dimension, tuple[int, int]]:
         """The ranges of local ids that this rank owns, by dimension."""
         return {dim: (0, each.owned) for dim, each in self.points.items()}
 
-    def connectivities(self) -> dict[str, Connectivity]:
-        """Return the local tables as an offset provider; the same variant on every rank."""
+    def connectivities(self, allocator: Any = None) -> dict[str, Connectivity]:
+        """Return the local tables as an offset provider; the same variant on every rank.
+
+        Args:
+            allocator: what allocates their memory, a backend for instance.
+        """
         return {
             name: as_connectivity(
-                whole.domain.dims,
-                whole.codomain,
+                kind.dims,
+                kind.codomain,
                 self.tables[name],
-                skip_value=-1 if self.ranks > 1 else whole.skip_value,
+                skip_value=-1 if self.ranks > 1 else kind.skip_value,
+                allocator=allocator,
             )
-            for name, whole in self.original.items()
+            for name, kind in self.kinds.items()
         }
 
     def leading(self, name: str, count: int) -> int:
@@ -101,9 +118,7 @@ class LocalMesh:
             name: of a table.
             count: of local points that neighbours are looked for.
         """
-        whole, local = self.original[name], self.tables[name]
-        ids = self.points[whole.domain.dims[0]].global_ids
-        lost = (whole.asnumpy()[ids] >= 0) & ((local < 0) | (local >= count))
+        lost = self.elsewhere[name] | (self.tables[name] >= count)
         rows: NDArray[np.bool_] = np.any(lost, axis=1)
         return int(np.argmax(rows)) if rows.any() else len(rows)
 

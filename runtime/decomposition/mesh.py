@@ -22,6 +22,7 @@ and the points of those near it, `decompose` all parts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 
 from ..language.dimension import Dimension
 from ..process.errors import ArgumentError
-from .local_mesh import LocalMesh, Points, Table, Tables
+from .local_mesh import Kind, LocalMesh, Points, Table, Tables
 from .pattern import Indices, Pattern
 
 FAR: Final = 1 << 30
@@ -120,7 +121,8 @@ def _rings(start: NDArray[np.bool_], ways: Sequence[Table], count: int) -> Indic
     for ring in range(1, count + 1):
         reached = np.append(level < ring, False)  # the last entry is that of a missing neighbour
         for way in ways:
-            near = way[reached[way].any(axis=1)]
+            columns = [reached[column] for column in way.T]  # reducing a short axis is slow
+            near = way[functools.reduce(np.logical_or, columns)]
             ids = near[near >= 0]
             level[ids] = np.minimum(level[ids], ring)
     return level
@@ -128,7 +130,8 @@ def _rings(start: NDArray[np.bool_], ways: Sequence[Table], count: int) -> Indic
 
 def _after(level: Indices, way: Table) -> Indices:
     """Return the lowest level of the neighbours plus 1."""
-    lowest = np.append(level, FAR)[way].min(axis=1, initial=FAR)
+    padded = np.append(level, FAR)
+    lowest = functools.reduce(np.minimum, [padded[column] for column in way.T])
     return np.asarray(np.minimum(lowest + 1, FAR))
 
 
@@ -193,19 +196,24 @@ class _Cut:
     def part(self, rank: int, known: Mapping[int, PointsOf]) -> LocalMesh:
         """Return the part of a rank, given the points of all ranks near it."""
         points = known[rank]
-        local, complete = {}, {}
+        local, elsewhere, complete = {}, {}, {}
         for name, table in self.tables.items():
             of = points[table.domain.dims[0]]
             rows = table.asnumpy()[of.global_ids]
             place = np.full(len(self.owners[table.codomain]) + 1, -1)
             place[points[table.codomain].global_ids] = np.arange(len(points[table.codomain].levels))
             local[name] = place[rows].astype(np.int32)
-            lost = of.levels[((rows >= 0) & (local[name] < 0)).any(axis=1)]
+            elsewhere[name] = (rows >= 0) & (local[name] < 0)
+            lost = of.levels[elsewhere[name].any(axis=1)]
             complete[name] = int(lost.min(initial=self.halo + 2)) - 1
         return LocalMesh(
-            rank=rank, ranks=self.ranks, points=points, tables=local, complete=complete,
+            rank=rank, ranks=self.ranks, points=points, tables=local, elsewhere=elsewhere,
+            complete=complete,
             patterns=tuple(self._pattern(rank, dim, known) for dim in points),
-            original=self.tables,
+            kinds={
+                name: Kind(table.domain.dims, table.codomain, table.skip_value)
+                for name, table in self.tables.items()
+            },
         )  # fmt: skip
 
     def _pattern(self, rank: int, dim: Dimension, known: Mapping[int, PointsOf]) -> Pattern:

@@ -84,10 +84,12 @@ class Graph:
         width = rows.shape[1]
         pairs = [rows[:, [i, j]] for i in range(width) for j in range(width) if i != j]
         both = np.concatenate([np.empty((0, 2), np.int64), *pairs]).astype(np.int64)
-        both = np.unique(both[(both >= 0).all(axis=1) & (both[:, 0] != both[:, 1])], axis=0)
+        start, end = both.T
+        is_link = (start >= 0) & (end >= 0) & (start != end)
         count = int(rows.max(initial=-1)) + 1
-        degrees = np.bincount(both[:, 0], minlength=count)
-        return cls(np.concatenate([[0], np.cumsum(degrees)]), both[:, 1])
+        start, end = np.divmod(np.unique(start[is_link] * count + end[is_link]), max(count, 1))
+        degrees = np.bincount(start, minlength=count)
+        return cls(np.concatenate([[0], np.cumsum(degrees)]), end)
 
     @property
     def degrees(self) -> Indices:

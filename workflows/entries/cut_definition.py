@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CellType, FunctionType
 from typing import Any, TypeAlias
 
@@ -38,6 +38,14 @@ class Repeated:
     times: int
     dims: tuple[Dimension, ...] = ()
     domain: bool = False
+
+
+@attrs.frozen(eq=False)
+class Cutting:
+    """How a definition was made from that of another function; a pickle does it again."""
+
+    function: Callable[..., Any]
+    wanted: tuple[Repeated, ...]
 
 
 def parameter_of(statement: int, place: int, dim: Dimension) -> Ends:

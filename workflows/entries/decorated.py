@@ -20,6 +20,7 @@ from ..builds.building import summary
 from ..engine.handle import Handle
 from ..options.tags import backend_for
 from .compilation_options import CompilationOptions, changed_options, grid_name
+from .cut_definition import Cutting
 from .rebinding import Watch, read_again, together, watch
 
 
@@ -36,6 +37,7 @@ class Made:
         sizes: names of bound scalars that a set-up does not compile in.
         has_checks: whether the backend compiles checks in; see `EntryPoint.checked`.
         checked: what the decorator's check found, so that copies need not check again.
+        cut: how `split` has made the definition, of which function.
 
     """
 
@@ -47,6 +49,7 @@ class Made:
     sizes: frozenset[str] = frozenset()
     has_checks: bool = False
     checked: Handle | None = None
+    cut: Cutting | None = None
 
 
 class Decorated:

@@ -1,8 +1,9 @@
 """Pickle decorated functions: by the name under which they are imported, never by their code.
 
 A pickle holds the module and qualified name of the function, a digest of its definition, and the
-choices since its decoration: backend, options, grid and bound arguments. Another process imports
-the module and makes the same choices; a definition that has changed there is an error.
+choices since its decoration: backend, options, grid, bound arguments, cuts of `split`. Another
+process imports the module and makes the same choices; a definition that has changed there is an
+error.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
 from ..backends.backend import Backend
 from .compilation_options import CompilationOptions
+from .cut_definition import Cutting, Repeated, cut_definition
 from .decorated import Made
 from .entry_point import EntryPoint
 from .rebinding import watch
@@ -50,6 +52,8 @@ class Pickled:
     grid_type: str | None
     scan: ScanOptions | None
     bound: tuple[tuple[str, Any], ...]
+    sizes: frozenset[str] = frozenset()
+    cut: tuple[Repeated, ...] | None = None
 
 
 def reduced(entry: EntryPoint) -> tuple[Any, ...]:
@@ -67,6 +71,8 @@ def reduced(entry: EntryPoint) -> tuple[Any, ...]:
         grid_type=definition.grid_type,
         scan=definition.scan,
         bound=made.bound,
+        sizes=made.sizes,
+        cut=made.cut.wanted if made.cut else None,
     )
     return restored, (found,)
 
@@ -78,7 +84,19 @@ def restored(found: Pickled) -> Any:
     if not isinstance(function, FunctionType):
         raise _other(found, "there is no decorated function under this name")
     definition = capture(function, found.kind, scan=found.scan, grid_type=found.grid_type)
-    made = Made(definition, watch(definition), found.backend, found.options, found.bound)
+    cut = None
+    if found.cut is not None:
+        cut = Cutting(function, found.cut)
+        definition = cut_definition(definition, found.cut)
+    made = Made(
+        definition=definition,
+        watch=watch(definition),
+        backend=found.backend,
+        options=found.options,
+        bound=found.bound,
+        sizes=found.sizes,
+        cut=cut,
+    )
     entry = found.made_by._of(made)
     if _digest(entry._current()) != found.digest:
         raise _other(found, "its text, its annotations or a name that it reads has changed")
@@ -86,7 +104,7 @@ def restored(found: Pickled) -> Any:
     is_same = (
         isinstance(value, found.made_by)
         and known is not None
-        and not (found.bound or known.bound)
+        and not (found.bound or known.bound or cut)
         and (known.definition.grid_type, known.backend) == (found.grid_type, found.backend)
         and known.options == found.options
     )
@@ -102,6 +120,8 @@ def bound_again(
 
 def _check_importable(entry: EntryPoint) -> None:
     module, name = entry.__module__, entry.__qualname__
+    cut = entry._made.cut
+    function = cut.function if cut else entry.definition
     reason = ""
     if module in _SCRIPTS:
         reason = "it is defined in the script that runs, which other processes do not import"
@@ -113,7 +133,7 @@ def _check_importable(entry: EntryPoint) -> None:
         except (ImportError, AttributeError):
             reason = "nothing can be imported under this name"
         else:
-            if getattr(found, "__wrapped__", found) is not entry.definition:
+            if getattr(found, "__wrapped__", found) is not function:
                 reason = "something else is imported under this name"
     if reason:
         raise NotImportableError(

@@ -18,7 +18,7 @@ from ...stages.ir.bounds import Ranges
 from ...stages.lower.boxes.footprints import Footprint, footprints, horizontal
 from ..builds.building import parsed
 from ..variants.alike import alike_outputs
-from .cut_definition import Repeated, bounds_of, cut_definition
+from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
 from .cut_numbers import Numbers
 from .rebinding import watch
 
@@ -92,6 +92,7 @@ def split(
         fixed = {**sizes, **bounds}
         return program._changed(
             definition=cut_one,
+            cut=Cutting(definition.function, tuple(rows)),
             watch=watch(cut_one),
             bound=tuple(sorted({**dict(made.bound), **fixed}.items())),
             sizes=frozenset(fixed) | made.sizes,

@@ -15,6 +15,7 @@ from fieldforge.examples.shallow_water.__main__ import main
 from fieldforge.examples.shallow_water.cases import CASES, initial_state
 from fieldforge.examples.shallow_water.extents import extents
 from fieldforge.examples.shallow_water.grid import Cell, Edge, Vertex
+from fieldforge.examples.shallow_water.inputs import inputs_of
 from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
@@ -131,8 +132,8 @@ def test_before_the_halo_arrives_only_owned_points_are_read_and_after_it_all_are
     steady, ranks
 ):
     grid = steady[4].grid
-    for part in parts_of(grid, ranks):
-        model = ShallowWater(grid, initial_state("2", grid), part, 60.0, STRICT)
+    for inputs in inputs_of(grid, initial_state("2", grid), parts_of(grid, ranks)):
+        part, model = inputs.part, ShallowWater(inputs, 60.0, STRICT)
         ready = {**model.diagnosing.ready, **model.advancing.ready}
         flux, q, q_edge, head, h, u = (
             ready[name][dim].unit_range.stop
@@ -230,3 +231,11 @@ def test_frames_do_not_change_a_bit():
 
     assert in_parts.h.tobytes() == whole.h.tobytes()
     assert len(in_parts.frames) > 3
+
+
+@pytest.mark.parametrize(
+    ("by", "why"), [("ghex", "Exchange 'ghex' is for ranks of MPI"), ("post", "Unknown exchange")]
+)
+def test_exchanges_that_cannot_be_are_refused(by, why):
+    with pytest.raises(ValueError, match=why):
+        simulate(Case(name="2", level=1, days=0.1), ff.cpu, ranks=2, by=by)

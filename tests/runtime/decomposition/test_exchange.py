@@ -15,6 +15,7 @@ from fieldforge.runtime import gpu
 from fieldforge.runtime.decomposition.bisection import bisect
 from fieldforge.runtime.decomposition.blocks import blocks
 from fieldforge.runtime.decomposition.exchange import LostRankError, local_exchanges
+from fieldforge.runtime.decomposition.ghex_exchange import GhexExchange, has_ghex
 from fieldforge.runtime.decomposition.mesh import decompose
 from fieldforge.runtime.fields.device import Device, DeviceType
 
@@ -200,6 +201,13 @@ def test_mistakes_are_refused(mesh):
     rank.start(field)
     with pytest.raises(ArgumentError, match="call 'finish' before"):
         rank.start(field)
+
+
+@pytest.mark.skipif(has_ghex(), reason="the extra 'ghex' is installed")
+def test_ghex_is_asked_for_by_name_if_it_is_missing(mesh):
+    _, (part, *_) = mesh
+    with pytest.raises(ArgumentError, match="GHEX is not installed"):
+        GhexExchange(None, part)
 
 
 def test_ranks_that_exchange_different_fields_are_told(mesh):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import attrs
 import numpy as np
 import pytest
@@ -43,7 +45,7 @@ def test_bisection_shares_evenly(parts):
 
 def test_local_tables_lead_to_the_same_points(parts):
     for part in parts:
-        for name, whole in part.original.items():
+        for name, whole in MESH.connectivities().items():
             rows = whole.asnumpy()[part.points[whole.domain.dims[0]].global_ids]
             ids = np.append(part.points[whole.codomain].global_ids, -1)
             local = part.tables[name]
@@ -201,3 +203,17 @@ def test_a_gather_runs_on_a_part_like_on_the_whole():
 
         expected = values[MESH.tables["C2E"]].sum(1)[part.points[Cell].global_ids[:owned]]
         np.testing.assert_array_equal(out.asnumpy(), expected)
+
+
+def test_a_part_is_pickled_without_the_whole_mesh(parts):
+    whole = sum(table.asnumpy().nbytes for table in MESH.connectivities().values())
+    for part in parts:
+        words = pickle.dumps(part)
+        again = pickle.loads(words)
+
+        assert len(parts) == 1 or len(words) < 6 * whole / len(parts) + 20000
+        for name, table in part.connectivities().items():
+            other = again.connectivities()[name]
+            assert (other.codomain, other.skip_value) == (table.codomain, table.skip_value)
+            np.testing.assert_array_equal(other.asnumpy(), table.asnumpy())
+            assert again.leading(name, 40) == part.leading(name, 40)

@@ -186,3 +186,17 @@ def test_fields_come_back_with_their_domains(model):
 
 def test_copies_of_a_program_are_itself(model):
     assert copy.copy(model.scale) is copy.deepcopy(model.scale) is model.scale
+
+
+def test_both_halves_of_a_split_program_go_to_other_processes(model):
+    whole, out = ff.as_field([model.I], np.arange(9.0)), ff.zeros({model.I: 9})
+    halves = model.scale.split(halo={"a": {model.I: (2, 7)}}, out=out)
+
+    again = pickle.loads(pickle.dumps(halves))
+
+    assert str(again) == str(halves)
+    assert again.ready == halves.ready
+    for half in (again.inner, again.outer):
+        half(whole, 2.0, out)
+    np.testing.assert_array_equal(out.asnumpy(), 2 * np.arange(9.0) + 3)
+    assert pickle.loads(pickle.dumps(model.scale)) is model.scale
