@@ -36,8 +36,8 @@ def describe(
 ) -> Interface:
     """Return the interface of a kernel; each group of stores with one box is a statement.
 
-    A statement with several groups is listed once more as a whole, its stores in order, so that the
-    call compares what one group reads with what the others write. A call computes the bounds `more`
+    A statement with several groups is listed once more as a whole, its outputs in order: the call
+    compares what one group reads with what the others write. A call computes the bounds `more`
     too, for launches. With `clamping` the code has a second version, and soft reads may lead out of
     their fields; with `in_steps` the integer at `step_place` selects a statement.
     """
@@ -122,8 +122,8 @@ def _accesses(
         if len(members) > 1:
             reads += [attrs.evolve(read, statement=len(statements)) for read in found]
             whole = program.statements[groups[members[0]].statement]
-            order = [store.target for store in whole.stores]
-            statements.append(Statement(tuple(sorted(stores, key=lambda s: order.index(s.target)))))
+            outputs = {(out.target, out.box): out for out in (s.output for s in whole.stores)}
+            statements.append(Statement(tuple(outputs.values())))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -69,7 +69,15 @@ class Call:
 
     def live(self, statement: Statement) -> Iterator[tuple[Store, Spans]]:
         """Yield the stores whose box is not empty, with their boxes as numbers."""
-        for store in statement.stores:
+        return self._not_empty(statement.stores)
+
+    def outputs(self, statement: Statement) -> Iterator[tuple[Store, Spans]]:
+        """Yield the stores of whole outputs whose box is not empty, with their boxes as numbers."""
+        outputs = (store.output for store in statement.stores)
+        return self._not_empty({(each.target, each.box): each for each in outputs}.values())
+
+    def _not_empty(self, stores: Iterable[Store]) -> Iterator[tuple[Store, Spans]]:
+        for store in stores:
             spans = tuple((self.number(r.start), self.number(r.stop)) for r in store.box)
             if all(start < stop for start, stop in spans):
                 yield store, spans

@@ -36,7 +36,7 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
     call = Call.of(lowered.program, arguments)
     for statement in lowered.program.statements:
         stores = list(call.live(statement))
-        _check_overlap(stores, arguments)
+        _check_overlap(list(call.outputs(statement)), arguments)
         boxes = call.needed(stores)
         done = values_of(call, boxes, {store.value for store, _ in stores})
         results = []
@@ -50,9 +50,9 @@ def interpret(lowered: Lowered, arguments: Arguments) -> None:
             view(arguments[store.target], spans)[...] = result
 
 
-def _check_overlap(stores: list[tuple[Store, Spans]], arguments: Arguments) -> None:
-    """Refuse stores of one statement to memory that they share, unless it is one and the same."""
-    for (one, spans), (other, theirs) in combinations(stores, 2):
+def _check_overlap(outputs: list[tuple[Store, Spans]], arguments: Arguments) -> None:
+    """Refuse outputs of one statement that share memory, unless it is one and the same."""
+    for (one, spans), (other, theirs) in combinations(outputs, 2):
         first, second = view(arguments[one.target], spans), view(arguments[other.target], theirs)
         if spans == theirs and is_same_array(first, second):
             continue

@@ -11,7 +11,7 @@
                 | Region(boxes, value, value)
                 | Scan(body, first states, arguments) and Result(scan, k)
     statement ::= store...                a statement reads all its values before it writes
-    store     ::= output[box] = value
+    store     ::= output[box] (of [box])? = value
 
 SSA values are rows of one table and refer to earlier rows only; a reference is a row number. Equal
 values share one row (hash-consing), so structural equality is identity. The IR has no tuples: a
@@ -308,11 +308,17 @@ class Leaf:
 
 @attrs.frozen
 class Store:
-    """Write `value` to the box of a field leaf."""
+    """Write `value` to the box of a field leaf, which may be a part of an output's box `whole`."""
 
     target: str
     box: Ranges
     value: Ref
+    whole: Ranges | None = None
+
+    @property
+    def output(self) -> Store:
+        """The store of the whole output."""
+        return self if self.whole is None else attrs.evolve(self, box=self.whole, whole=None)
 
 
 @attrs.frozen

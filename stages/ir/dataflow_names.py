@@ -36,6 +36,7 @@ from .dataflow import (
     Scan,
     Shift,
     Side,
+    Store,
     Table,
     Value,
 )
@@ -83,6 +84,11 @@ class Names:
         dims, source = self._dims((table.target, table.local)), self.labels[table.source]
         skip = " skip" if table.skip else ""
         return f"table {quoted(table.name)}: {dims} -> {source} width {table.width}{skip}"
+
+    def store(self, store: Store) -> str:
+        """Print a store, and the box of the output that it is a part of."""
+        whole = "" if store.whole is None else f" of [{self.box(store.whole)}]"
+        return f"  {quoted(store.target)}[{self.box(store.box)}]{whole} = %{store.value}"
 
     def _dims(self, dims: Iterable[Dimension]) -> str:
         return f"[{', '.join(self.labels[dim] for dim in dims)}]"

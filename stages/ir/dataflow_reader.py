@@ -286,11 +286,16 @@ class _Reader(BoundReader):
             line.expect("[")
             box = self.box(line)
             line.expect("]")
+            whole = None
+            if line.accept("of"):
+                line.expect("[")
+                whole = self.box(line)
+                line.expect("]")
             line.expect("=")
             value = line.row(count)
             line.end()
             self._next += 1
-            yield Store(target, box, value)
+            yield Store(target, box, value, whole)
 
     def _read(self, line: Line, count: int) -> Read:
         statement = line.integer()

@@ -60,10 +60,7 @@ def show(lowered: Listed) -> str:
     lines += _rows(lowered, names)
     for statement in program.statements:
         lines.append("statement")
-        lines += [
-            f"  {quoted(store.target)}[{names.box(store.box)}] = %{store.value}"
-            for store in statement.stores
-        ]
+        lines += map(names.store, statement.stores)
     for each in lowered.reads:
         where = f"read {each.statement} {quoted(each.name)}[{names.box(each.box)}]"
         lines.append(f"{where} pointwise" if each.pointwise else where)
@@ -115,7 +112,8 @@ def _dimensions(lowered: Listed) -> Iterator[Dimension]:
 
 def _boxes(lowered: Listed) -> Iterator[Ranges]:
     for statement in lowered.program.statements:
-        yield from (store.box for store in statement.stores)
+        for store in statement.stores:
+            yield from (store.box, store.output.box)
     yield from lowered.boxes
     yield from (each.box for each in lowered.reads)
 

@@ -103,7 +103,8 @@ def _statements(program: Dataflow, leaves: Leaves) -> Complaints:
                 yield f"{where} has no field leaf for its target"
             else:
                 value = program.values[store.value]
-                yield from _store(leaf, store.box, value, where)
+                for box in (store.box, store.output.box):
+                    yield from _store(leaf, box, value, where)
                 if isinstance(value, Scan):
                     yield f"{where} writes a scan, expected one of its results"
         yield from _versions(program, statement, written)
@@ -166,7 +167,9 @@ def _bounds(lowered: Lowered) -> Iterator[tuple[str, Bound]]:
     boxes = [(f"row %{row}", box) for row, box in enumerate(lowered.boxes)]
     for index, statement in enumerate(lowered.program.statements):
         name = "the store to '{}' in statement {}"
-        boxes += [(name.format(store.target, index), store.box) for store in statement.stores]
+        for store in statement.stores:
+            where = name.format(store.target, index)
+            boxes += [(where, store.box), (where, store.output.box)]
     name = "the read of '{}' in statement {}"
     boxes += [(name.format(read.name, read.statement), read.box) for read in lowered.reads]
     for where, box in boxes:

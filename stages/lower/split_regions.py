@@ -3,7 +3,8 @@
     out[K: 0 .. n] = region [K: .. 1] a b
 
 becomes a store of `a` on the first level and a store of `b` on the others, if this takes at most
-`MOST_PARTS` stores. Regions deeper in a value stay; `codegen` splits its loops for them.
+`MOST_PARTS` stores. Each part knows the whole box, because outputs that share memory must have
+equal ones. Regions deeper in a value stay; `codegen` splits its loops for them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _split(store: Store, value: Region) -> Iterator[Store]:
         for box in boxes:
             inside = _inside(store.box, box)
             if inside is not None:
-                yield attrs.evolve(store, box=inside, value=ref)
+                yield attrs.evolve(store, box=inside, value=ref, whole=store.output.box)
 
 
 def _inside(whole: Ranges, box: Box) -> Ranges | None:

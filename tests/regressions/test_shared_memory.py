@@ -8,6 +8,7 @@ import pytest
 import fieldforge as ff
 from fieldforge import Dims, Field, float64, int32
 from fieldforge.errors import OverlapError
+from fieldforge.experimental import concat_where
 from fieldforge.runtime.fields.field import make
 from fieldforge.runtime.language.domain import Domain
 from fieldforge.runtime.language.ranges import UnitRange
@@ -110,6 +111,42 @@ def test_an_output_that_a_later_one_replaces_is_read_after_an_earlier_statement(
         return {"a": a, "b": b, "c": c, "x": ff.as_field([K], np.array([5.0, -1.0, 2.0, 8.0]))}
 
     agree(program, arguments)
+
+
+@ff.field_operator
+def in_regions(x: Column, y: Column) -> tuple[Column, Column]:
+    return y + 1.0, concat_where(K == 2, x * 3.0, concat_where(K < 1, y, x))
+
+
+@ff.program
+def regions(x: Column, y: Column, a: Column, b: Column, n: int32):
+    in_regions(x, y, out=(a, b), domain=({K: (n, 4)}, {K: (0, 4)}))
+
+
+@ff.program
+def regions_first(x: Column, y: Column, a: Column, b: Column, n: int32):
+    in_regions(x, y, out=(b, a), domain=({K: (0, 4)}, {K: (n, 4)}))
+
+
+@pytest.mark.parametrize("program", [regions, regions_first])
+def test_an_output_stored_in_parts_may_replace_another_or_be_replaced(program):
+    """Each region of the second output is a store of its own (seed 21000, 14/27)."""
+
+    def arguments():
+        memory = np.arange(1.0, 5.0)
+        return {"x": on(memory), "y": ff.zeros({K: 4}), "a": on(memory), "b": on(memory), "n": 0}
+
+    agree(program, arguments)
+
+
+@pytest.mark.parametrize("backend", [ff.reference, ff.cpu], ids=lambda each: each.name)
+def test_an_output_stored_in_parts_may_not_replace_a_part_of_another(backend):
+    memory = np.zeros(4)
+    x, y = ff.as_field([K], np.arange(4.0)), ff.zeros({K: 4})
+
+    with pytest.raises(OverlapError, match="'a' and 'b' are written by one statement"):
+        regions.with_backend(backend)(x, y, on(memory), on(memory), 1)
+    assert not memory.any()
 
 
 @ff.field_operator

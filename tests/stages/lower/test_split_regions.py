@@ -21,7 +21,10 @@ def split(rows: str, box: str) -> list[str]:
     last = rows.strip().rpartition("\n")[2].partition(" ")[0]
     text = f"{HEAD}{rows}statement\n  out[{box}] = {last}\n"
     shown = Lowered(split_regions(parse(text)[0])).text
-    return [line.strip() for line in shown.splitlines() if line.startswith("  out")]
+    stores = [line.strip() for line in shown.splitlines() if line.startswith("  out")]
+    if len(stores) > 1:
+        assert all(f" of [{box}] = " in each for each in stores)
+    return [each.replace(f" of [{box}]", "") for each in stores]
 
 
 def test_a_region_that_is_written_becomes_a_store_of_each_branch():
