@@ -19,7 +19,7 @@ from .integers import integers
 from .loop_passes.handing_on import is_own_column
 from .schedule.drafts import Group
 from .schedule.hazards import is_pointwise
-from .soft_reads import Clamping, Hard, with_hard
+from .soft_reads import Clamping, Hard, beside_displaced, with_hard
 
 
 def describe(
@@ -101,6 +101,7 @@ def _accesses(
     steps: list[list[tuple[Nest, ...]]] = [[] for _ in groups]
     for step in kernel.steps():
         steps[step[0].statement].append(step)
+    beside = beside_displaced(program, groups, hard)
     statements: list[Statement] = []
     reads: list[Read] = []
     continues: list[int] = []
@@ -117,6 +118,14 @@ def _accesses(
             ]
             own = _reads(kernel, steps[index], stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
+            moved = {
+                each.buffer for nest in chain(*steps[index]) for each in nest.reads if each.moved
+            }
+            found += (
+                attrs.evolve(read, statement=len(statements))
+                for name, read in beside[index].items()
+                if name in moved
+            )
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:

@@ -55,6 +55,38 @@ def clamping_of(program: Dataflow, groups: Sequence[Group], kernel: Kernel) -> C
     return Clamping(tuple(hard), len(known), (Const(0), *further), ends)
 
 
+def beside_displaced(
+    program: Dataflow, groups: Sequence[Group], hard: Sequence[Hard]
+) -> list[dict[str, Read]]:
+    """Return for each group what it reads of each field and table but by displacements.
+
+    A displaced load stays inside by itself; loads beside it from the same field do not.
+    """
+    if not any(isinstance(value, Displace) for value in program.values):
+        return [{} for _ in groups]
+    walk = Walk.of(program, Areas(loosens=True, gates=True))
+    return [_beside(program, walk, *each) for each in zip(groups, hard, strict=True)]
+
+
+def _beside(program: Dataflow, walk: Walk, group: Group, hard: Hard) -> dict[str, Read]:
+    areas = walk.areas
+    found: dict[str, Need] = {}
+    dims: dict[str, Dims] = {}
+    for ref, need in _needs(walk, group.stores).items():
+        value = program.values[ref]
+        if isinstance(value, Input):
+            fixed = {n: e for n, e in need.items() if not set(areas[n].loose) & set(value.dims)}
+            found[value.name], dims[value.name] = fixed, value.dims
+    reads = {}
+    for name, need in found.items():
+        if need and dims[name]:
+            read = Read(group.statement, name, areas.of(dims[name], need), False)
+            must = areas.hard(need)
+            box = areas.of(dims[name], must) if must else None
+            reads[name] = with_hard(read, {name: box} if name in hard else {})
+    return reads
+
+
 def with_hard(read: Read, hard: Hard) -> Read:
     """Return a read with what must exist of it."""
     # a box of its own comes from loads that clamp their indices in any case

@@ -168,3 +168,47 @@ def test_a_part_that_is_not_empty_must_exist():
         a, out = ff.zeros({I: (-1, 2), J: (7, 10)}, bool), ff.zeros({I: (0, 31), J: (7, 10)})
         with pytest.raises(DomainError, match="along 'I'"):
             run_hidden.with_backend(backend)(a, 20, out)
+
+
+@ff.field_operator(backend=None)
+def beside_itself(a: Field[Dims[I, K], float64], by: Field[Dims[K], int32]):
+    return a(as_offset(Koff, by)) + a
+
+
+@ff.field_operator(backend=None)
+def hidden_beside_itself(a: Field[Dims[I, K], float64], by: Field[Dims[K], int32]):
+    return a(as_offset(Koff, by)) + where(concat_where(K >= 4, True, False), a, 1.0)
+
+
+@ff.program(backend=None)
+def run_beside_itself(
+    a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
+):
+    beside_itself(a, by, out=out)
+
+
+@ff.program(backend=None)
+def run_hidden_beside_itself(
+    a: Field[Dims[I, K], float64], by: Field[Dims[K], int32], out: Field[Dims[I, K], float64]
+):
+    hidden_beside_itself(a, by, out=out)
+
+
+def test_what_is_read_beside_a_displacement_must_exist():
+    """Compiled calls read outside of 'a': the displaced read, which stays inside, hid the other."""
+    for backend in (None, ff.reference, ff.cpu):
+        with pytest.raises(DomainError, match="'a' is too small: along 'K'"):
+            run_beside_itself.with_backend(backend)(
+                ff.zeros({I: 5, K: (4, 13)}), ff.zeros({K: 6}, int32), ff.zeros({I: 5, K: 6})
+            )
+
+
+def test_a_hidden_read_beside_a_displacement_stays_inside():
+    def arguments():
+        return {
+            "a": ff.as_field({I: 5, K: (4, 13)}, np.arange(45.0).reshape(5, 9)),
+            "by": ff.as_field([K], np.array([4, 5, 3, 2, 1, 0], np.int32)),
+            "out": ff.zeros({I: 5, K: 6}),
+        }
+
+    agree(run_hidden_beside_itself, arguments)
