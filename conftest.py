@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,16 @@ def pytest_unconfigure() -> None:
     """Remove the store of the run."""
     for folder in _folders:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _builds_in_threads() -> Iterator[None]:
+    """Start no worker for a dozen builds, because it imports fieldforge first; some tests do."""
+    from fieldforge.workflows.builds import pool
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "FEW", 100)
+        yield
 
 
 def _be_patient() -> None:

@@ -92,10 +92,11 @@ def read_sources(root: str, memo: str | None) -> dict[str, Source]:
     """Return the files of the toolchain by their path below `root`."""
     known = _recall(memo)
     sources = {}
+    young = time.time_ns() - _RACY
     for name, stamp in _files(root):
         old = known.get(name)
-        sources[name] = old if old and old.stamp == stamp else _read(root, name, stamp)
-    young = time.time_ns() - _RACY
+        read = _read_once if stamp[1] < young else _read
+        sources[name] = old if old and old.stamp == stamp else read(root, name, stamp)
     settled = {name: source for name, source in sources.items() if source.stamp[1] < young}
     if memo is not None and settled != known:
         _remember(memo, settled)
@@ -231,6 +232,9 @@ def _read(root: str, name: str, stamp: tuple[int, int, int]) -> Source:
         content = stream.read()
     text = content.decode(errors="replace") if name.endswith(".py") else ""
     return Source(stamp, hashlib.sha256(content).hexdigest(), _imports(name, text))
+
+
+_read_once = functools.lru_cache(maxsize=4096)(_read)  # stores have memos of their own
 
 
 def _imports(name: str, text: str) -> tuple[str, ...]:

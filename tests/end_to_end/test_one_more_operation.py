@@ -46,6 +46,7 @@ def test_an_operation_added_to_the_table_and_the_spellings_runs_everywhere(tmp_p
     assert done.stdout.splitlines() == [expected()] * 3
 
 
+@pytest.mark.in_full
 @pytest.mark.needs_compiler
 @pytest.mark.needs_dace
 @pytest.mark.skipif(not has_dace(), reason="the extra 'dace' is not installed")

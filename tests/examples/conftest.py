@@ -9,7 +9,6 @@ import native
 import pytest
 
 import fieldforge as ff
-from fieldforge.workflows.builds import pool
 
 from ..optimised import is_asked, not_optimised
 
@@ -17,10 +16,9 @@ DTYPES = ["float64", pytest.param("float32", marks=pytest.mark.every_optimised)]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quick_builds(request):
-    """Compile kernels by hand, which no test measures, without optimisations; start no workers."""
+def kernels_by_hand(request):
+    """Compile kernels by hand, which no test measures, without optimisations."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool, "FEW", 100)
         if not is_asked(request):
             patch.setattr(native, "FLAGS", native.FLAGS.replace("-O3", "-O0"))
         yield

@@ -75,6 +75,11 @@ def test_whatever_is_done_to_a_file_of_the_cache_the_answer_is_right():
 # T4 on real file systems that are full.
 
 
+few_bytes = pytest.mark.parametrize(
+    "full", ["size=1m", pytest.param("nr_inodes=40", marks=pytest.mark.in_full)], indirect=True
+)
+
+
 @pytest.fixture(params=["size=1m", "nr_inodes=40"])
 def full(request, tmp_path) -> Iterator[Path]:
     """Mount a file system with little room for bytes, or for files."""
@@ -127,6 +132,7 @@ def answers(cache: Path, local: Path) -> str:
 
 
 @pytest.mark.needs_compiler
+@few_bytes
 def test_a_program_runs_where_its_cache_is_full(full, tmp_path):
     with pytest.raises(OSError, match="No space left"):
         fill(full)
@@ -134,6 +140,7 @@ def test_a_program_runs_where_its_cache_is_full(full, tmp_path):
 
 
 @pytest.mark.needs_compiler
+@few_bytes
 def test_a_program_starts_from_a_folder_that_is_mounted_read_only(full, tmp_path):
     """Everything is there, and neither the store nor the folder of the node can be written."""
     cold = subprocess.run(["mount", "-o", "remount,size=8m,nr_inodes=4000", str(full)], check=False)

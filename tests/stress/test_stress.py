@@ -32,7 +32,9 @@ def test_threads_that_share_a_gpu_get_right_results_and_leave_nothing():
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("flags", ["-O2", "-O1 -g -fsanitize=thread"])
+@pytest.mark.parametrize(
+    "flags", [pytest.param("-O2", marks=pytest.mark.in_full), "-O1 -g -fsanitize=thread"]
+)
 def test_callers_that_share_the_pool_run_every_index_once(tmp_path, flags):
     """The pool alone, with ThreadSanitizer in the second case."""
     native, driver = ROOT / "runtime" / "native", ROOT / "tests" / "stress" / "pool.cpp"

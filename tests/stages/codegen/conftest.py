@@ -13,7 +13,7 @@ import pytest
 from ...optimised import NONE, is_chosen
 from . import programs
 
-HERE = Path(__file__).parent
+HERE = f"{Path(__file__).parent}/"
 
 
 @pytest.fixture(autouse=True)
@@ -27,5 +27,5 @@ def optimisation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what compiles by the compiler of the CPU."""
     for item in items:
-        if HERE in item.path.parents and item.get_closest_marker("needs_compiler"):
+        if str(item.path).startswith(HERE) and item.get_closest_marker("needs_compiler"):
             item.add_marker(pytest.mark.every_optimised)

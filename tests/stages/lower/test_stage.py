@@ -63,9 +63,9 @@ def test_a_pass_that_breaks_the_rules_is_caught_at_once():
 
 
 @pytest.mark.parametrize("stencil", [False, True])
-def test_two_thousand_operators_that_call_each_other_are_lowered_in_proportion(stencil):
-    small = lower(chain(500, stencil=stencil), Variant())
-    large = lower(chain(2000, stencil=stencil), Variant())
+def test_1200_operators_that_call_each_other_are_lowered_in_proportion(stencil):
+    small = lower(chain(300, stencil=stencil), Variant())
+    large = lower(chain(1200, stencil=stencil), Variant())
 
     assert len(large.program.values) <= 4.2 * len(small.program.values)
     assert Lowered.from_files(large.files()) == large

@@ -68,7 +68,8 @@ def from_the_first(monkeypatch):
     monkeypatch.setattr(module, "FEW", 0)
 
 
-def test_a_few_programs_are_built_in_this_process(own_engine, seen):
+def test_a_few_programs_are_built_in_this_process(own_engine, seen, monkeypatch):
+    monkeypatch.setattr(module, "FEW", 4)
     precompile(operators(2), jobs=2, progress=None)
 
     assert places(seen) == [os.getpid()] * 2

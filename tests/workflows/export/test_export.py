@@ -150,6 +150,18 @@ def exported(tmp_path_factory):
     return make
 
 
+@pytest.fixture(scope="module")
+def in_any_layout(exported):
+    return exported(add, layouts=["first", "any"])
+
+
+@pytest.fixture(scope="module")
+def with_static(exported):
+    """Give a library of programs with a static parameter each."""
+    values = {"limited": [False, True], "by": [0.1], "n": [np.int32(2), np.int32(4)]}
+    return exported(example.diffuse, add, sum_up, static=values)
+
+
 def plane(*domain, seed=1):
     (a, b), (c, d) = domain
     values = np.random.default_rng(seed).integers(-9, 9, (b - a, d - c)) / 4.0
@@ -227,8 +239,8 @@ def test_memory_that_is_shared_is_refused_where_the_program_is_not_pointwise(exp
     assert "writes 'middle', which shares memory with 'u'" in library.message().decode()
 
 
-def test_interleaved_fields_share_no_memory(exported):
-    library = exported(add, layouts="any")
+def test_interleaved_fields_share_no_memory(in_any_layout):
+    library = in_any_layout
     both = np.zeros((2, 4, 3))
     one, other = both[0], both[1]
     mixed = np.zeros((4, 3, 2))
@@ -266,7 +278,7 @@ def test_other_types_ranks_and_missing_fields_are_refused(exported):
     )
 
 
-def test_layouts_that_were_not_exported_are_refused(exported):
+def test_layouts_that_were_not_exported_are_refused(exported, in_any_layout):
     u = described(plane((0, 4), (0, 3)))
     rows = np.arange(12.0).reshape(4, 3)
     c_order = described(plane((0, 4), (0, 3)))
@@ -280,11 +292,11 @@ def test_layouts_that_were_not_exported_are_refused(exported):
     first = exported(add, layouts="first")
     assert code(first) == LAYOUT
     assert "stride 1 is expected of 'u' along 'I'" in first.message().decode()
-    assert code(exported(add, layouts=["first", "any"])) == OK
+    assert code(in_any_layout) == OK
 
 
-def test_values_of_static_parameters_choose_the_variant(exported):
-    library = exported(example.diffuse, static={"limited": [False, True]})
+def test_values_of_static_parameters_choose_the_variant(with_static):
+    library = with_static
     u = ff.as_field({example.I: (-1, 5), example.J: (-1, 4)}, -np.ones((6, 5)))
     for limited in (False, True):
         out = ff.ones({example.I: 4, example.J: 3})
@@ -292,8 +304,8 @@ def test_values_of_static_parameters_choose_the_variant(exported):
         assert (out.asnumpy() == (0.0 if limited else -1.0)).all()
 
 
-def test_a_static_parameter_with_one_value_is_not_given(exported):
-    library = exported(add, static={"by": [0.1]})
+def test_a_static_parameter_with_one_value_is_not_given(with_static):
+    library = with_static
     u, v, out = plane((0, 4), (0, 3)), plane((0, 4), (0, 3), seed=5), ff.zeros({I: 4, J: 3})
 
     assert library("add", u, v, out)[0] == OK
@@ -304,8 +316,8 @@ def test_a_static_parameter_with_one_value_is_not_given(exported):
     assert "compiled in: by = 0.1" in library.header.read_text()
 
 
-def test_a_value_that_was_not_exported_is_refused(exported):
-    library = exported(sum_up, static={"n": [np.int32(2), np.int32(4)]})
+def test_a_value_that_was_not_exported_is_refused(with_static):
+    library = with_static
     u, out = (ff.zeros({I: 5, J: 3, K: 4}) for _ in range(2))
 
     assert library("sum_up", u, out, 4)[0] == OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -152,22 +154,31 @@ def test_other_things_are_refused(tmp_path):
 
 
 def test_a_large_page_leaves_out_details_first():
-    listings = {"one": "a\n" * 100_000, "two": "b\n" * 100_000}
+    most = 100_000  # a tenth of what it is without the argument, which a tenth of the text fills
+    listings = {"one": f"{'a' * 99}\n" * 200, "two": f"{'b' * 99}\n" * 200}
     stage = StageView(
-        "lower", outcome="ran", text="c" * 200_000, parts={"x": "y"}, listings=listings
+        "lower", outcome="ran", text="c" * 20_000, parts={"x": "y"}, listings=listings
     )
-    few = page([BuildView("p", (stage,))])
-    assert "pass two" in few
-    some = page([BuildView(f"p{n}", (stage,)) for n in range(5)])
-    assert "pass two" not in some
-    assert "lower: output" in some
-    many = page([BuildView(f"p{n}", (stage,)) for n in range(40)])
-    assert "lower: output" not in many
-    assert "1 parts" in many
-    most = page([BuildView(f"p{n}", (stage,)) for n in range(1500)])
-    assert "1 parts" not in most
-    assert "p1499" in most
-    assert max(map(len, (few, some, many, most))) < 1_000_000
+
+    @functools.cache
+    def made(count):
+        return page([BuildView(f"p{n}", (stage,)) for n in range(count)], most=most)
+
+    assert "pass two" in made(1)
+    assert "pass two" not in made(5)
+    assert "lower: output" in made(4)
+    assert "lower: output" not in made(40)
+    assert "1 parts" in made(40)
+    assert "1 parts" not in made(150)
+    assert "p149" in made(150)
+    assert max(len(made(count)) for count in (1, 4, 40, 150)) < most
+
+
+def test_a_page_has_a_million_letters_at_most_if_nothing_is_said():
+    stage = StageView("lower", outcome="ran", text="c" * 400_000)
+
+    assert "lower: output" in page([BuildView("p", (stage,))] * 2)
+    assert "lower: output" not in page([BuildView("p", (stage,))] * 40)
 
 
 def test_the_roofline_places_a_run_below_the_copy():
