@@ -38,8 +38,7 @@ from .rare import RareVersion
 from .settings import dace_defaults
 from .strips import Strips
 from .tasklet import Style
-from .text import show_graph
-from .viewer import viewer_page
+from .text import show_graph, viewer_page
 
 # The definitions that generated code of maps, tasklets and arrays needs from DaCe's headers, which
 # take seconds to read. The library exports the entry point only.
