@@ -332,3 +332,17 @@ def test_stores_past_the_caches_and_ends_of_rows_change_no_bit(stream_from: int)
 def test_checked_programs_walk_point_by_point() -> None:
     source = results_of(laplacians(1), all_unit(laplacians(1), I), checked=True)["generated"].source
     assert "lane0" not in source
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_import_of_dace_leaves_the_collector_as_it_was(tmp_path: Path, enabled: bool) -> None:
+    code = f"""
+import gc, sys
+from fieldforge.stages.codegen.dace.settings import MODULES, load_dace
+(gc.enable if {enabled} else gc.disable)()
+load_dace()
+assert all(name in sys.modules for name in MODULES)
+assert gc.isenabled() is {enabled}
+assert gc.get_freeze_count() == 0
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
