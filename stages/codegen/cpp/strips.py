@@ -54,7 +54,7 @@ class Strips:
         self.body = body
         self.indent = indent
         self.level = len(nest.loops) - 1
-        self.lanes = _lanes(names, nest)
+        self.lanes = lanes_of(names, nest)
         self.later = BodyText(names, nest, later=True)
         self.stored = {
             row: (f"k{place}", names.by_name[buffer])
@@ -163,7 +163,7 @@ class Strips:
             yield f"{self.indent}      else {{ {' '.join(here)} }}"
 
 
-def _lanes(names: Names, nest: Nest) -> int:
+def lanes_of(names: Names, nest: Nest) -> int:
     """Return the points of a strip: as many as a register holds of the smallest elements.
 
     Functions are long chains of operations; with a second register, the two chains overlap. Where

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import attrs
+
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
 from ...ir.loops import Load, Loop, Nest, Row, Store
@@ -13,6 +15,7 @@ from .arrangement import needs_guard
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
+from .strips import NEST
 from .subsets import Subsets
 from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
 
@@ -300,6 +303,8 @@ class NestBuilder:
             row for row in rows if row in used and not isinstance(self.nest.body[row], Store)
         ]
         block = self.writer.write(rows, exports)
+        if self._is_vector(level):
+            block = attrs.evolve(block, text=f"{NEST} {self.number}\n{block.text}")
         node = self._tasklet(room, self._title(rows), block)
         for connector, row in block.exports:
             name = f"row{row}_of_{self.number}"
@@ -315,6 +320,11 @@ class NestBuilder:
         if block.tests:
             one = room.dace.subsets.Range([(0, 0, 1)])
             room.store(node, f"{STATUS}_at", STATUS, one, dynamic=True)
+
+    def _is_vector(self, level: int) -> bool:
+        """Tell whether `level` loops end with one over the lanes of vectors, on a CPU."""
+        loops = self.nest.loops
+        return self.grid is None and 1 < level == len(loops) and loops[-1].kind == "vector"
 
     def _title(self, rows: Iterable[Row]) -> str:
         """Name a tasklet after the buffer that it writes, or after its nest."""

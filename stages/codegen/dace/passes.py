@@ -24,6 +24,7 @@ from .pass_list import SdfgPass, name_of
 # the C++ of tasklets as Python, to which 'true' is a symbol that nobody defines.
 LEFT_OUT: Final = ("FuseStates", "LiftTrivialIf", "ScalarToSymbolPromotion")
 
+FUSED: Final = 2  # maps in a state, at least
 DEAD: Final = "DeadDataflowElimination"
 
 Watch = Callable[[str, Any], None]
@@ -57,6 +58,9 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
     """
     watch("graph", sdfg)
     for step in passes:
+        if _is_idle(step, sdfg, settings):  # it needs no copy to return to
+            watch(name_of(step), sdfg)
+            continue
         before = copy.deepcopy(sdfg)
         try:
             count = _applied(step, sdfg, settings)
@@ -73,6 +77,18 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
         watch(name_of(step), sdfg)
     _validate(sdfg, "the passes")
     return sdfg
+
+
+def _is_idle(step: SdfgPass, sdfg: Any, settings: Settings) -> bool:
+    """Tell whether a pass of ours has nothing to change."""
+    match step:
+        case "fuse_vertical" | "fuse_horizontal":
+            return all(_maps(state) < FUSED for state in _states(sdfg))
+        case "block":
+            return not (settings.block_loops and settings.block_size)
+        case "unroll_scans":
+            return not settings.unroll
+    return False
 
 
 def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
@@ -149,8 +165,6 @@ def fuse_vertical(sdfg: Any, settings: Settings) -> int:
     """Join a map with one that reads its results point by point, so that they stay in registers."""
     from dace.transformation.dataflow import MapFusionVertical
 
-    if all(_maps(state) < 2 for state in _states(sdfg)):
-        return 0
     return _everywhere(sdfg, MapFusionVertical, settings)
 
 
@@ -158,8 +172,6 @@ def fuse_horizontal(sdfg: Any, settings: Settings) -> int:
     """Join maps over the same range that do not depend on each other."""
     from dace.transformation.dataflow import MapFusionHorizontal
 
-    if all(_maps(state) < 2 for state in _states(sdfg)):
-        return 0
     return _everywhere(sdfg, MapFusionHorizontal, settings)
 
 
@@ -176,8 +188,8 @@ def block(sdfg: Any, settings: Settings) -> int:
     from dace.transformation.dataflow import StripMining
 
     count = 0
-    wanted = frozenset(settings.block_loops if settings.block_size else ())
-    for state in list(_states(sdfg)) if wanted else ():
+    wanted = frozenset(settings.block_loops)
+    for state in list(_states(sdfg)):
         for entry in [each for each in state.nodes() if isinstance(each, nodes.MapEntry)]:
             around = entry
             for param in [each for each in entry.map.params if each in wanted]:
@@ -221,8 +233,6 @@ def unroll_scans(sdfg: Any, settings: Settings) -> int:
     """Ask the compiler to unroll the loops over levels of scans."""
     from dace.sdfg.state import LoopRegion
 
-    if not settings.unroll:
-        return 0
     loops = [each for each in sdfg.all_control_flow_regions(recursive=True)
              if isinstance(each, LoopRegion)]  # fmt: skip
     for loop in loops:

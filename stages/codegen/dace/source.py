@@ -13,11 +13,12 @@ from ...gpu_target import Platform
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
+from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
-from ..cpp.strips import SIMD
+from ..cpp.strips import SIMD, stream_function
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
-from ..pass_list import PLAN_ONLY
+from ..pass_list import PLAN_ONLY, PassName
 from ..passes import make_loops
 from ..schedule.drafts import Group
 from ..schedule.placement import Rules
@@ -35,9 +36,9 @@ from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .rare import RareVersion
 from .settings import dace_defaults
+from .strips import Strips
 from .tasklet import Style
-from .text import show_graph
-from .viewer import viewer_page
+from .text import show_graph, viewer_page
 
 # The definitions that generated code of maps, tasklets and arrays needs from DaCe's headers, which
 # take seconds to read. The library exports the entry point only.
@@ -72,7 +73,8 @@ class Written:
 class Plan:
     """The options of an SDFG and its passes, and the points from which threads share a nest.
 
-    `steps` are the numbers of the groups' statements, if a call may run a single one.
+    `steps` are the numbers of the groups' statements, if a call may run a single one. `loop_passes`
+    run before the SDFG is made; with `strips` vector loops are walked strip by strip.
     """
 
     rules: Rules
@@ -86,13 +88,15 @@ class Plan:
     asynchronous: bool = True
     steps: tuple[int, ...] = ()
     clamping: Clamping | None = None
+    loop_passes: tuple[PassName, ...] = PLAN_ONLY
+    strips: WriterOptions | None = None
 
 
 def with_loops(
     lowered: Lowered, variant: Variant, plan: Plan
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
-    kernel, groups = make_loops(lowered, variant, plan.rules, PLAN_ONLY)
+    kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
     if plan.grid is None:
         plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
     if step_place(kernel, groups) is not None:
@@ -147,6 +151,10 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     functions += [*check_functions(kernel, tests, style.checked)]
     functions += rare.functions(dict(graph.functions))
     lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
+    if plan.strips is not None:
+        strips = Strips(kernel, names, plan.strips)
+        lines = list(strips.written(lines))
+        functions += [stream_function(plan.strips.vector_bytes)] if strips.streams else []
     opening = [
         f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
         f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",

@@ -12,6 +12,7 @@ from ...base import VALUES, Artifact, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
+from ..pass_list import without
 from ..value_names import value_names
 from .openmp import ALONE, THREADS, WRAPPED
 from .pass_list import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from .source import Plan
 
 BACKEND = "dace_cpu"
+LOOP_PASSES = ("stream", "prefetch", "plan_arena")
+STREAM_FROM = 12 << 20  # bytes
 
 
 @attrs.frozen
@@ -40,8 +43,10 @@ class CodegenDace(SdfgStage):
         parallel_from: loops over fewer points than this run on one thread.
         arrays: values (as in '%12') that become arrays, against the cost model.
         inline: values that are recomputed at each use, against the cost model.
-        jam: whether unroll-and-jam may compute several rows of a stencil together; compilers keep
-            the rows in registers for the diffusion, but not for stencils of many points.
+        jam: whether unroll-and-jam may compute several rows of a stencil together.
+        prefetch: whether the code prefetches rows.
+        stream_from: calls that touch this many bytes write outputs that they do not read with
+            non-temporal stores; 0 never does.
         numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
         mathematics: 'own' or 'library', as for the backend 'cpu'.
         fusion: 'schedule' lets our cost model choose the values that become arrays; with 'dace'
@@ -73,7 +78,11 @@ class CodegenDace(SdfgStage):
     inline: tuple[str, ...] = attrs.field(
         default=(), converter=value_names, metadata=tunable(VALUES)
     )
-    jam: bool = attrs.field(default=False, validator=check_flag, metadata=tunable(False, True))
+    jam: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(False, True))
+    prefetch: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(True, False))
+    stream_from: int = attrs.field(
+        default=STREAM_FROM, validator=check_count, metadata=tunable(0, 1 << 20, 12 << 20)
+    )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
     fusion: str = attrs.field(
@@ -121,6 +130,7 @@ class CodegenDace(SdfgStage):
         }
 
     def _plan(self, lowered: Lowered) -> Plan:
+        from ..cpp.names import WriterOptions
         from ..schedule.placement import Rules
         from .passes import Settings
         from .source import Plan
@@ -131,6 +141,7 @@ class CodegenDace(SdfgStage):
         if self.fusion == "dace":
             values = lowered.program.values
             arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
+        left_out = {"stream": not self.stream_from, "prefetch": not self.prefetch}
         is_contracted = self.numerics == "contract" and self.target.has_fma
         return Plan(
             Rules(self.target, arrays, self.inline, jam=self.jam, checked=self.checked),
@@ -148,4 +159,12 @@ class CodegenDace(SdfgStage):
                 most_nodes=self.most_nodes,
             ),
             self.parallel_from,
+            loop_passes=without(
+                LOOP_PASSES, *(name for name, is_out in left_out.items() if is_out)
+            ),
+            strips=WriterOptions(
+                0, self.stream_from or 1 << 62, vector_bytes=self.target.vector_bytes
+            )
+            if not self.checked
+            else None,
         )

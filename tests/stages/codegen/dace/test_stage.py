@@ -162,7 +162,7 @@ def test_threads_write_the_same_text() -> None:
 def test_the_interface_is_that_of_the_cpu_but_for_the_name() -> None:
     lowered = laplacians(2)  # more are tiled, for which DaCe has other means
     ours = results_of(lowered)["interface"]
-    stage = Codegen(target=TARGET, jam=False)  # which is not for DaCe either
+    stage = Codegen(target=TARGET)
     theirs: Any = stage.run(lowered=lowered, variant=Variant())["interface"]
     assert ours == attrs.evolve(theirs, backend="dace_cpu")
 
@@ -183,7 +183,7 @@ def test_small_loops_stay_serial_and_the_inner_loop_is_vectorised() -> None:
     first = next(i for i, line in enumerate(lines) if line.startswith("#pragma omp parallel"))
     counts = " * ".join(f"(out_{dim}_stop - out_{dim}_start)" for dim in "KJI")
     assert lines[first] == f"#pragma omp parallel for schedule(static) if ({counts} >= 77)"
-    inner = next(i for i, line in enumerate(lines) if line.startswith("for (int64_t v_I"))
+    inner = next(i for i, line in enumerate(lines) if line.startswith("for (s64 lane0 = 0;"))
     assert lines[inner - 1] == "#pragma omp simd"
 
 
@@ -302,3 +302,53 @@ def test_the_version_of_dace_is_known_without_importing_it() -> None:
     version, is_imported = done.stdout.split()
     assert version == dace_version()
     assert is_imported == "False"
+
+
+# --- strips --------------------------------------------------------------------------------------
+
+
+def test_rows_are_prefetched_before_the_loops_reach_them() -> None:
+    lowered = laplacians(1)
+    variant = all_unit(lowered, I)
+    source = results_of(lowered, variant, jam=False)["generated"].source
+    assert "const s64 ahead0 = i_J + 2 < out_J_stop - 1 ? i_J + 2 : out_J_stop - 1;" in source
+    assert "const f64* q0 = u + (ahead0 + 1) * u_J_stride;" in source
+    assert "__builtin_prefetch(q0 + at0" in source
+    without = results_of(lowered, variant, prefetch=False)["generated"].source
+    assert "__builtin_prefetch" not in without
+
+
+@pytest.mark.parametrize("stream_from", [0, 1, 1 << 40])
+def test_stores_past_the_caches_and_ends_of_rows_change_no_bit(stream_from: int) -> None:
+    lowered = laplacians(1)
+    variant = all_unit(lowered, I)
+    source = results_of(lowered, variant, stream_from=stream_from)["generated"].source
+    assert ("stream(s0 + at0, k0" in source) == bool(stream_from and TARGET.can_stream)
+    run = Runner(lowered, variant, stream_from=stream_from)
+    for size in (1, 8, 21, 64):
+        u = np.asfortranarray(RNG.random((size + 2, 9)))
+        out = np.full((size + 3, 7), -1.0, order="F")  # the rows begin at any address
+        run(u, out[1:-2], origins=[(-1, -1), (0, 0)])
+        ends = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        assert np.allclose(out[1:-2], 4.0 * u[1:-1, 1:-1] - ends, rtol=0, atol=1e-14)
+        assert (out[0] == -1.0).all()
+        assert (out[-2:] == -1.0).all()
+
+
+def test_checked_programs_walk_point_by_point() -> None:
+    source = results_of(laplacians(1), all_unit(laplacians(1), I), checked=True)["generated"].source
+    assert "lane0" not in source
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_import_of_dace_leaves_the_collector_as_it_was(tmp_path: Path, enabled: bool) -> None:
+    code = f"""
+import gc, sys
+from fieldforge.stages.codegen.dace.settings import MODULES, load_dace
+(gc.enable if {enabled} else gc.disable)()
+load_dace()
+assert all(name in sys.modules for name in MODULES)
+assert gc.isenabled() is {enabled}
+assert gc.get_freeze_count() == 0
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
