@@ -20,12 +20,8 @@ from collections.abc import Callable, Mapping
 
 import attrs
 import pyperf
+from peer.gave_up import GaveUpError
 from peer.undisturbed import undisturbed
-
-
-class GaveUpError(Exception):
-    """A variant cannot run any more; it takes no part in further rounds and has no times."""
-
 
 TimeCalls = Callable[[int], float]  # seconds that so many calls took
 PAUSE = 0.005  # lets the threads of the variant before fall asleep: OpenMP's wait in a busy loop

@@ -15,10 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 from cases.case import Case
-from timing import GaveUpError
 
 from fieldforge.runtime.fields import neighbour_table
 from fieldforge.runtime.fields.field import Field
+
+from .gave_up import GaveUpError
 
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = Path(os.environ.get("PEER_VENV", ROOT / ".venv-peer"), "bin", "python")
