@@ -14,6 +14,7 @@ import functools
 import os
 import re
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -100,7 +101,9 @@ def main(
 def _ready(
     stack: contextlib.ExitStack, counts: list[int], with_others: bool, make: Callable[[], Case]
 ) -> tuple[Built, Beside]:
-    built = _built(make())
+    with MAKING:
+        case = make()
+    built = _built(case)
     return built, _beside(built, counts, stack) if with_others else {}
 
 
@@ -190,6 +193,7 @@ def _line(row: dict[str, Any]) -> list[str]:
 
 
 LOOPS = 2  # calls of a value
+MAKING = threading.Lock()  # an example is imported for one precision at a time
 
 if __name__ == "__main__":
     main()
