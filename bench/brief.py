@@ -10,10 +10,13 @@ order of the cases, until the seconds are over. With `--others`, Numba, JAX and 
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import re
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -51,6 +54,10 @@ class Built:
     expected: dict[str, np.ndarray]
 
 
+# By the number of threads: what times the calls of other tools, and why a tool has none.
+Beside = dict[int, tuple[dict[str, TimeCalls], dict[str, str]]]
+
+
 @click.command()
 @click.option("--threads", default="1,2", help="numbers of threads")
 @click.option("--cases", default=CASES)
@@ -70,15 +77,18 @@ def main(
     kept = Results(place / "brief.json", fresh=False)
     kept.describe(machine=machine())
     counts = [int(part) for part in threads.split(",")]
-    makers = chosen_cases(cases.split(","))
+    makers = [
+        functools.partial(m, d, 1.0)
+        for m in chosen_cases(cases.split(",")).values()
+        for d in DTYPES
+    ]
     with ThreadPoolExecutor() as pool:
         list(pool.map(library, KERNELS))
-        jobs = [
-            pool.submit(_built, make(dtype, 1.0)) for make in makers.values() for dtype in DTYPES
-        ]
-        for job in jobs:
-            built = job.result()
-            with _beside(built, counts if with_others else []) as beside:
+    together = max(2, len(os.sched_getaffinity(0)))  # cases that are built before any is measured
+    for first in range(0, len(makers), together):
+        with contextlib.ExitStack() as stack, ThreadPoolExecutor(together) as pool:
+            ready = functools.partial(_ready, stack, counts, with_others)
+            for built, beside in list(pool.map(ready, makers[first : first + together])):
                 for count in counts:
                     if time.monotonic() > end:
                         return
@@ -86,6 +96,15 @@ def main(
                     row = _row(built, calls, count, rounds) | {"refused": refused}
                     kept.add(row)
                     click.echo("  ".join(_line(row)))
+
+
+def _ready(
+    stack: contextlib.ExitStack, counts: list[int], with_others: bool, make: Callable[[], Case]
+) -> tuple[Built, Beside]:
+    with MAKING:
+        case = make()
+    built = _built(case)
+    return built, _beside(built, counts, stack) if with_others else {}
 
 
 def _built(case: Case) -> Built:
@@ -117,41 +136,33 @@ def _timed(call: Callable[[], object]) -> TimeCalls:
     return time_calls
 
 
-Beside = dict[int, tuple[dict[str, TimeCalls], dict[str, str]]]
+def _beside(built: Built, counts: list[int], stack: contextlib.ExitStack) -> Beside:
+    """Return the calls of the other tools, and why some have none, by the number of threads."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="others-")))
+    told = described(built.case, folder)
+    found: Beside = {count: ({}, {}) for count in counts}
 
-
-@contextlib.contextmanager
-def _beside(built: Built, counts: list[int]) -> Iterator[Beside]:
-    """Give the calls of the other tools, and why some have none, by the number of threads."""
-    with contextlib.ExitStack() as stack:
-        if not counts:
-            yield {}
-            return
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="others-")))
-        told = described(built.case, folder)
-        pool = stack.enter_context(ThreadPoolExecutor())
-        wanted = [(count, tool) for count in counts for tool in others.client.TOOLS]
-        places = {want: folder / f"{want[1]}-{want[0]}" for want in wanted}
-        for each in places.values():
-            each.mkdir()
-
-        def add(want: tuple[int, str]) -> TimeCalls | str:
-            count, tool = want
-            try:
-                peer = stack.enter_context(others.client.started(tool, places[want], count))
-                call, outputs, _ = others.client.built(peer, tool, built.case.name, told)
-                agrees, how = compared(built.expected, outputs, built.case.dtype)
-            except RefusedError as error:
-                return str(error)
-            return call if agrees else f"computes something else: {how}"
-
-        found: Beside = {count: ({}, {}) for count in counts}
-        for (count, tool), answer in zip(wanted, pool.map(add, wanted), strict=True):
-            if isinstance(answer, str):
-                found[count][1][tool] = answer
+    def add(tool: str, most: int, measured: Sequence[int]) -> None:
+        own = folder / f"{tool}-{most}"
+        own.mkdir()
+        try:
+            peer = stack.enter_context(others.client.started(tool, own, most))
+            on, outputs = others.client.built(peer, tool, built.case.name, told)
+            agrees, how = compared(built.expected, outputs, built.case.dtype)
+            why = "" if agrees else f"computes something else: {how}"
+        except RefusedError as error:
+            why = str(error)
+        for count in measured:
+            if why:
+                found[count][1][tool] = why
             else:
-                found[count][0][tool] = answer
-        yield found
+                found[count][0][tool] = on(count)
+
+    with ThreadPoolExecutor() as pool:
+        for tool in others.client.TOOLS:
+            for most, measured in others.client.processes(tool, counts).items():
+                pool.submit(add, tool, most, measured)
+    return found
 
 
 def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) -> dict[str, Any]:
@@ -182,6 +193,7 @@ def _line(row: dict[str, Any]) -> list[str]:
 
 
 LOOPS = 2  # calls of a value
+MAKING = threading.Lock()  # an example is imported for one precision at a time
 
 if __name__ == "__main__":
     main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,13 @@ TOOLS = ("Numba", "JAX", "pystencils")
 PINNED = ("JAX",)  # its threads are as many as the processors that the process may use
 
 
+def processes(tool: str, counts: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return the threads that each process of a tool starts with, and those that it measures."""
+    return {n: (n,) for n in counts} if tool in PINNED else {max(counts): tuple(counts)}
+
+
 def started(tool: str, folder: Path, threads: int) -> Peer:
-    """Start a process of a tool with so many threads; what it builds is kept in `folder`."""
+    """Start a process of a tool with at most so many threads; what it builds is in `folder`."""
     settings = {
         "NUMBA_NUM_THREADS": str(threads),
         "NUMBA_CACHE_DIR": str(folder / "numba"),
@@ -31,9 +37,16 @@ def started(tool: str, folder: Path, threads: int) -> Peer:
 
 def built(
     peer: Peer, tool: str, program: str, described: dict[str, Any]
-) -> tuple[TimeCalls, dict[str, np.ndarray], str]:
-    """Build a case; return what times its calls, its outputs, and the variant that won."""
+) -> tuple[Callable[[int], TimeCalls], dict[str, np.ndarray]]:
+    """Build a case; return what times its calls on a number of threads, and its outputs."""
     request = described | {"program": program, "folder": str(peer.folder)}
     answer = peer.ask(do="build", name=tool, **request)
     outputs = {key: np.load(path) for key, path in answer["outputs"].items()}
-    return (lambda loops: peer.seconds(tool, loops)), outputs, answer["variant"]
+
+    def on(threads: int) -> TimeCalls:
+        def time_calls(loops: int) -> float:
+            return float(peer.ask(do="run", name=tool, times=loops, threads=threads)["seconds"])
+
+        return time_calls
+
+    return on, outputs

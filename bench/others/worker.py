@@ -3,11 +3,12 @@
 Reads one JSON object a line from standard input and answers one a line, as the peer's worker does.
 
     {"do": "build", "name": tool, "program": p, ...}  -> {"built": s, "outputs": {field: file}}
-    {"do": "run", "name": tool, "times": t}           -> {"seconds": s}    or {"refused": why}
+    {"do": "run", "name": tool, "times": t, "threads": n}  -> {"seconds": s}   or {"refused": why}
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -63,8 +64,12 @@ def _least(call: Call) -> float:
     return min(times)
 
 
-def run(call: Call, times: int) -> dict[str, Any]:
-    """Time `times` calls after one that is not timed."""
+def run(call: Call, tool: str, times: int, threads: int) -> dict[str, Any]:
+    """Time `times` calls on some threads after one that is not timed."""
+    if tool == "Numba":
+        importlib.import_module("numba").set_num_threads(threads)
+    elif tool == "pystencils":
+        ctypes.CDLL("libgomp.so.1").omp_set_num_threads(threads)
     call()
     with undisturbed():
         begin = time.perf_counter()
@@ -84,7 +89,8 @@ def main() -> None:
             if request["do"] == "build":
                 calls[request["name"]], answer = build(request)
             else:
-                answer = run(calls[request["name"]], request["times"])
+                name = request["name"]
+                answer = run(calls[name], name, request["times"], request["threads"])
         except Exception as error:  # whatever it is, the table is to say it
             traceback.print_exc()
             lines = str(error).strip().splitlines() or [""]

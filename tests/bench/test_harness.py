@@ -199,3 +199,57 @@ def test_global_numbers_are_written_out_for_the_peer():
     source = "A, B = 1.0, 2\nC = A / B\ncast(wpfloat(-C), wpfloat(x), other(A))"
     expected = "A, B = 1.0, 2\nC = A / B\ncast(wpfloat(-0.5), wpfloat(x), other(A))"
     assert alias.with_numbers(source) == expected
+
+
+def test_the_table_of_a_machine_has_tools_beside_ours_and_names_what_is_slow():
+    import machine_tables
+
+    rows = [row(threads=count, load=0.5, dtype="float64") for count in (1, 2)]
+    rows[0]["times"] |= {"Numba": {"least": 6e-3, "median": 7e-3, "values": 3}}
+    text = "\n".join(machine_tables.section(document(*rows)))
+    assert "| nabla 9k edges | float64 | 0.50 / 0.50 | 0.50 / 0.50 | 2 |" in text
+    assert "| *mean* | float64 | 0.50 / 0.50 | 0.50 / 0.50 |  |" in text
+    assert (
+        "Below 0.85 by least times and by medians: nabla 9k edges float64 on 1 thread (0.50)"
+        in text
+    )
+    assert "| nabla 9k edges | float64 | 3.00 | – |" in text
+
+
+def test_a_tool_whose_threads_are_its_processors_has_a_process_for_each_number():
+    from others import client
+
+    assert client.processes("Numba", (1, 2, 16)) == {16: (1, 2, 16)}
+    assert client.processes("JAX", (1, 16)) == {1: (1,), 16: (16,)}
+
+
+def test_rows_of_other_tools_lie_on_lines_and_keep_their_values():
+    from others import arrays
+
+    given = np.random.default_rng(0).random((3, 4, 21)).astype(np.float32)
+    placed = arrays.on_lines(given, halo=2)
+    assert np.array_equal(placed, given)
+    inner = [placed[k, j, 2:].ctypes.data % arrays.LINE for k in range(3) for j in range(4)]
+    assert set(inner) == {0}
+
+
+def test_an_environment_that_is_missing_is_a_reason(monkeypatch, tmp_path):
+    from others import client
+    from peer.client import RefusedError
+
+    monkeypatch.setenv("OTHERS_PYTHON", str(tmp_path / "none"))
+    with pytest.raises(RefusedError, match="no environment"):
+        client.started("Numba", tmp_path, 1)
+
+
+def test_upwind_by_hand_and_in_numpy_are_the_program():
+    from agreement import compared, flat
+    from cases.upwind import upwind
+
+    import fieldforge as ff
+
+    case = upwind("float64", 0.1)
+    case.program.with_backend(ff.cpu)(**case.arguments)
+    expected = flat(case.arguments, case.outputs)
+    for call in (case.in_numpy, *case.by_hand.values()):
+        assert compared(expected, flat(call(), case.outputs), case.dtype)[0]
