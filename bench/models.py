@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 
 import click
 import numpy as np
+from peer.client import PYTHON
 from ranks import LLOYD, machine_folder
 
 import fieldforge as ff
@@ -34,14 +37,16 @@ from fieldforge.examples.moist_columns.programs import (
     transported,
 )
 from fieldforge.examples.saturation_adjustment import VAPOUR_GAS
-from fieldforge.examples.shallow_water.cases import RADIUS, initial_state
+from fieldforge.examples.shallow_water.cases import GRAVITY, RADIUS, initial_state
 from fieldforge.examples.shallow_water.grid import C2EDim, Cell, Edge, connectivities, voronoi_grid
-from fieldforge.examples.shallow_water.inputs import inputs_of
+from fieldforge.examples.shallow_water.inputs import Inputs, inputs_of
 from fieldforge.examples.shallow_water.model import ShallowWater
 from fieldforge.examples.shallow_water.model import parts_of as parts_of_water
 from fieldforge.examples.shallow_water.simulation import time_step
 from fieldforge.examples.shallow_water.voronoi import optimised
 
+PEER_STEPS = Path(__file__).parent / "peer" / "water.py"
+STEPS_OF_PEER = 12
 SECONDS = 2.0  # of repeated steps for each row
 FIELDS = 3
 
@@ -95,12 +100,54 @@ def copy(u: Air, out: Air):
     same(u, out=out)
 
 
-def water(level: int) -> tuple[ShallowWater, int]:
-    """Return the shallow-water model on one rank, and its cells."""
+def water(level: int) -> tuple[ShallowWater, Inputs]:
+    """Return the shallow-water model on one rank, and what it was made of."""
     grid = voronoi_grid(optimised(level, iterations=LLOYD), RADIUS)
     _, dt = time_step(grid, 1.0)
     (inputs,) = inputs_of(grid, initial_state("6", grid), parts_of_water(grid, 1))
-    return ShallowWater(inputs, dt, ff.cpu), grid.cells
+    return ShallowWater(inputs, dt, ff.cpu), inputs
+
+
+def warm_set_up(model: ShallowWater, inputs: Inputs) -> float:
+    """Return the seconds of making the model once more when its programs are built."""
+
+    def made() -> None:
+        with ff.plan() as plan:
+            ShallowWater(inputs, model.dt, ff.cpu)
+        plan.build(progress=None)
+
+    return least(made)
+
+
+def by_peer(inputs: Inputs, dt: float, threads: int) -> dict[str, Any]:
+    """Return the seconds of a step of the same model with gt4py, and how far both are apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder, "given.npz"), Path(folder, "out.npz")
+        np.savez(
+            given, h=inputs.h, u=inputs.u, dt=dt, gravity=GRAVITY,
+            **{f"constant_{name}": array for name, (_, array) in inputs.constants.items()},
+            **{f"table_{name}": table for name, table in inputs.part.tables.items()},
+        )  # fmt: skip
+        words = [PYTHON, PEER_STEPS, given, "gtfn_cpu", str(STEPS_OF_PEER), out]
+        done = subprocess.run(
+            words,
+            env=os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONOPTIMIZE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return {"refused": done.stderr.strip().splitlines()[-1]}
+        found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        theirs = dict(np.load(out))
+    ours = ShallowWater(inputs, dt, ff.cpu)
+    for _ in range(STEPS_OF_PEER):
+        ours.step()
+    apart = [
+        float(np.abs(a - b).max() / np.abs(a).max())
+        for a, b in zip(ours.owned(), (theirs["h"], theirs["u"]), strict=True)
+    ]
+    return found | {"largest_difference": max(apart)}
 
 
 def moist(level: int, levels: int) -> tuple[MoistColumns, Any, float]:
@@ -142,7 +189,9 @@ def parts_of_a_step(air: Any, dt: float) -> list[tuple[str, Callable[[], Any], i
     return [(name, call, each) for (name, call), each in zip(calls.items(), moved, strict=True)]
 
 
-def measure(level: int, column_level: int, levels: int, tell: Callable[[str], Any]) -> Path:
+def measure(
+    level: int, column_level: int, levels: int, threads: int, tell: Callable[[str], Any]
+) -> Path:
     """Measure both models; return the file with the rows."""
     rows: list[dict[str, Any]] = []
 
@@ -161,10 +210,16 @@ def measure(level: int, column_level: int, levels: int, tell: Callable[[str], An
 
     rate = copy_rate(8_000_000)
     tell(f"a copy moves {rate / 1e9:.1f} GB/s")
-    model, cells = water(level)
+    model, inputs = water(level)
     small, _ = water(0)
-    add(f"shallow water, {cells} cells, a step", least(model.step), outside=least(small.step))
-    del model
+    what = f"shallow water, {len(inputs.h)} cells"
+    add(f"{what}, a step", least(model.step), outside=least(small.step))
+    rows[-1]["warm_set_up_s"] = warm_set_up(model, inputs)
+    tell(f"    warm set-up {rows[-1]['warm_set_up_s']:.3f} s")
+    if PYTHON.exists():
+        rows[-1]["gt4py"] = by_peer(inputs, model.dt, threads)
+        tell(f"    gt4py: {rows[-1]['gt4py']}")
+    del model, inputs
     columned, air, dt = moist(column_level, levels)
     few, _, _ = moist(0, levels)
     size = f"{air.grid.cells} cells x {levels} levels"
@@ -173,7 +228,12 @@ def measure(level: int, column_level: int, levels: int, tell: Callable[[str], An
         add(f"moist columns, {size}, {name}", least(call), moved)
     folder = machine_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    document = {"copy_bytes_per_s": rate, "load": os.getloadavg()[0], "rows": rows}
+    document = {
+        "threads": threads,
+        "copy_bytes_per_s": rate,
+        "load": os.getloadavg()[0],
+        "rows": rows,
+    }
     (folder / "models.json").write_text(json.dumps(document, indent=1) + "\n")
     return folder / "models.json"
 
@@ -185,8 +245,9 @@ def measure(level: int, column_level: int, levels: int, tell: Callable[[str], An
 @click.option("--threads", default=0, help="Threads of a call; all processors if 0.")
 def main(level: int, column_level: int, levels: int, threads: int) -> None:
     """Measure the models on this machine."""
-    with ff.threads(threads or len(os.sched_getaffinity(0))):
-        print(measure(level, column_level, levels, lambda text: print(text, flush=True)))
+    threads = threads or len(os.sched_getaffinity(0))
+    with ff.threads(threads):
+        print(measure(level, column_level, levels, threads, lambda text: print(text, flush=True)))
 
 
 if __name__ == "__main__":
