@@ -3,8 +3,8 @@
     python bench/models.py [--level 6] [--columns 5] [--levels 60] [--threads 0]
 
 The time outside kernels is that of a step on 12 cells, whose kernels take next to nothing: calls,
-arguments and Python. Threads run as long as a row says at least; on a loaded machine the rest of the
-time is waiting. Bytes are those that must move if every field were read or written once.
+arguments and Python. A row also tells how long threads were running: on a loaded machine they wait
+for the rest of the time. Bytes are those that must move if every field were read or written once.
 Writes `bench/results/<machine>/models.json`.
 """
 

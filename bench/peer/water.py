@@ -1,6 +1,6 @@
 """Time steps of the shallow-water model with gt4py; `bench/models.py` runs this by its Python.
 
-python water.py FILE.npz BACKEND STEPS OUT.npz     prints {"build_s": ..., "step_s": ..., "processor_s": ...}
+python water.py FILE.npz BACKEND STEPS OUT.npz     prints {"build_s": ..., "step_s": ..., ...}
 
 The programs are those of `examples/shallow_water/programs.py` as they stand. The file holds tables,
 constants and a state as arrays; after the last step `h` and `u` go to the other one, and gt4py's
