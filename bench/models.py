@@ -3,7 +3,8 @@
     python bench/models.py [--level 6] [--columns 5] [--levels 60] [--threads 0]
 
 The time outside kernels is that of a step on 12 cells, whose kernels take next to nothing: calls,
-arguments and Python. Bytes are those that must move if every field were read or written once.
+arguments and Python. A row also tells how long threads were running: on a loaded machine they wait
+for the rest of the time. Bytes are those that must move if every field were read or written once.
 Writes `bench/results/<machine>/models.json`.
 """
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import Any
 
 import click
 import numpy as np
+from peer.client import PYTHON
 from ranks import LLOYD, machine_folder
 
 import fieldforge as ff
@@ -34,14 +38,16 @@ from fieldforge.examples.moist_columns.programs import (
     transported,
 )
 from fieldforge.examples.saturation_adjustment import VAPOUR_GAS
-from fieldforge.examples.shallow_water.cases import RADIUS, initial_state
+from fieldforge.examples.shallow_water.cases import GRAVITY, RADIUS, initial_state
 from fieldforge.examples.shallow_water.grid import C2EDim, Cell, Edge, connectivities, voronoi_grid
-from fieldforge.examples.shallow_water.inputs import inputs_of
+from fieldforge.examples.shallow_water.inputs import Inputs, inputs_of
 from fieldforge.examples.shallow_water.model import ShallowWater
 from fieldforge.examples.shallow_water.model import parts_of as parts_of_water
 from fieldforge.examples.shallow_water.simulation import time_step
 from fieldforge.examples.shallow_water.voronoi import optimised
 
+PEER_STEPS = Path(__file__).parent / "peer" / "water.py"
+STEPS_OF_PEER = 12
 SECONDS = 2.0  # of repeated steps for each row
 FIELDS = 3
 
@@ -67,15 +73,24 @@ def condense(t: Air, vapour: Air, cloud: Air, per_density: OfLevels, a: Air, b: 
     condensed(t, vapour, cloud, per_density, out=(a, b, c))
 
 
-def least(call: Callable[[], Any]) -> float:
-    """Return the least seconds of repeated calls, after one that is not timed."""
+class Least(float):
+    """The least seconds of repeated calls, and in `processor` those that threads were running."""
+
+    processor: float
+
+
+def least(call: Callable[[], Any]) -> Least:
+    """Time repeated calls, after one that is not timed."""
     call()
-    found, end = [], time.perf_counter() + SECONDS
+    found, running, end = [], [], time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(found) < 3:
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), time.process_time()
         call()
         found.append(time.perf_counter() - begin)
-    return min(found)
+        running.append(time.process_time() - before)
+    best = Least(min(found))
+    best.processor = min(running)
+    return best
 
 
 def copy_rate(count: int) -> float:
@@ -95,12 +110,54 @@ def copy(u: Air, out: Air):
     same(u, out=out)
 
 
-def water(level: int) -> tuple[ShallowWater, int]:
-    """Return the shallow-water model on one rank, and its cells."""
+def water(level: int) -> tuple[ShallowWater, Inputs]:
+    """Return the shallow-water model on one rank, and what it was made of."""
     grid = voronoi_grid(optimised(level, iterations=LLOYD), RADIUS)
     _, dt = time_step(grid, 1.0)
     (inputs,) = inputs_of(grid, initial_state("6", grid), parts_of_water(grid, 1))
-    return ShallowWater(inputs, dt, ff.cpu), grid.cells
+    return ShallowWater(inputs, dt, ff.cpu), inputs
+
+
+def warm_set_up(model: ShallowWater, inputs: Inputs) -> Least:
+    """Return the seconds of making the model once more when its programs are built."""
+
+    def made() -> None:
+        with ff.plan() as plan:
+            ShallowWater(inputs, model.dt, ff.cpu)
+        plan.build(progress=None)
+
+    return least(made)
+
+
+def by_peer(inputs: Inputs, dt: float, threads: int) -> dict[str, Any]:
+    """Return the seconds of a step of the same model with gt4py, and how far both are apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder, "given.npz"), Path(folder, "out.npz")
+        np.savez(
+            given, h=inputs.h, u=inputs.u, dt=dt, gravity=GRAVITY,
+            **{f"constant_{name}": array for name, (_, array) in inputs.constants.items()},
+            **{f"table_{name}": table for name, table in inputs.part.tables.items()},
+        )  # fmt: skip
+        words = [PYTHON, PEER_STEPS, given, "gtfn_cpu", str(STEPS_OF_PEER), out]
+        done = subprocess.run(
+            words,
+            env=os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONOPTIMIZE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return {"refused": done.stderr.strip().splitlines()[-1]}
+        found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        theirs = dict(np.load(out))
+    ours = ShallowWater(inputs, dt, ff.cpu)
+    for _ in range(STEPS_OF_PEER):
+        ours.step()
+    apart = [
+        float(np.abs(a - b).max() / np.abs(a).max())
+        for a, b in zip(ours.owned(), (theirs["h"], theirs["u"]), strict=True)
+    ]
+    return found | {"largest_difference": max(apart)}
 
 
 def moist(level: int, levels: int) -> tuple[MoistColumns, Any, float]:
@@ -142,29 +199,38 @@ def parts_of_a_step(air: Any, dt: float) -> list[tuple[str, Callable[[], Any], i
     return [(name, call, each) for (name, call), each in zip(calls.items(), moved, strict=True)]
 
 
-def measure(level: int, column_level: int, levels: int, tell: Callable[[str], Any]) -> Path:
+def measure(
+    level: int, column_level: int, levels: int, threads: int, tell: Callable[[str], Any]
+) -> Path:
     """Measure both models; return the file with the rows."""
     rows: list[dict[str, Any]] = []
 
     def add(
-        what: str, seconds: float, moved: int | None = None, outside: float | None = None
+        what: str, seconds: Least, moved: int | None = None, outside: float | None = None
     ) -> None:
         row = {
-            "what": what, "ms": 1e3 * seconds,
+            "what": what, "ms": 1e3 * seconds, "processor_ms": 1e3 * seconds.processor,
             "of_copy": None if moved is None else moved / seconds / rate,
             "outside_kernels": None if outside is None else outside / seconds,
         }  # fmt: skip
         rows.append(row)
         share = "" if row["of_copy"] is None else f", {row['of_copy']:.2f} of a copy"
         calls = "" if outside is None else f", {row['outside_kernels']:.2%} outside kernels"
-        tell(f"{what}: {row['ms']:.4g} ms{share}{calls}")
+        tell(f"{what}: {row['ms']:.4g} ms, {row['processor_ms']:.4g} ms running{share}{calls}")
 
     rate = copy_rate(8_000_000)
     tell(f"a copy moves {rate / 1e9:.1f} GB/s")
-    model, cells = water(level)
+    model, inputs = water(level)
     small, _ = water(0)
-    add(f"shallow water, {cells} cells, a step", least(model.step), outside=least(small.step))
-    del model
+    what = f"shallow water, {len(inputs.h)} cells"
+    add(f"{what}, a step", least(model.step), outside=least(small.step))
+    warm = warm_set_up(model, inputs)
+    rows[-1] |= {"warm_set_up_s": warm, "warm_set_up_processor_s": warm.processor}
+    tell(f"    warm set-up {warm:.3f} s, of which {warm.processor:.3f} s running")
+    if PYTHON.exists():
+        rows[-1]["gt4py"] = by_peer(inputs, model.dt, threads)
+        tell(f"    gt4py: {rows[-1]['gt4py']}")
+    del model, inputs
     columned, air, dt = moist(column_level, levels)
     few, _, _ = moist(0, levels)
     size = f"{air.grid.cells} cells x {levels} levels"
@@ -173,7 +239,12 @@ def measure(level: int, column_level: int, levels: int, tell: Callable[[str], An
         add(f"moist columns, {size}, {name}", least(call), moved)
     folder = machine_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    document = {"copy_bytes_per_s": rate, "load": os.getloadavg()[0], "rows": rows}
+    document = {
+        "threads": threads,
+        "copy_bytes_per_s": rate,
+        "load": os.getloadavg()[0],
+        "rows": rows,
+    }
     (folder / "models.json").write_text(json.dumps(document, indent=1) + "\n")
     return folder / "models.json"
 
@@ -185,8 +256,9 @@ def measure(level: int, column_level: int, levels: int, tell: Callable[[str], An
 @click.option("--threads", default=0, help="Threads of a call; all processors if 0.")
 def main(level: int, column_level: int, levels: int, threads: int) -> None:
     """Measure the models on this machine."""
-    with ff.threads(threads or len(os.sched_getaffinity(0))):
-        print(measure(level, column_level, levels, lambda text: print(text, flush=True)))
+    threads = threads or len(os.sched_getaffinity(0))
+    with ff.threads(threads):
+        print(measure(level, column_level, levels, threads, lambda text: print(text, flush=True)))
 
 
 if __name__ == "__main__":

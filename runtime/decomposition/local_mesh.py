@@ -118,9 +118,11 @@ class LocalMesh:
             name: of a table.
             count: of local points that neighbours are looked for.
         """
-        lost = self.elsewhere[name] | (self.tables[name] >= count)
-        rows: NDArray[np.bool_] = np.any(lost, axis=1)
-        return int(np.argmax(rows)) if rows.any() else len(rows)
+        first = len(table := self.tables[name])
+        for column, elsewhere in zip(table.T, self.elsewhere[name].T, strict=True):
+            lost = elsewhere[:first] | (column[:first] >= count)
+            first = int(np.argmax(lost)) if lost.any() else first
+        return first
 
     def localised(self, array: NDArray[Any], dim: Dimension) -> NDArray[Any]:
         """Return the local rows of an array over all points of a dimension."""
