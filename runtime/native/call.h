@@ -90,6 +90,7 @@ class Frame {
     const std::vector<Range>& required(const Box& box) const;
     size_t first_short(const Box& box, const std::vector<Range>& ranges) const;
     Refusal diagnose_box(const Box& box, bool written) const;
+    bool is_whole(size_t access) const;
     Refusal diagnose_domains();
 
     // alias.cpp: what to do about arguments that share memory.

@@ -82,9 +82,13 @@ Refusal Frame::diagnose_box(const Box& box, bool written) const {
     const size_t axis = first_short(box, needed);
     if (axis == needed.size() || is_empty(needed)) return {};
     int64_t first = value(needed[axis].start), last = value(needed[axis].stop);
-    for (const Access& access : plan_.accesses) {
+    for (size_t i = 0; i < plan_.accesses.size(); ++i) {
+        const Access& access = plan_.accesses[i];
         const auto empty = [&](const Box& other) { return is_empty(other.ranges); };
-        if (!written && std::any_of(access.writes.begin(), access.writes.end(), empty)) continue;
+        const auto idle = [&] {
+            return is_whole(i) || std::any_of(access.writes.begin(), access.writes.end(), empty);
+        };
+        if (!written && idle()) continue;
         for (const Box& other : written ? access.writes : access.reads) {
             const std::vector<Range>& ranges = required(other);
             if (other.argument != box.argument || is_empty(ranges)) continue;
@@ -95,11 +99,18 @@ Refusal Frame::diagnose_box(const Box& box, bool written) const {
     return {Reason::domain, {box.argument, static_cast<int64_t>(axis), first, last, written}};
 }
 
-// Empty boxes may lie anywhere, and a statement that writes nothing reads nothing. A read that may
+// Whether an access is all of a statement that has several; it is there for what shares memory.
+bool Frame::is_whole(size_t access) const {
+    const auto& all = plan_.accesses;
+    return all[access].continues && (access + 1 == all.size() || !all[access + 1].continues);
+}
+
+// Empty boxes may lie anywhere, and an access that writes nothing reads nothing. A read that may
 // lead out of its argument makes the generated code clamp its indices.
 Refusal Frame::diagnose_domains() {
-    for (const Access& access : plan_.accesses) {
-        bool idle = false;
+    for (size_t i = 0; i < plan_.accesses.size(); ++i) {
+        const Access& access = plan_.accesses[i];
+        bool idle = is_whole(i);
         for (const Box& box : access.writes) {
             idle |= is_empty(box.ranges);
             if (Refusal refusal = diagnose_box(box, true)) return refusal;

@@ -68,3 +68,22 @@ def test_a_box_of_a_region_that_lies_outside_of_the_output_asks_for_nothing():
     meant = agree(run, arguments)
 
     assert meant["out"][0].tolist() == [0.5, 0.5, 0.0, 0.5, 0.5]
+
+
+@ff.field_operator(backend=None)
+def beyond(a: Field[Dims[J], float64], n: int32) -> Field[Dims[I, J], float64]:
+    return concat_where(I > n, a, 0.0)
+
+
+@ff.program(backend=None)
+def beyond_some(a: Field[Dims[J], float64], out: Field[Dims[I, J], float64], n: int32):
+    beyond(a, n, out=out)
+
+
+def test_a_part_without_points_requires_nothing_of_fields_without_its_dimension():
+    """The rest of the output has points (seed 31000: 29 programs)."""
+
+    def arguments():
+        return {"a": ff.zeros({J: 1}), "out": ff.ones({I: 3, J: 4}), "n": 100}
+
+    assert not agree(beyond_some, arguments)["out"].any()
