@@ -7,10 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
+from fieldforge.cache.disk import Disk
 from fieldforge.errors import ArgumentError, NotCompilableError, OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.tags import backend_for
 from fieldforge.workflows.tuning import bench as benches
@@ -53,6 +55,17 @@ def kept_settings():
     before = settings.current()
     yield
     settings.set_current(before)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """One store for all tests here: they try the same candidates again and again."""
+    return Disk(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def engine(store):
+    return Engine(store)
 
 
 @pytest.fixture
