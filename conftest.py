@@ -24,14 +24,12 @@ KEPT = (
     "FIELDFORGE_GPU",
     "FIELDFORGE_JOBS",
 )  # what the machine has, not what the user prefers
-MEMORY = Path("/dev/shm")
-ENOUGH = 4 << 30  # bytes; a run writes less than one GiB
 _folders: list[Path] = []
 
 
 def _isolate() -> None:
     """Replace the user's settings by a temporary store; it goes when the run ends."""
-    folder = _folder()
+    folder = Path(tempfile.mkdtemp(prefix="fieldforge-tests-"))
     _folders.append(folder)
     for name in [name for name in os.environ if name.startswith("FIELDFORGE_")]:
         if name not in KEPT:
@@ -40,22 +38,6 @@ def _isolate() -> None:
     os.environ["FIELDFORGE_CACHE_DIR"] = str(folder / "store")
     os.environ["FIELDFORGE_LOCAL_DIR"] = str(folder / "local")
     os.environ["XDG_CACHE_HOME"] = str(folder / "user")  # for tests that set no folder at all
-
-
-def _folder() -> Path:
-    """Make a folder for all that a run writes: in memory if there is room and TMPDIR is not set.
-
-    Tests make thousands of small files, and a disk takes a third of the time of many tests.
-    """
-    if os.environ.get("TMPDIR") or not os.access(MEMORY, os.W_OK):
-        return Path(tempfile.mkdtemp(prefix="fieldforge-tests-"))
-    room = os.statvfs(MEMORY)
-    if room.f_bavail * room.f_frsize < ENOUGH or room.f_flag & os.ST_NOEXEC:
-        return Path(tempfile.mkdtemp(prefix="fieldforge-tests-"))
-    folder = Path(tempfile.mkdtemp(prefix="ff-", dir=MEMORY))
-    os.environ["TMPDIR"] = str(folder)
-    tempfile.tempdir = None  # found anew
-    return folder
 
 
 def pytest_collection() -> None:
