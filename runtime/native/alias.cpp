@@ -146,12 +146,7 @@ Refusal Frame::resolve_input(std::pair<size_t, size_t> statement, int32_t read) 
 // argument; one from before the call if nothing writes the argument and no statement before one
 // that reads it writes to the memory.
 bool Frame::can_snapshot(std::pair<size_t, size_t> statement, int32_t read) const {
-    if (steps_ > 0) {
-        for (const Box& box : plan_.accesses[statement.second - 1].writes) {
-            if (box.argument == read && !is_empty(box.ranges)) return false;
-        }
-        return true;
-    }
+    if (steps_ > 0) return written_parts(statement, read).empty();
     bool was_written = false;
     for (const auto& [first, last] : statements()) {
         bool writes = false;
