@@ -22,7 +22,7 @@ from .grid import Cell, Edge, Grid, voronoi_grid
 from .inputs import Inputs, inputs_of
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
-from .ranks import exchanges_of
+from .ranks import close, exchanges_of
 from .saved_state import SavedState
 from .voronoi import Quality, optimised, quality
 
@@ -130,10 +130,9 @@ def simulate(
     inputs, steps, dt = _on_this_process(case, whole, comm)
     first_days = 0.0 if since is None else since.days
     began = time.perf_counter()
+    exchanges = exchanges_of([each.part for each in inputs], comm, by)
     with ff.plan() as plan:
-        models = _models(
-            inputs, dt, backend, exchanges_of([each.part for each in inputs], comm, by)
-        )
+        models = _models(inputs, dt, backend, exchanges)
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
 
@@ -156,6 +155,7 @@ def simulate(
             _run(models, until - done, _told_from(done, steps, told))
             loop_seconds += time.perf_counter() - ready_to_run
             frames.append(frame(until))
+    close(exchanges)
     if whole is None:
         return None
     kept = [each for each in frames if each is not None]
