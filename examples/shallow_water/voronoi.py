@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -63,6 +64,21 @@ def optimised(level: int, iterations: int = 300, relaxation: float = 1.8, *, roo
             break
         mesh = with_generators(mesh, _unit(points + way))
     return mesh
+
+
+def kept(level: int, file: Path | None) -> Mesh:
+    """Return `optimised(level)`, its generators from a file; the first call makes the file."""
+    if file is None or not file.exists():
+        mesh = optimised(level)
+        if file is not None:
+            np.save(file, mesh.vertex_points)
+        return mesh
+    mesh, points = icosahedral(1, level), np.load(file)
+    if points.shape != mesh.vertex_points.shape:
+        raise ValueError(
+            f"Expected {mesh.vertices} generators for level {level}, '{file}' has {len(points)}."
+        )
+    return with_generators(mesh, points)
 
 
 def with_generators(mesh: Mesh, points: Points) -> Mesh:
