@@ -123,7 +123,7 @@ def timed_steps(models: Sequence[Any], steps: int, meet: Callable[[], None]) -> 
 class Deaf:
     """An exchange that sends nothing: what a step would cost without it."""
 
-    def start(self, *_fields: Any) -> None:
+    def start(self, *_fields: Any, untouched: bool = False) -> None:
         """Send nothing."""
 
     def finish(self) -> None:

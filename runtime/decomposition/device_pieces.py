@@ -57,10 +57,10 @@ class DevicePieces:
         ]
         gpu.current_stream(device).sync()  # what was allocated is used on other streams
 
-    def gather(self) -> None:
-        """Queue copies from the fields into the messages, or beside them, on the current stream."""
+    def gather(self, stream: gpu.Stream) -> None:
+        """Queue copies from the fields into the messages, or beside them."""
         for each in self._moves:
-            each.launch(each.packed, each.fields, gpu.current_stream(self.device))
+            each.launch(each.packed, each.fields, stream)
 
     def to_host(self, stream: gpu.Stream) -> None:
         """Queue the copy into messages on the host."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -55,10 +55,13 @@ class Exchange(ABC, Generic[R]):
         """Give back what the ranks share, such as communicators; all ranks call it, at the end."""
         self._routes.clear()
 
-    def start(self, *fields: Any) -> None:
-        """Send the owned points that others need; their values may change from now on.
+    def start(self, *fields: Any, untouched: bool = False) -> None:
+        """Send the owned points that others need; the halo belongs to the exchange until `finish`.
 
-        The halo belongs to the exchange until `finish`.
+        Args:
+            fields: on dimensions that are cut; all ranks give the same ones in the same order.
+            untouched: nobody changes the owned points before `finish`, either, so that a GPU may
+                pack them beside its other work. By default they may change from now on.
 
         Raises:
             ArgumentError: another exchange has not been finished, or a field has no halo here.
@@ -70,7 +73,7 @@ class Exchange(ABC, Generic[R]):
         route = self._routes.get(names)
         if route is None:
             route = self._routes[names] = self._route(fields)
-        self._begin(route)
+        self._begin(route, untouched)
         self._running = route
 
     def finish(self) -> None:
@@ -90,7 +93,7 @@ class Exchange(ABC, Generic[R]):
         """Prepare the exchange of some fields; the route keeps them alive."""
 
     @abstractmethod
-    def _begin(self, route: R) -> None: ...
+    def _begin(self, route: R, untouched: bool) -> None: ...
 
     @abstractmethod
     def _end(self, route: R) -> None: ...
@@ -107,16 +110,22 @@ class HaloExchange(Exchange[Route]):
         self._patterns = tuple(patterns)
         self._streams: dict[gpu.Device, gpu.Stream] = {}
 
-    def _begin(self, route: Route) -> None:
+    def _begin(self, route: Route, untouched: bool) -> None:
         for piece in route.send.pieces:
             piece.pack()
-        for each in route.send.on_gpus:
-            each.gather()
-        for device in route.devices:  # the halo may still be read there
+        if not untouched:
+            self._gather(route, gpu.current_stream)
+        for device in route.devices:  # what is sent is written there, and the halo still read
             self._beside(device).wait(gpu.current_stream(device))
+        if untouched:
+            self._gather(route, self._beside)
         for each in route.send.on_gpus:
             each.to_host(self._beside(each.device))
         self._post(route)
+
+    def _gather(self, route: Route, stream: Callable[[gpu.Device], gpu.Stream]) -> None:
+        for each in route.send.on_gpus:
+            each.gather(stream(each.device))
 
     def _end(self, route: Route) -> None:
         self._wait(route)

@@ -78,10 +78,10 @@ class GhexExchange(Exchange[_Route]):
         super().close()
         self._mpi.close()
 
-    def _begin(self, route: _Route) -> None:
+    def _begin(self, route: _Route, untouched: bool) -> None:
         self._handles = [self._objects[name].exchange(each) for name, each in route.by_ghex.items()]
         if route.by_mpi:
-            self._mpi.start(*route.by_mpi)
+            self._mpi.start(*route.by_mpi, untouched=untouched)
 
     def _end(self, route: _Route) -> None:
         for handle in self._handles:

@@ -14,9 +14,9 @@ from .pattern import Pattern
 class NcclExchange(HaloExchange):
     """Fill the halos of fields on GPUs, as `MpiExchange` does; each rank has a GPU of its own.
 
-    One kernel packs on the current stream. The messages go on a stream of their own, which waits
-    for that, and fills the halos when they have come; `finish` lets the current stream wait for
-    this. Both calls only queue work.
+    One kernel packs, on the current stream or, if the points stay untouched, beside it. The
+    messages go on a stream of their own, which fills the halos when they have come; `finish` lets
+    the current stream wait for this. Both calls only queue work.
 
     Args:
         comm: a communicator of mpi4py, by which the ranks find each other.

@@ -126,8 +126,8 @@ def test_halos_arrive_for_every_kind_of_field(ranks):
             for (dims, _), (_, mine) in zip(kinds, made, strict=True)
         ]
         with gpu.use_stream(gpu.Stream(device)):
-            for _ in range(3):
-                exchange.start(*fields)
+            for untouched in (False, True, True):
+                exchange.start(*fields, untouched=untouched)
                 exchange.finish()
             found = [field.asnumpy() for field in fields]
         for (expected, _), got in zip(made, found, strict=True):
