@@ -123,9 +123,7 @@ def _copy(
     )  # fmt: skip
     store = Store(dtype=like.dtype, level=len(loops), buffer=target, value=0)
     reason = "copies columns for a scan over contiguous levels"
-    return Nest(
-        nest.statement, tuple(loops), (load, store), nest.guard, reason, reads, block=TILE
-    )
+    return Nest(nest.statement, tuple(loops), (load, store), nest.guard, reason, reads, block=TILE)
 
 
 def _boxes(nest: Nest, name: str) -> list[Ranges]:
