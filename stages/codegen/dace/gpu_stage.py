@@ -137,6 +137,7 @@ class CodegenDaceGpu(SdfgStage):
             self._device(),
             () if variant.domain else variant.alike,
             statuses(written.kernel) if self.checked else (),
+            clamping=plan.clamping,
             in_steps=True,
         )
         if self.checked:

@@ -118,8 +118,7 @@ def _yaml_in_c() -> Iterator[None]:
 
     DaCe asks for the reader in Python by name, at its import and once in each thread.
     """
-    import yaml
-
+    yaml: Any = importlib.import_module("yaml")
     with _reading:
         slow = yaml.SafeLoader
         yaml.SafeLoader = getattr(yaml, "CSafeLoader", slow)
