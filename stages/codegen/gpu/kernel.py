@@ -33,7 +33,7 @@ class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
     It is nest `first` of the program, or with `scans` several of them. `version` is -1, or whether
-    its loads clamp indices.
+    its loads clamp indices. `types` are those of the arguments in the text.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Written:
     first: int
     scans: Together | None = None
     version: int = -1
+    types: tuple[str, ...] = ()
 
 
 def write_gpu(
@@ -64,7 +65,7 @@ def write_gpu(
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter) in enumerate(versions):
-        for text, written in _version(each, letter, platform):
+        for text, written in write_version(each, letter, platform):
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(attrs.evolve(written, version=number))
@@ -75,7 +76,7 @@ def write_gpu(
     return source, tuple(found)
 
 
-def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
+def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
     """Write each nest as a kernel, and scans that are one kernel before the first of them."""
     together = {scans.first: scans for scans in names.kernel.together}
     for number, nest in enumerate(names.kernel.nests):
@@ -116,7 +117,8 @@ def _written(
     if platform == "host":
         texts.append(whole_grid(text.name, tuple(type_ for type_, _ in takes)))
     entry = entry_of(text.name, platform)
-    return "\n".join(texts), Written(entry, arguments, number, scans)
+    types = tuple(type_ for type_, _ in takes)
+    return "\n".join(texts), Written(entry, arguments, number, scans, types=types)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:
