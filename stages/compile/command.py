@@ -23,7 +23,8 @@ from .running import run_compilers
 from .toolchain import Outcome
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
-_OF_LINKER: Final = ("-Wl,", "-l", "-L")  # words that do nothing where nothing is linked
+# What words begin with that do nothing where nothing is linked.
+_OF_LINKER: Final = ("-Wl,", "-l", "-L", "-shared", "-nodefaultlibs")
 _LIMIT: Final = 1 << 32
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -113,7 +114,7 @@ def commands(
     if units == 1:
         asks = [dialect.headers, "-MF", HEADERS]
         return [[[*command, *hidden, *asks, "-o", LIBRARY, dialect.source, *libraries]]]
-    ours = [word for word in command if word != "-shared" and not word.startswith(_OF_LINKER)]
+    ours = [word for word in (*command, *libraries) if not word.startswith(_OF_LINKER)]
     compiled = [
         [*ours, *hidden, dialect.headers, "-MF", rule_of(unit), "-c", f"-D{MACRO}={unit}",
          "-o", f"unit{unit}.o", dialect.source]

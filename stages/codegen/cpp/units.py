@@ -20,6 +20,7 @@ CUT_FROM: Final = 2500  # the least estimate of a source that is cut
 UNIT: Final = 1500  # the usual size of a unit
 LEAST: Final = 200  # smaller nests stay in the caller
 MOST_UNITS: Final = 16
+LARGEST: Final = 0.8  # of the whole; where one nest dominates, a cut gains nothing
 CLAMPED_SHARE: Final = 0.5  # of the time, where the optimiser does little
 
 BEGIN: Final = f"""\
@@ -237,7 +238,7 @@ def _packed(chosen: Sequence[_Outlined], whole: float) -> list[list[_Outlined]]:
         place = min(range(count), key=loads.__getitem__)
         units[place].append(each)
         loads[place] += each.cost
-    if max(loads) > 0.8 * whole:
+    if max(loads) > LARGEST * whole:
         return []
     order = sorted(range(count), key=lambda place: (-loads[place], place))
     numbers = {id(each): number for number, each in enumerate(chosen)}
