@@ -22,6 +22,7 @@ class GpuChoices:
             elsewhere.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
+        unaligned: whether short nests have a version for memory that is not aligned.
         most_shared: bytes of shared memory of a block.
 
     """
@@ -33,6 +34,7 @@ class GpuChoices:
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    unaligned: bool = True
     most_shared: int = 48 << 10
 
 

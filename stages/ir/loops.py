@@ -207,7 +207,8 @@ class Nest:
     (row, other row, points): whole strips take them from registers. `block` is how many threads a
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
     their points in one row. `each` is how many points a thread has along each of these loops, 1
-    where it ends early. Where it `shares_reciprocals`, a GPU divides several numbers by one through
+    where it ends early; `unaligned` tells that these points have a version with single accesses for
+    memory that is not aligned. Where it `shares_reciprocals`, a GPU divides several numbers by one through
     its reciprocal.
     """
 
@@ -227,6 +228,7 @@ class Nest:
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
+    unaligned: bool = False
 
     @property
     def box(self) -> Ranges:

@@ -117,17 +117,25 @@ def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     """Write the loops of a thread that has several points: all at once, or one by one at the ends.
 
-    Unrolled code needs all points of a thread inside, and aligned memory.
+    Unrolled code needs all points of a thread inside, and aligned memory or a version of its own
+    for other memory.
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
+    whole = attrs.evolve(nest, body=unrolled(nest, dims_of))
+    patch = PatchBody(names, whole)
+    bodies = [("aligned", patch)]
+    if patch.groups and nest.unaligned and not names.clamped:
+        bodies.append(("", PatchBody(names, whole, wide=False)))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield f"  const bool aligned = {together(patch.aligned())};"
     yield from _patch_loops(names, nest, body, own)
     indent = "  " * (len(nest.loops) + 1)
-    yield f"{indent}if ({' && '.join(['aligned', *_all_inside(names, nest, own)])}) {{"
-    yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-    yield from patch.everything(f"{indent}  ")
+    inside = list(_all_inside(names, nest, own))
+    for number, (test, each) in enumerate(bodies):
+        tests = " && ".join([test, *inside] if test else inside) or "true"
+        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
+        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
+        yield from each.everything(f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
     yield f"{indent}}}"
