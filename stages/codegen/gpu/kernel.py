@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from ...gpu_target import Platform
-from ...ir.loops import Kernel, Store, Together
+from ...ir.loops import Blocked, Kernel, Store, Together
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
@@ -32,8 +32,9 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or with `scans` several of them. `version` is -1, or whether
-    its loads clamp indices. `types` are those of the arguments in the text.
+    It is nest `first` of the program, or with `scans` several of them, `blocked` for columns of any
+    length. `version` is -1, or whether its loads clamp indices. `types` are those of the arguments
+    in the text.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Written:
     scans: Together | None = None
     version: int = -1
     types: tuple[str, ...] = ()
+    blocked: Blocked | None = None
 
 
 def write_gpu(
@@ -82,10 +84,18 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
     for number, nest in enumerate(names.kernel.nests):
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
-            lines = list(write_together(names, scans))
             said = f"nests {scans.first} to {scans.stop - 1}"
-            text = _Text(f"{letter}s{number}", scans.threads, said, lines)
-            yield _written(names, text, number, platform, scans)
+            if scans.most:
+                lines = list(write_together(names, scans))
+                text = _Text(f"{letter}s{number}", scans.threads, said, lines)
+                yield _written(names, text, number, platform, scans)
+            if scans.blocked:
+                lines = list(write_together(names, scans, blocked=True))
+                text = _Text(f"{letter}b{number}", scans.blocked.threads, said, lines)
+                made = _written(names, text, number, platform, scans)
+                yield made[0], attrs.evolve(made[1], blocked=scans.blocked)
+        if any(each.blocked and each.first <= number < each.stop for each in together.values()):
+            continue
         own = single(nest) if names.clamped else nest
         if any(scans.first <= number < scans.stop for scans in together.values()):
             own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
