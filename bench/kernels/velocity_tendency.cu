@@ -248,26 +248,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) in_order(
 // the first `first[4 p + 2]` are its own, and the edges `edges[first[4 p + 3]]` on, up to those of the
 // next one. `of_cells` are the places of the vertices of a cell's three edges among those of the
 // patch, `of_edges` those of an edge's vertices and cells.
-struct Patches {
-  const unsigned *first, *vertices, *cells, *edges;
-  const ushort2 *of_cells, *of_edges;
-  unsigned most_vertices, most_cells;
-};
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(const Patches own) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(
+    const unsigned* __restrict__ first_of, const unsigned* __restrict__ vertices_of,
+    const unsigned* __restrict__ cells_of, const unsigned* __restrict__ edges_of,
+    const ushort2* __restrict__ of_cells, const ushort2* __restrict__ of_edges,
+    unsigned most_vertices, unsigned most_cells) {
   extern __shared__ Levels room[];
   constexpr unsigned packs = CHUNK / N, chunks = LEVELS / CHUNK;
   const Problem& p = problem;
   const unsigned patch = blockIdx.x / chunks, start = blockIdx.x % chunks * CHUNK;
-  const unsigned* const first = own.first + 4 * patch;
-  Levels *const zetas = room, *const winds = zetas + own.most_vertices * packs;
-  Levels *const energies = winds + own.most_vertices * packs;
-  Levels* const cons = energies + own.most_cells * packs;
+  const unsigned* const first = first_of + 4 * patch;
+  Levels *const zetas = room, *const winds = zetas + most_vertices * packs;
+  Levels *const energies = winds + most_vertices * packs;
+  Levels* const cons = energies + most_cells * packs;
   const unsigned at = threadIdx.x % packs, k = start + at * N;  // THREADS is a multiple of packs
   constexpr unsigned step = THREADS / packs;
 #pragma unroll 1
   for (unsigned n = threadIdx.x / packs; n < first[4] - first[0]; n += step) {
-    const unsigned v = own.vertices[first[0] + n];
+    const unsigned v = vertices_of[first[0] + n];
     Levels zeta = {}, wind = {};
 #pragma unroll
     for (int m = 0; m < 6; ++m) {
@@ -288,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(const Patc
   __syncthreads();
 #pragma unroll 1
   for (unsigned n = threadIdx.x / packs; n < first[5] - first[1]; n += step) {
-    const unsigned c = own.cells[first[1] + n];
+    const unsigned c = cells_of[first[1] + n];
     const bool is_own = n < first[2];
     Levels energy = {}, drift = {};
 #pragma unroll
@@ -302,7 +300,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(const Patc
         energy.at[l] += (vn.at[l] * vn.at[l] + vt.at[l] * vt.at[l]) * (by * REAL(0.5));
       if (is_own) {
         const REAL across = p.per_dual[e] * REAL(0.5), along = p.per_length[e] * p.orientation[e];
-        const ushort2 ends = own.of_cells[(first[1] + n) * 3 + m];
+        const ushort2 ends = of_cells[(first[1] + n) * 3 + m];
         const Levels x0 = winds[ends.x * packs + at], x1 = winds[ends.y * packs + at];
         const Halves w0 = halves(p.w + size_t(p.e2c[e * 2]) * p.half + k);
         const Halves w1 = halves(p.w + size_t(p.e2c[e * 2 + 1]) * p.half + k);
@@ -340,8 +338,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) patches(const Patc
   __syncthreads();
 #pragma unroll 1
   for (unsigned n = threadIdx.x / packs; n < first[7] - first[3]; n += step) {
-    const unsigned e = own.edges[first[3] + n];
-    const ushort2 v = own.of_edges[(first[3] + n) * 2], c = own.of_edges[(first[3] + n) * 2 + 1];
+    const unsigned e = edges_of[first[3] + n];
+    const ushort2 v = of_edges[(first[3] + n) * 2], c = of_edges[(first[3] + n) * 2 + 1];
     const REAL turned = p.per_length[e] * p.orientation[e] * p.damping, per_dual = p.per_dual[e];
     const REAL l0 = p.linear[e * 2], l1 = p.linear[e * 2 + 1], coriolis = p.coriolis[e];
     const Levels vt = levels(p.vt + size_t(e) * p.row + k);
