@@ -208,7 +208,7 @@ class Nest:
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
     their points in one row. `each` is how many points a thread has along each of these loops, 1
     where it ends early. Where it `shares_reciprocals`, a GPU divides several numbers by one through
-    its reciprocal.
+    its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     statement: int
@@ -227,6 +227,7 @@ class Nest:
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
+    blocks: int = 1
 
     @property
     def box(self) -> Ranges:

@@ -83,13 +83,14 @@ def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[st
             scans = together[number]
             lines = list(write_together(names, scans))
             said = f"nests {scans.first} to {scans.stop - 1}"
-            text = _Text(f"{letter}s{number}", scans.threads, said, lines)
+            text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
             yield _written(names, text, number, platform, scans)
         own = single(nest) if names.clamped else nest
         if any(scans.first <= number < scans.stop for scans in together.values()):
             own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
         lines = list(write_kernel(names, own))
-        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines)
+        blocks = 1 if names.clamped else own.blocks
+        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines, blocks)
         yield _written(names, text, number, platform)
 
 
@@ -99,6 +100,7 @@ class _Text:
     threads: int
     said: str
     lines: Sequence[str]
+    blocks: int
 
 
 def _written(
@@ -110,7 +112,7 @@ def _written(
         arguments += (("status", 0),)
     takes = [_parameter(names, kind, place) for kind, place in arguments]
     head = ", ".join(f"{type_} {name}" for type_, name in takes)
-    several = f", {scans.blocks}" if scans else ""
+    several = f", {text.blocks}" if scans or text.blocks > 1 else ""
     bounds = f"__launch_bounds__({text.threads}{several})"
     texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
     if platform == "host":

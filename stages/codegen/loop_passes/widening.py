@@ -23,6 +23,7 @@ FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
+BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
@@ -60,7 +61,10 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     if f"accesses of {WIDEST} bytes" in why:
         why += "; one by one where memory is not aligned"
     reason = f"{nest.reason}; {why}"
-    return attrs.evolve(nest, each=each, block=block, reason=reason)
+    blocks = 1
+    if flat and each[0] > 1 and not given and _gathers(nest):
+        blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
+    return attrs.evolve(nest, each=each, block=block, blocks=blocks, reason=reason)
 
 
 def _each(
@@ -107,10 +111,14 @@ def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
     inner, *outer = threads
     if inner.kind is not DimensionKind.HORIZONTAL or not outer:
         return False
-    gathers = any(
+    return _gathers(nest) and outer[0].kind is not DimensionKind.HORIZONTAL
+
+
+def _gathers(nest: Nest) -> bool:
+    """Tell whether a nest reads at indices that tables give."""
+    return any(
         isinstance(row, Load) and any(each is not None for each in row.rows) for row in nest.body
     )
-    return gathers and outer[0].kind is not DimensionKind.HORIZONTAL
 
 
 def _levels(
