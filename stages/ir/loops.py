@@ -209,7 +209,7 @@ class Nest:
     their points in one row. `each` is how many points a thread has along each of these loops, 1
     where it ends early; `unaligned` tells that these points have a version with single accesses for
     memory that is not aligned. Where it `shares_reciprocals`, a GPU divides several numbers by one
-    through its reciprocal.
+    through its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     statement: int
@@ -229,6 +229,7 @@ class Nest:
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
     unaligned: bool = False
+    blocks: int = 1
 
     @property
     def box(self) -> Ranges:

@@ -148,7 +148,8 @@ class _Printer:
             yield f"  asked for {nest.ahead} of {along} ahead: {rows}"
         if nest.block:
             each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
-            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
+            room = f", {nest.blocks} on a multiprocessor" if nest.blocks > 1 else ""
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{room}{each}"
         if nest.shares_reciprocals:
             yield "  quotients by one number share its reciprocal"
         if nest.usual:

@@ -87,11 +87,12 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
             said = f"nests {scans.first} to {scans.stop - 1}"
             if scans.most:
                 lines = list(write_together(names, scans))
-                text = _Text(f"{letter}s{number}", scans.threads, said, lines)
+                text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
                 yield _written(names, text, number, platform, scans)
             if scans.blocked:
                 lines = list(write_together(names, scans, blocked=True))
-                text = _Text(f"{letter}b{number}", scans.blocked.threads, said, lines)
+                size, blocks = scans.blocked.threads, scans.blocks
+                text = _Text(f"{letter}b{number}", size, said, lines, blocks)
                 made = _written(names, text, number, platform, scans)
                 yield made[0], attrs.evolve(made[1], blocked=scans.blocked)
         if any(each.blocked and each.first <= number < each.stop for each in together.values()):
@@ -100,7 +101,8 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
         if any(scans.first <= number < scans.stop for scans in together.values()):
             own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
         lines = list(write_kernel(names, own))
-        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines)
+        blocks = 1 if names.clamped else own.blocks
+        text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines, blocks)
         yield _written(names, text, number, platform)
 
 
@@ -110,6 +112,7 @@ class _Text:
     threads: int
     said: str
     lines: Sequence[str]
+    blocks: int
 
 
 def _written(
@@ -121,7 +124,7 @@ def _written(
         arguments += (("status", 0),)
     takes = [_parameter(names, kind, place) for kind, place in arguments]
     head = ", ".join(f"{type_} {name}" for type_, name in takes)
-    several = f", {scans.blocks}" if scans else ""
+    several = f", {text.blocks}" if scans or text.blocks > 1 else ""
     bounds = f"__launch_bounds__({text.threads}{several})"
     texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
     if platform == "host":
