@@ -198,7 +198,8 @@ class Nest:
     """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
-    value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
+    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows that hold
+    about so many points each, all planes of a block before the next block. `streams` are the fields written by non-temporal stores if a call
     writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
     iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
     are loaded to registers `ahead` levels before their use. Unswitching: the writer
@@ -220,6 +221,7 @@ class Nest:
     reads: tuple[Reading, ...] = ()
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
+    marching: int = 0
     streams: tuple[str, ...] = ()
     ahead: int = 0
     asked: tuple[Row, ...] = ()

@@ -140,6 +140,8 @@ class _Printer:
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
+        if nest.marching:
+            yield f"  marches through blocks of rows, about {nest.marching} points each"
         if nest.streams:
             yield f"  past the caches: {', '.join(nest.streams)}"
         if nest.asked:

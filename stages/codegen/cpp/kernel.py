@@ -16,7 +16,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
-from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
+from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, flat_loop, opened
 from .strips import stream_function
 from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
 
@@ -66,6 +66,7 @@ def write_cpp(
     asks_far = streams and options.stream_from is None
     tools = [ENDS]
     tools += [MACHINE] if shares or asks_far else []
+    tools += [MARCH] if any(nest.marching for nest in kernel.nests) else []
     tools += [EVEN] if kernel.tilings else []
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
@@ -157,7 +158,9 @@ def _plain(kernel: Kernel) -> Kernel:
             for loop in nest.loops
         )
         nests.append(
-            attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=())
+            attrs.evolve(
+                nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=(), marching=0
+            )
         )
     return attrs.evolve(kernel, nests=tuple(nests))
 
