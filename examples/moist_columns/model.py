@@ -181,7 +181,7 @@ class MoistColumns:
         if self._exchange is None:
             inner()
         else:
-            self._exchange.start(*self.state)
+            self._exchange.start(*self.state, untouched=True)
             inner()
             self._exchange.finish()
             outer()

@@ -16,7 +16,7 @@ import fieldforge as ff
 from fieldforge.examples.shallow_water.ranks import world
 from fieldforge.examples.shallow_water.simulation import Case, silent, simulate
 from fieldforge.runtime.decomposition.blocks import blocks
-from fieldforge.runtime.decomposition.exchange import MpiExchange
+from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)

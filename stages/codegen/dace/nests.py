@@ -142,6 +142,8 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
+        if len(self.nest.block) == 2:  # a copy around scans, see `beside.py`
+            block = (*self.nest.block, 1)
         block = ONE_THREAD if is_alone else block
         kernel.gpu_block_size = list(block)
         if bounds := self.grid.bounds(block):
