@@ -62,7 +62,7 @@ def _bars(axes: Any, place: int, way: str, means: dict[int, float]) -> None:
     for turn, ((threads, mean), shade) in enumerate(zip(means.items(), shades, strict=True)):
         at = place + (turn - (len(means) - 1) / 2) * THICK
         axes.barh(at, mean - 1, THICK * 0.9, left=1, color=COLOURS[way], alpha=shade)
-        text = f"{mean:.2f}" if mean < 2 else f"{mean:.1f}"  # noqa: PLR2004
+        text = f"{mean:.2f}" if mean < 2 else f"{mean:.1f}"
         label = f"{text}   {threads} thread{'s' * (threads > 1)}"
         axes.annotate(
             label, (max(mean, 1), at), (4, 0), textcoords="offset points", va="center", fontsize=7
