@@ -189,8 +189,9 @@ def sphere() -> Any:
 
 def clouds() -> Any:
     """Draw four days of moist columns."""
-    air, model, _ = run(level=4, levels=40, days=4.0)
-    return clouds_of(air, model.owned()[2], 4.0)
+    done = run(level=4, levels=40, days=4.0)
+    assert done is not None
+    return clouds_of(done.air, done.state[2], 4.0)
 
 
 PICTURES: Mapping[str, Callable[[], Any]] = {

@@ -215,8 +215,8 @@ class ShallowWater:
 
 
 def in_global_order(parts: Sequence[LocalMesh], dim: ff.Dimension, owned: list[Numbers]) -> Numbers:
-    """Return one array over all points of a dimension from what each rank owns."""
-    whole = np.empty(sum(map(len, owned)))
+    """Return one array over all points of a dimension from what each rank owns, its first rows."""
+    whole = np.empty((sum(map(len, owned)), *owned[0].shape[1:]))
     for part, values in zip(parts, owned, strict=True):
         whole[part.points[dim].global_ids[: len(values)]] = values
     return whole

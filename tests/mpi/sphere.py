@@ -1,4 +1,4 @@
-"""One rank of an MPI job that runs shallow water and exchanges fields of many kinds.
+"""One rank of an MPI job that runs shallow water, moist columns, and exchanges of many kinds.
 
 mpirun -n 4 python sphere.py FOLDER
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.examples.moist_columns.__main__ import run as moist_columns
 from fieldforge.examples.shallow_water.ranks import world
 from fieldforge.examples.shallow_water.simulation import Case, silent, simulate
 from fieldforge.runtime.decomposition.blocks import blocks
@@ -80,10 +81,12 @@ def main() -> None:
         simulate(CASE, STRICT, comm=comm, told=ENDS[end] if comm.rank == 1 else silent)
     wrong = comm.reduce(exchanged(comm) + exchanged_by_few(comm))
     result = simulate(CASE, STRICT, comm=comm)
+    moist = moist_columns(2, 5, 0.3, comm=comm, backend=STRICT)
     if comm.rank == 0:
         np.savez(
             Path(sys.argv[1], f"{comm.size}.npz"),
             h=result.h, u=result.u, wrong=wrong, compiled=result.compiled_in_loop,
+            moist=moist.state,
         )  # fmt: skip
 
 

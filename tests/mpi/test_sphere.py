@@ -1,4 +1,4 @@
-"""Shallow water on 1, 2 and 4 ranks of MPI has the same bits, and halos of blocks arrive."""
+"""Both models have the same bits on 1, 2 and 4 ranks of MPI, and halos of blocks arrive."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def two(tmp_path_factory):
 
 
 def test_the_fields_have_the_bits_of_one_rank(results):
-    for name in ("h", "u"):
+    for name in ("h", "u", "moist"):
         assert results[4][name].tobytes() == results[1][name].tobytes()
 
 
 @pytest.mark.in_full
 def test_two_ranks_do_what_one_does(results, two):
-    for name in ("h", "u"):
+    for name in ("h", "u", "moist"):
         assert two[name].tobytes() == results[1][name].tobytes()
     assert [int(two["compiled"]), int(two["wrong"])] == [0, 0]
 
