@@ -74,6 +74,15 @@ def test_two_ranks_do_what_one_does(results, two):
     assert [int(two["compiled"]), int(two["wrong"])] == [0, 0]
 
 
+def test_the_norms_of_the_steady_case_hold_and_do_not_depend_on_the_ranks(results):
+    l1, l2, linf = results[1]["steady"]
+
+    assert results[4]["steady"].tobytes() == results[1]["steady"].tobytes()
+    assert 1e-4 < l1 < 6e-4
+    assert 1e-4 < l2 < 8e-4
+    assert 2e-4 < linf < 3e-3
+
+
 def test_nothing_is_compiled_in_the_loop(results):
     assert [int(each["compiled"]) for each in results.values()] == [0, 0]
 
