@@ -15,6 +15,8 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime import gpu
+from fieldforge.runtime.decomposition.device_pieces import on_device
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
@@ -148,6 +150,12 @@ class ShallowWater:
             return
         for _, replay in self.phases:
             replay()
+
+    def wait(self) -> None:
+        """Wait until the steps are done: on a GPU they are only queued."""
+        array = on_device(self.now.h.ndarray)
+        if array is not None:
+            gpu.current_stream(array.device).sync()
 
     def abandon(self) -> None:
         """Let ranks in the same process that wait for this one fail."""
