@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -209,6 +209,7 @@ PICTURES: Mapping[str, Callable[[], Any]] = {
         clouds,
     )
 }
+OF_BENCHES: Final = ("jet",)  # drawn by bench/sphere_norms.py from runs that take a GPU
 
 
 def main() -> None:
