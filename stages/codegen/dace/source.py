@@ -113,8 +113,7 @@ def with_loops(
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
-    if plan.grid is None or not plan.style.checked:
-        plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
+    plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
     if step_place(kernel, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
