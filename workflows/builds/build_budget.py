@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...runtime.process import classes
+from ...stages.units import count_units
 from ..engine.handle import Result
 
 _NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
@@ -52,7 +53,9 @@ def _size(slowest: Result, results: Mapping[str, Result]) -> str:
 def _size_of_code(source: str, loops: str) -> str:
     starts = [found.start() for found in _NEST.finditer(loops)]
     lines, nests = source.count("\n"), _many(len(starts), "nest")
-    text = f" on a translation unit of {lines} lines with {nests}"
+    units = count_units(source)
+    where = "a translation unit" if units == 1 else f"{units} translation units"
+    text = f" on {where} of {lines} lines with {nests}"
     if not starts:
         return text
     ends = [*starts[1:], len(loops)]
