@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...runtime.process import classes
-from ...stages.units import count_units
 from ..engine.handle import Result
 
 _NEST: Final = re.compile(r"^nest \d+", re.MULTILINE)
@@ -51,6 +50,8 @@ def _size(slowest: Result, results: Mapping[str, Result]) -> str:
 
 
 def _size_of_code(source: str, loops: str) -> str:
+    from ...stages.units import count_units  # few builds take so long
+
     starts = [found.start() for found in _NEST.finditer(loops)]
     lines, nests = source.count("\n"), _many(len(starts), "nest")
     units = count_units(source)
