@@ -49,8 +49,7 @@ def in_blocks(kernel: Kernel, scans: Together, rules: Rules) -> Together:
     if made is None:
         return scans
     widest = max(ITEMSIZES[sizes[name]] for name in scans.arrays)
-    stays = any(each.buffer == each.room for each in landed)
-    always = bool(landed) and (rules.gpu.land > 0 or (stays and widest == WIDE))
+    always = bool(landed)
     most = rules.target.core_memory * scans.threads * widest // (WHOLE * WIDE) - OWN
     most = 0 if always else min(scans.most, most)
     return attrs.evolve(scans, most=most, blocked=made, reason=f"{scans.reason}; {_why(made)}")
@@ -89,7 +88,7 @@ def _landed(
 ) -> tuple[Landed, ...]:
     """Return what the first scan loads by copies; nothing where some of it cannot."""
     first = nests[0]
-    if rules.gpu.land < 0 or not rules.target.copies_apart or not first.asked:
+    if rules.gpu.land <= 0 or not rules.target.copies_apart or not first.asked:
         return ()
     rows: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     axis = first.loops[-1].range.dim
