@@ -55,7 +55,10 @@ class SweepBody(ThreadBody):
     """The instructions of a scan, with windows and arrays in shared memory.
 
     What it touches of the buffers `once` is not used again soon; the caches need not keep it.
+    Without windows the compiler joins `unroll` levels, if that is not 0.
     """
+
+    unroll = 0
 
     def __init__(
         self,
@@ -156,7 +159,8 @@ class SweepBody(ThreadBody):
         index, range_ = f"i{self.level - 1}", self.loop.range
         start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
         if not self.windows:
-            yield from (f"{indent}{line}" for line in self.plain_loop().splitlines())
+            if self.unroll:
+                yield f"{indent}#pragma unroll {self.unroll}"
             yield indent + (
                 f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
                 if self.loop.backward
@@ -170,10 +174,6 @@ class SweepBody(ThreadBody):
         yield from self.rings(indent)
         yield from self.first_elements(indent)
         yield from self.rounds("total", indent)
-
-    def plain_loop(self) -> str:
-        """Return what stands before a loop without windows."""
-        return ""
 
     def rings(self, indent: str) -> Iterator[str]:
         """Define the windows."""
