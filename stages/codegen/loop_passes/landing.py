@@ -7,6 +7,7 @@ until then. What later scans read again lands in a room of its own and stays.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -19,6 +20,7 @@ from ..schedule.placement import Rules
 from .blocking import THREADS, are_simple
 
 LEVELS: Final = 16  # on their way
+FEW_LEVELS: Final = 8  # where nothing stays
 MOST_AHEAD: Final = 8  # levels of a round
 SIZES: Final = (4, 8)  # of elements that can be copied alone
 WIDE: Final = 8
@@ -40,10 +42,13 @@ def land(kernel: Kernel, scans: Together, rules: Rules) -> Together:
     landed = _landed(nests, scans.arrays, dtypes)
     stay = [each for each in landed if each.room == each.buffer]
     is_wide = all(ITEMSIZES[each.dtype] == WIDE for each in landed)
-    if not landed or not (rules.gpu.land or (stay and is_wide)):
+    if not landed or not (rules.gpu.land or is_wide):
         return scans
     ahead = _ahead(nests[0])
-    rounds = max(1, (rules.gpu.land or LEVELS) // ahead)
+    rounds = max(1, (rules.gpu.land or (LEVELS if stay else FEW_LEVELS)) // ahead)
+    if stay:  # with rooms of their own for all others, the caches have none left
+        landed = tuple(each for each in landed if each.room)
+        rounds = 2 * -(-rounds // 2)
     (threads,) = rules.gpu.column_block[:1] or (THREADS,)
     own = [each for each in landed if not each.room]
     range_ = nests[0].loops[-1].range
@@ -92,7 +97,8 @@ def _landed(
         return ()
     free = [row.buffer for row in first.body if isinstance(row, Store) and row.buffer in arrays]
     found = []
-    for name, others in rows:
+    columns = Counter(name for name, _ in rows)  # neighbours' loads find lines in the caches
+    for name, others in sorted(rows, key=lambda key: columns[key[0]]):
         if _stays(name, nests, rows):
             found.append(Landed(name, others, dtypes[name], name))
             continue

@@ -110,12 +110,12 @@ def test_columns_that_do_not_fit_are_scanned_in_blocks() -> None:
 
 def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
     made = generated("vertical_advection", "advect", "float64", "I")["generated"]
-    assert "16 levels of w to @5, w to @6, u, u_before to stay, tendency on their way" in made.loops
+    assert "16 levels of u to @5, u_before to stay, tendency to @6 on their way" in made.loops
     assert "ff::async_copy<1>(h0, (later + j) * 32 + threadIdx.x, from);" in made.source
     single = generated("vertical_advection", "advect", "float32", "I")["generated"]
     assert "on their way" not in single.loops
     asked = generated("vertical_advection", "advect", "float32", "I", land=24)["generated"]
-    assert "24 levels of w to @5" in asked.loops
+    assert "32 levels of u to @5" in asked.loops  # pairs of rounds
     older = generated("vertical_advection", "advect", "float64", "I", target=GpuTarget("sm_75"))
     assert "on their way" not in older["generated"].loops  # its copies are not asynchronous
 
@@ -189,7 +189,7 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
     ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"), {"shared": False}),
     ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "hand_on")}),
-    ("to stay, tendency on their way", ("vertical_advection", "advect", "I"), {"land": -1}),
+    ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
     ("else in shared memory of", ("tridiagonal", "solve", "I"), {"blocked": False}),
     ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tiles": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
