@@ -25,8 +25,7 @@ class GpuChoices:
         unaligned: whether short nests have a version for memory that is not aligned.
         blocked: whether columns that do not fit are scanned in one kernel, some levels through
             memory.
-        land: levels of such a kernel on their way by asynchronous copies, for columns of every
-            length; -1 for loads in registers.
+        land: levels of a scan on their way to shared memory by asynchronous copies; -1 for none.
         most_shared: bytes of shared memory of a block.
 
     """

@@ -301,17 +301,12 @@ class Landed:
 
 @attrs.frozen
 class Blocked:
-    """The kernel of some scans for columns of any length; a thread has a column.
+    """The kernel of some scans for long columns; a thread has a column, a block `threads` of them.
 
-    Shared memory has room for `levels` levels of a column. Of the first scan the levels `outside`,
-    the first `rest`, go to arrays in memory, and later scans read them there. What has `landed`
-    comes by asynchronous copies `rounds` rounds of `ahead` levels before it is used; if there is
-    none, loads come ahead in registers. A block has `threads` columns and `needed` bytes.
+    Shared memory has room for `levels` levels of a column, in `needed` bytes. Of the first scan the
+    levels `outside`, the first `rest`, go to arrays in memory, and later scans read them there.
     """
 
-    landed: tuple[Landed, ...]
-    ahead: int
-    rounds: int
     threads: int
     levels: Bound
     rest: Bound
@@ -333,7 +328,8 @@ class Together:
     in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
     calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
 
-    If the scans are `blocked`, that kernel runs in these calls, in every one if `most` is 0.
+    If the scans are `blocked`, that kernel runs in these calls. What has `landed` comes to the
+    first scan by asynchronous copies, `rounds` rounds of `ahead` levels before it is used.
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
@@ -355,6 +351,9 @@ class Together:
     blocks: int = 1
     keeps: bool = False
     blocked: Blocked | None = None
+    landed: tuple[Landed, ...] = ()
+    ahead: int = 0
+    rounds: int = 0
 
     @property
     def lanes(self) -> int:

@@ -116,10 +116,6 @@ class _Printer:
             what = f"{scans.columns} columns of {tiles}"
         room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
         most = f"at most {scans.most}, else {self.blocked(scans.blocked) or 'one by one'}"
-        if scans.blocked and not scans.most:
-            return (
-                f"one kernel of {members}, {what} {self.blocked(scans.blocked)}  # {scans.reason}"
-            )
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
 
     def blocked(self, each: Blocked | None) -> str:

@@ -19,9 +19,10 @@ from ..cpp.operations import TYPES
 from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
-from .nest import write_kernel, write_together
+from .nest import write_kernel
 from .preludes import entry_of, prelude, whole_grid
 from .spellings import on_device
+from .together import write_together
 
 # The names of what kernels take: pointers, slots of the arena, integers, scalars.
 _NAMES: Final = re.compile(r"\b(p|slot|n|x)(\d+)\b")
@@ -85,10 +86,9 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
             said = f"nests {scans.first} to {scans.stop - 1}"
-            if scans.most:
-                lines = list(write_together(names, scans))
-                text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
-                yield _written(names, text, number, platform, scans)
+            lines = list(write_together(names, scans))
+            text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
+            yield _written(names, text, number, platform, scans)
             if scans.blocked:
                 lines = list(write_together(names, scans, blocked=True))
                 size, blocks = scans.blocked.threads, scans.blocks

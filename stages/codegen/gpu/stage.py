@@ -52,8 +52,8 @@ class CodegenGpu(Stage):
             memory is not aligned, if the code is short.
         blocked: whether scans of columns that do not fit in shared memory are one kernel all the
             same, some levels of its arrays in memory.
-        land: levels that such a kernel has on their way by asynchronous copies, for columns of
-            every length, against the model; -1 for loads in registers.
+        land: levels of a scan on their way to shared memory by asynchronous copies, against the
+            model; -1 for loads to registers.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
