@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import attrs
+
+from ...runtime.process.errors import OptionError
 
 
 @attrs.frozen
@@ -22,6 +24,9 @@ class GpuChoices:
             elsewhere.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
+        patches: for nests that are one kernel for each patch of a mesh: elements of a patch, levels
+            of a block, points of a thread, threads of a block, blocks on a multiprocessor; 0 leaves
+            a number to the model, -1 in the first place is for none.
         most_shared: bytes of shared memory of a block.
 
     """
@@ -33,7 +38,28 @@ class GpuChoices:
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    patches: tuple[int, ...] = ()
     most_shared: int = 48 << 10
 
 
 NO_CHOICES: Final = GpuChoices()
+
+
+def check_patches(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) -> None:
+    """Refuse patches whose threads do not share the levels of a block evenly.
+
+    >>> check_patches(None, None, (96, 16, 2, 256))
+    """
+    if given[:1] == (-1,) or not given:
+        return
+    _, levels, points, threads, _ = (*given, 0, 0, 0, 0)[:5]
+    lanes = levels // points if levels and points and levels % points == 0 else 0
+    whole = all((levels, points, threads)) and lanes > 0 and threads % lanes == 0
+    if len(given) > 5 or min(given) < 0 or not (whole or not any((levels, points, threads))):  # noqa: PLR2004
+        raise OptionError(
+            f"No block has patches {given}.",
+            hints=(
+                "Give (elements, levels, points, threads, blocks): a thread has `points` levels of "
+                "an element, and `threads` is a multiple of `levels / points`.",
+            ),
+        )

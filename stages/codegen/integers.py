@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const
-from ..ir.loops import Kernel, Load, Nest, Number, Store
+from ..ir.bounds import (
+    Apply,
+    Bound,
+    Const,
+    PatchBound,
+    add,
+    floor_divide,
+    maximum,
+    multiply,
+    subtract,
+)
+from ..ir.loops import Kernel, Load, Nest, Number, Patches, Store
 from ..ir.settled import shared
 from ..ir.strides import Stride
 
@@ -45,6 +55,15 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
+def numbers_of(kernel: Kernel, patches: Patches) -> tuple[Bound, Bound]:
+    """Return the address of the lists of patches, and how many parts the levels have."""
+    levels = kernel.nests[patches.members[0]].loops[-1].range
+    first = multiply(floor_divide(levels.start, Const(patches.points)), patches.points)
+    parts = add(subtract(levels.stop, first), patches.levels - 1)
+    count = maximum(floor_divide(parts, Const(patches.levels)), Const(0))
+    return PatchBound("address", patches.order), count
+
+
 def buffers_of(nest: Nest) -> list[str]:
     """Return the buffers that a nest touches, each once, in order."""
     accesses = (row for row in nest.body if isinstance(row, Load | Store))
@@ -64,6 +83,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         yield range_.start
         yield range_.stop
     yield from kernel.slots
+    yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
         for tile in scans.tiles:

@@ -19,7 +19,7 @@ PassName: TypeAlias = str | Callable[..., Any]
 CPU_PASSES: Final = ("tile", "stream", "prefetch", "unswitch", "slide", "plan_arena")
 PLAN_ONLY: Final = ("plan_arena",)
 GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
+    "fuse", "spread", "widen", "patch", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
 )  # fmt: skip
 KNOWN: Final = (*CPU_PASSES, *GPU_PASSES[:-1])
 

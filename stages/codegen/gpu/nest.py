@@ -7,7 +7,6 @@ from collections.abc import Container, Iterator, Sequence
 import attrs
 
 from ...ir.loops import Load, Nest, Store, Together
-from ..cpp.memory import strides
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
 from ..loop_passes.unrolling import unrolled
@@ -15,6 +14,7 @@ from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 from .columns import write_columns
 from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
+from .memory import array_text
 from .sweep import Shared, SweepBody
 from .wide import PatchBody, together
 
@@ -77,13 +77,13 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
     if scans.tiles:
         for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
             if name not in scans.arrays:
-                yield from _array(names, name)
+                yield from array_text(names, name)
         yield from write_columns(names, scans)
         return
     axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in kept:
-            yield from _array(names, name)
+            yield from array_text(names, name)
     shared: dict[str, Shared] = {}
     room = "0"
     for place, name in enumerate(scans.arrays):
@@ -224,20 +224,7 @@ def _inside(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
 def _arrays(names: Names, nest: Nest) -> Iterator[str]:
     """Define the arrays of the arena that a nest touches, moved to index 0."""
     for name in buffers_of(nest):
-        yield from _array(names, name)
-
-
-def _array(names: Names, name: str) -> Iterator[str]:
-    buffer = names.by_name[name]
-    if buffer.memory != "arena":
-        return
-    yield from strides(names, buffer)
-    starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
-    origin = "".join(
-        f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
-    )
-    type_, own = stored_type(buffer), names.buffers[name]
-    yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
+        yield from array_text(names, name)
 
 
 def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:
