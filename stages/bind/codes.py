@@ -82,7 +82,9 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
     return tuple(words)
 
 
-def _word(symbol: Const | ScalarSymbol | DomainSymbol | PatchBound | Stride, symbols: Symbols) -> Word:
+def _word(
+    symbol: Const | ScalarSymbol | DomainSymbol | PatchBound | Stride, symbols: Symbols
+) -> Word:
     match symbol:
         case Const(value=value):
             return Word("const", value=value)

@@ -46,20 +46,20 @@ NO_CHOICES: Final = GpuChoices()
 
 
 def check_patches(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) -> None:
-    """Refuse patches whose threads do not share the levels of a block evenly.
+    """Refuse numbers of patches that no block can have.
 
     >>> check_patches(None, None, (96, 16, 2, 256))
     """
-    if given[:1] == (-1,) or not given:
-        return
-    _, levels, points, threads, _ = (*given, 0, 0, 0, 0)[:5]
-    lanes = levels // points if levels and points and levels % points == 0 else 0
-    whole = all((levels, points, threads)) and lanes > 0 and threads % lanes == 0
-    if len(given) > 5 or min(given) < 0 or not (whole or not any((levels, points, threads))):  # noqa: PLR2004
+    _, levels, points, threads, _ = (*given, 0, 0, 0, 0, 0)[:5]
+    wrong = levels % points if points else 0
+    lanes = levels // points if points else levels
+    if given != (-1,) and (len(given) > 5 or min(given, default=0) < 0 or wrong
+                           or (threads and lanes > threads)):  # fmt: skip
         raise OptionError(
             f"No block has patches {given}.",
             hints=(
                 "Give (elements, levels, points, threads, blocks): a thread has `points` levels of "
-                "an element, and `threads` is a multiple of `levels / points`.",
+                "an element at a time, 'levels' is a multiple of it, and a block has enough threads "
+                "for an element's levels. 0 leaves a number to the model, (-1,) is for none.",
             ),
         )

@@ -350,9 +350,9 @@ class Patches:
 
     An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
     where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
-    multiprocessor, and `levels` levels; each thread has `points` of them at a time. The `arrays`
-    that only these nests touch are in shared memory. In calls without lists the nests run one by
-    one; so they do where the call has less than half of the elements of the tables.
+    multiprocessor, and at most `levels` levels; each thread has `points` of them at a time. The
+    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
+    one by one; so they do where the call has less than half of the elements of the tables.
     """
 
     first: int
@@ -386,8 +386,8 @@ class Kernel:
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
     `together` are scans that are one kernel, `instead` nests in place of others, `patches` nests
-    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the statements of the program to which the statements of nests, each
-    with one box, belong.
+    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the
+    statements of the program to which the statements of nests, each with one box, belong.
     """
 
     name: str

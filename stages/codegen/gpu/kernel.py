@@ -33,8 +33,8 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or with `scans` or `patches` several of them. `version` is -1, or whether
-    its loads clamp indices.
+    It is nest `first` of the program, or with `scans` or `patches` several of them. `version` is
+    -1, or whether its loads clamp indices.
     """
 
     name: str

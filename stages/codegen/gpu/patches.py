@@ -10,7 +10,7 @@ from ...ir.bounds import PatchBound
 from ...ir.loops import Load, Nest, Patches, Store
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of
-from ..loop_passes.patching import way_of, ways
+from ..loop_passes.table_ways import Way, way_of, ways
 from ..loop_passes.unrolling import unrolled
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
@@ -26,9 +26,8 @@ class Room:
     """Where the arrays lie: their names in shared memory, and in what order a nest reads them."""
 
     arrays: Mapping[str, str]
-    near: Mapping[tuple[str, object], int]
+    near: Mapping[tuple[str, Way | None], int]
     own: frozenset[str]  # that the nest fills
-    levels: int
 
 
 class _InPatch(ThreadBody):
@@ -43,7 +42,7 @@ class _InPatch(ThreadBody):
         self.rows = rows
         for (name, places), row in self.rows.items():
             if self._is_here(name):
-                yield f"{indent}const u32 {row} = ({self._element(name, places)}) * {self.room.levels};"
+                yield f"{indent}const u32 {row} = ({self._element(name, places)}) * levels;"
 
     def _is_here(self, name: str) -> bool:
         return name in self.room.arrays
@@ -66,7 +65,9 @@ class _InPatch(ThreadBody):
         key = self._key(access)
         assert key is not None, "levels of arrays are those of the nest"
         axis = self.names.by_name[access.buffer].dims.index(self.dims[-1])
-        return f"{self.room.arrays[access.buffer]}[{self._level(key, self._places(access)[axis][1])}]"
+        return (
+            f"{self.room.arrays[access.buffer]}[{self._level(key, self._places(access)[axis][1])}]"
+        )
 
     def _level(self, key: object, offset: int) -> str:
         index = f"{self.rows[key]} + u32(i{len(self.dims) - 1} - start)"  # type: ignore[index]
@@ -107,16 +108,20 @@ class _AllAtOnce(_InPatch, PatchBody):
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: for each nest in order a loop over its elements."""
     nests = [names.kernel.nests[number] for number in patches.members]
-    address, parts = (names.bound(each) for each in numbers_of(names.kernel, patches))
+    address, parts, of_one = (names.bound(each) for each in numbers_of(names.kernel, patches))
     levels = nests[0].loops[-1].range
-    first = f"({names.bound(levels.start)} & -{patches.points})"
+    first, stop = f"({names.bound(levels.start)} & -{patches.points})", names.bound(levels.stop)
     count = len(nests)
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in patches.arrays:
             yield from array_text(names, name)
     yield f"  const u32* const lists = (const u32*){address};"
     yield f"  const u32 parts = u32({parts}), patch = blockIdx.x / parts;"
-    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * {patches.levels};"
+    yield f"  const u32 levels = u32({of_one}), lanes = levels / {patches.points};"
+    yield "  const u32 lane = threadIdx.x % lanes, own = threadIdx.x / lanes;"
+    yield f"  const u32 step = {patches.threads} / lanes;"
+    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * levels;"
+    yield f"  const s64 f1 = own < step ? start + lane * {patches.points} : {stop};"
     yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
     arrays = yield from _shared(names, patches)
     for place, nest in enumerate(nests):
@@ -133,7 +138,7 @@ def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, st
         for row in names.kernel.nests[member].body:
             if isinstance(row, Store) and row.buffer in patches.arrays and row.buffer not in found:
                 buffer = names.by_name[row.buffer]
-                elements = f"lists[{HEADER * place + 2}] * {patches.levels}"
+                elements = f"lists[{HEADER * place + 2}] * levels"
                 name, type_ = f"h{len(found)}", stored_type(buffer)
                 yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {elements});"
                 room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
@@ -147,11 +152,10 @@ def _member(
     """Write the loop over the elements of one nest that a patch has."""
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
-    room = Room(arrays, near, frozenset(own & set(arrays)), patches.levels)
+    room = Room(arrays, near, frozenset(own & set(arrays)))
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)
-    lanes = patches.levels // patches.points
     range_ = nest.loops[0].range
     inside = [f"i0 >= {names.bound(range_.start)}", f"i0 < {names.bound(range_.stop)}"]
     inside += [
@@ -164,10 +168,8 @@ def _member(
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
         yield f"    const u32 base = lists[{HEADER * place + 1}];"
     yield f"    const u32 from = firsts[{place}], to = firsts[{place + len(patches.members)}];"
-    yield f"    const s64 f1 = start + threadIdx.x % {lanes} * {patches.points};"
-    step = patches.threads // lanes
-    head = f"for (u32 q = from + threadIdx.x / {lanes}; q < to; q += {step}) {{"
-    loop = ["#pragma unroll 1", f"      {head}", "        const s64 i0 = s64(lists[q]);"]
+    loop = ["#pragma unroll 1", "      for (u32 q = from + own; q < to; q += step) {"]
+    loop += ["        const s64 i0 = s64(lists[q]);"]
     loop += [f"        if ({' && '.join(inside)}) {{"]
     levels = nest.loops[1].range
     start, stop = names.bound(levels.start), names.bound(levels.stop)

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language.dimension import DimensionKind
 from ...gpu_target import WIDEST
 from ...ir.bounds import (
     Bound,
@@ -25,21 +25,22 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Buffer, Kernel, Load, Nest, Patches, Row, Store
+from ...ir.loops import Buffer, Kernel, Load, Nest, Patches, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
+from .table_ways import codomains, owner_of, ways
 
 SIZE: Final = 96  # elements of the last nest of a patch
+SIZE_OF_SMALL: Final = 192
+SMALL: Final = 32  # loads of a point in all nests: small ones
 LINE: Final = 128  # bytes of an element's levels that a block has
 THREADS: Final = 256
-BLOCKS: Final = 3  # of large nests on a multiprocessor
-BLOCKS_OF_SMALL: Final = 6
-SMALL: Final = 32  # loads of a point in all nests
+BLOCKS: Final = 3  # of nests on a multiprocessor
+BLOCKS_OF_SMALL: Final = 4
 MOST: Final = 8  # nests
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
 AGAIN: Final = 250
 
-Way: TypeAlias = tuple[tuple[str, int], ...]
 Buffers: TypeAlias = Mapping[str, Buffer]
 
 
@@ -146,9 +147,10 @@ def _chosen(
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
     """Return elements of a patch, levels, points of a thread, threads, and blocks."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in _accesses(nest, Load))
-    points = WIDEST // widest
-    blocks = BLOCKS_OF_SMALL if loads <= SMALL else BLOCKS
-    ours = (SIZE, LINE // widest, points, THREADS, blocks)
+    points = 2 * WIDEST // widest
+    is_small = loads <= SMALL
+    blocks = BLOCKS_OF_SMALL if is_small else BLOCKS
+    ours = (SIZE_OF_SMALL if is_small else SIZE, LINE // widest, points, THREADS, blocks)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
     size, *others = (theirs or own for theirs, own in zip(given, ours, strict=True))
     return (size, *others)  # type: ignore[return-value]
@@ -187,7 +189,7 @@ def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:
     stores = [row for nest in nests for row in _accesses(nest, Store)]
     return all(
         buffers[row.buffer].unit is axis
-        and len(buffers[row.buffer].dims) == 2  # noqa: PLR2004
+        and len(buffers[row.buffer].dims) == 2
         and not any(row.offsets)
         for row in stores
     )
@@ -198,7 +200,7 @@ def _members(
 ) -> tuple[PatchMember, ...] | None:
     """Return what the inspector must know of the nests; None if it cannot make lists for them."""
     last = nests[-1].loops[0].range.dim
-    leads_to = _codomains(nests, buffers)
+    leads_to = codomains(nests, buffers)
     made = []
     for place, nest in enumerate(nests):
         readings = [(fillers[name], way) for name, way in ways(nest, fillers)]
@@ -208,7 +210,7 @@ def _members(
         bytes_ = sum(levels * ITEMSIZES[buffers[name].dtype] for name in own)
         owner, back = "", False
         if not own and place < len(nests) - 1:
-            owner, back = _owner(nest.loops[0].range.dim, last, leads_to)
+            owner, back = owner_of(nest.loops[0].range.dim, last, leads_to)
             if not owner:
                 return None
         if bytes_ % WIDEST:
@@ -217,76 +219,6 @@ def _members(
     if made[-1].fills or not any(way for _, way in made[-1].readings):
         return None
     return tuple(made)
-
-
-def ways(nest: Nest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None]]:
-    """Return how a nest finds the elements of arrays: slots of tables, one after the other.
-
-    A way is empty if it reads its own element, and None if not only tables lead there.
-    """
-    found: dict[tuple[str, Way | None], None] = {}
-    for row in nest.body:
-        if isinstance(row, Load) and row.buffer in arrays:
-            found[row.buffer, way_of(nest, row)] = None
-    return list(found)
-
-
-def way_of(nest: Nest, load: Load) -> Way | None:
-    """Return the slots of tables that lead from an element of a nest to what a load reads."""
-    named = load.rows or (None,) * len(load.dims)
-    axis = load.dims.index(nest.loops[-1].range.dim) if len(load.dims) > 1 else -1
-    links: list[tuple[str, int]] = []
-    row, offset = next(
-        (pair for place, pair in enumerate(zip(named, load.offsets, strict=True)) if place != axis)
-    )
-    if load.when is not None or offset or (axis >= 0 and named[axis] is not None):
-        return None
-    while row is not None:
-        link = _link(nest, row)
-        if link is None:
-            return None
-        table, slot, row = link
-        links.insert(0, (table, slot))
-    inner = next(dim for place, dim in enumerate(load.dims) if place != axis)
-    return tuple(links) if links or inner is nest.loops[0].range.dim else None
-
-
-def _link(nest: Nest, row: Row) -> tuple[str, int, Row | None] | None:
-    """Return table, slot and the index of the row of the table that an instruction reads."""
-    load = nest.body[row]
-    if not isinstance(load, Load) or not load.buffer.startswith("table ") or load.when is not None:
-        return None
-    first, local = load.rows or (None, None)
-    outer, slot = load.offsets
-    if local is not None or outer or (first is None and load.dims[0] is not nest.loops[0].range.dim):
-        return None
-    return load.buffer.removeprefix("table "), slot, first
-
-
-def _codomains(nests: Sequence[Nest], buffers: Buffers) -> dict[str, tuple[Dimension, Dimension]]:
-    """Return between which dimensions tables lead that the nests use, by their names."""
-    found = {}
-    for nest in nests:
-        for row in _accesses(nest, Load):
-            assert isinstance(row, Load)
-            for dim, index in zip(row.dims, row.rows, strict=False):
-                link = None if index is None else _link(nest, index)
-                if link is not None:
-                    found[link[0]] = buffers[f"table {link[0]}"].dims[0], dim
-    return found
-
-
-def _owner(
-    dim: Dimension, last: Dimension, leads: Mapping[str, tuple[Dimension, Dimension]]
-) -> tuple[str, bool]:
-    """Return a table that leads to elements of the last nest, or one that leads back; '' if none."""
-    for name, ends in leads.items():
-        if ends == (dim, last):
-            return name, False
-    for name, ends in leads.items():
-        if ends == (last, dim):
-            return name, True
-    return "", False
 
 
 def _extent(range_: Range) -> Bound:
