@@ -59,7 +59,7 @@ def check_patches(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) -
             f"No block has patches {given}.",
             hints=(
                 "Give (elements, levels, points, threads, blocks): a thread has `points` levels of "
-                "an element at a time, 'levels' is a multiple of it, and a block has enough threads "
-                "for an element's levels. 0 leaves a number to the model, (-1,) is for none.",
+                "an element at a time, 'levels' is a multiple of it, and a block has threads for "
+                "all levels of an element. 0 leaves a number to the model, (-1,) is for none.",
             ),
         )

@@ -5,6 +5,7 @@ The host checks every access to shared memory, see `runtime/gpu/host_shared.py`.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -227,7 +228,7 @@ def test_each_patch_lists_what_its_elements_need(made):
     e2v = TABLES["E2V"].asnumpy()
     seen = []
     most = 0
-    for (vertex, edge), (next_vertex, next_edge) in zip(firsts, firsts[1:], strict=False):
+    for (vertex, edge), (next_vertex, next_edge) in pairwise(firsts):
         vertices, edges = words[vertex:next_vertex], words[edge:next_edge]
         places = near[edge - of_edges : next_edge - of_edges]
         assert np.array_equal(np.sort(vertices), np.unique(e2v[edges]))
