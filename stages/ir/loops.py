@@ -26,7 +26,18 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.language.dimension import Dimension
-from .bounds import Bound, Const, Range, Ranges, floor_divide, maximum, minimum
+from .bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    Ranges,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
@@ -380,13 +391,51 @@ class Instead:
 
 
 @attrs.frozen
+class Patches:
+    """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
+    where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
+    multiprocessor, and at most `levels` levels; each thread has `points` of them at a time. The
+    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
+    one by one; so they do where the call has less than half of the elements of the tables. With
+    `keeps`, caches keep what several patches may read, and not what is used once.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    order: PatchOrder
+    levels: int
+    points: int
+    threads: int
+    blocks: int
+    extent: Bound
+    reason: str
+    keeps: bool = False
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls with lists that have enough elements, 0 in others."""
+        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
+        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
+        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
-    `together` are scans that are one kernel, `instead` nests in place of others, in order and
-    disjoint too. `members` are the statements of the program to which the statements of nests, each
-    with one box, belong.
+    `together` are scans that are one kernel, `instead` nests in place of others, `patches` nests
+    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the
+    statements of the program to which the statements of nests, each with one box, belong.
     """
 
     name: str
@@ -400,6 +449,7 @@ class Kernel:
     threads: int = 1
     together: tuple[Together, ...] = ()
     instead: tuple[Instead, ...] = ()
+    patches: tuple[Patches, ...] = ()
     members: tuple[int, ...] = ()
 
     def statement_of(self, nest: Nest) -> int:
