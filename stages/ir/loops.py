@@ -49,7 +49,8 @@ class Buffer:
 
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
-    dimensions of its tiling count from the start of the tile.
+    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    last indices: index i lies at i modulo the extent of the box, a power of two.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Buffer:
     order: tuple[Dimension, ...] = ()
     slot: int = -1
     reason: str = ""
+    ring: Dimension | None = None
 
 
 @attrs.frozen
@@ -209,12 +211,13 @@ class Nest:
     """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
-    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows that hold
-    about so many points each, all planes of a block before the next block. `streams` are the fields written by non-temporal stores if a call
-    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
-    iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
-    are loaded to registers `ahead` levels before their use. Unswitching: the writer
-    emits a second version of the innermost loops for the case that each condition in `usual` has
+    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows of about
+    so many points, all planes of a block before the next block. `streams` are the fields written
+    by non-temporal stores if a call writes more than the caches hold. The nest prefetches the rows
+    of the loads `asked` `ahead` iterations of the loop around the innermost one before it reads
+    them; on a GPU, those of a scan are loaded to registers `ahead` levels before their use.
+    Unswitching: the writer emits a second version of the innermost loops for the case that each
+    condition in `usual` has
     the given value. `slides` are rows that have the value which another row had some points before
     (row, other row, points): whole strips take them from registers. `block` is how many threads a
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts

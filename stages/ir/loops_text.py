@@ -99,6 +99,7 @@ class _Printer:
             text += f" unit {buffer.unit.value}"
         if buffer.memory in ("arena", "tile"):
             text += f" box ({', '.join(map(self.range, buffer.box))})"
+            text += f" ring {buffer.ring.value}" if buffer.ring is not None else ""
             text += f" slot {buffer.slot}" if buffer.slot >= 0 else ""
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
 
