@@ -108,7 +108,7 @@ class PatchBody(ThreadBody):
                 return ""
             values = ", ".join(self._operand(self.nest.body[each].value) for each in group.members)  # type: ignore[attr-defined]
             return f"ff::store({self._start(group)}, {type_}{{{{{values}}}}});"
-        text = super()._line(number, row, kept)  # type: ignore[arg-type]
+        text = super()._line(number, row, kept)
         head, _, _ = text.partition(" = ")
         value = f"{name}[{place}]" + (" != 0" if head.startswith("const b8") else "")
         text = f"{head} = {value};"
