@@ -2,11 +2,13 @@
 
     python bench/sphere_norms.py run FOLDER --levels 4,5,6 [--backend cpu] [--cases 2:5,5:15]
     python bench/sphere_norms.py compare FOLDER
+    python bench/sphere_norms.py jet FOLDER jet.png
 
 `run` keeps the last state of each case and level in the folder, with measures of the run, and skips
 what is there; grids are kept, too. `compare` interpolates the height of the surface on the finest
 grid to the cells of the others (quadratic polynomials through a cell and its neighbours) and writes
-relative norms of the differences to `bench/results/<machine>/sphere_norms.json`.
+relative norms of the differences to `bench/results/<machine>/sphere_norms.json`. `jet` draws the
+vorticity of the jet on all grids.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ import numpy as np
 
 from fieldforge.examples.shallow_water.__main__ import as_json
 from fieldforge.examples.shallow_water.cases import RADIUS, initial_state, longitude_latitude
+from fieldforge.examples.shallow_water.figure import draw_map
 from fieldforge.examples.shallow_water.grid import Grid, voronoi_grid
-from fieldforge.examples.shallow_water.norms import norms
+from fieldforge.examples.shallow_water.norms import norms, vorticity
 from fieldforge.examples.shallow_water.saved_state import SavedState, load, save
 from fieldforge.examples.shallow_water.simulation import Case, Result, simulate
 from fieldforge.examples.shallow_water.voronoi import kept
@@ -141,6 +144,27 @@ def compare(folder: Path) -> None:
     target = machine_folder() / "sphere_norms.json"
     target.write_text(json.dumps({"runs": runs, "against_the_finest": rows}, indent=1) + "\n")
     click.echo(target)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("picture", type=click.Path(path_type=Path))
+def jet(folder: Path, picture: Path) -> None:
+    """Draw the vorticity of the jet north of the equator, one map for each level."""
+    from matplotlib.figure import Figure
+
+    levels = sorted(int(file.stem[-1]) for file in folder.glob("galewsky-[0-9].npz"))
+    figure = Figure(figsize=(9.0, 2.3 * len(levels)), layout="constrained")
+    for axes, level in zip(
+        figure.subplots(len(levels), 1, squeeze=False)[:, 0], levels, strict=True
+    ):
+        grid = voronoi_grid(kept(level, grid_file(folder, level)), RADIUS)
+        state = load(folder / f"galewsky-{level}.npz", "galewsky", level)
+        spin = 1e5 * vorticity(grid, state.u)
+        draw_map(figure, axes, grid.vertex_points, spin, "RdBu_r", "1e-5/s", is_signed=True)
+        axes.set(ylim=(10, 80), xlabel="")
+        axes.set_title(f"day {state.days:g}, {grid.cells} cells")
+    figure.savefig(picture, dpi=80)
 
 
 if __name__ == "__main__":

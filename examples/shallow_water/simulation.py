@@ -243,6 +243,7 @@ def _loop(model: ShallowWater, steps: int, told: Progress) -> None:
         for done in range(steps):
             model.step()
             told(done + 1, steps)
+        model.wait()
     except BaseException:
         model.abandon()
         raise

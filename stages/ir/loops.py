@@ -26,7 +26,18 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.language.dimension import Dimension
-from .bounds import Bound, Const, Range, Ranges, floor_divide, maximum, minimum
+from .bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    Ranges,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
@@ -304,17 +315,12 @@ class Landed:
 
 @attrs.frozen
 class Blocked:
-    """The kernel of some scans for columns of any length; a thread has a column.
+    """The kernel of some scans for long columns; a thread has a column, a block `threads` of them.
 
-    Shared memory has room for `levels` levels of a column. Of the first scan the levels `outside`,
-    the first `rest`, go to arrays in memory, and later scans read them there. What has `landed`
-    comes by asynchronous copies `rounds` rounds of `ahead` levels before it is used; if there is
-    none, loads come ahead in registers. A block has `threads` columns and `needed` bytes.
+    Shared memory has room for `levels` levels of a column, in `needed` bytes. Of the first scan the
+    levels `outside`, the first `rest`, go to arrays in memory, and later scans read them there.
     """
 
-    landed: tuple[Landed, ...]
-    ahead: int
-    rounds: int
     threads: int
     levels: Bound
     rest: Bound
@@ -336,7 +342,8 @@ class Together:
     in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
     calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
 
-    If the scans are `blocked`, that kernel runs in these calls, in every one if `most` is 0.
+    If the scans are `blocked`, that kernel runs in these calls. What has `landed` comes to the
+    first scan by asynchronous copies, `rounds` rounds of `ahead` levels before it is used.
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
@@ -358,6 +365,9 @@ class Together:
     blocks: int = 1
     keeps: bool = False
     blocked: Blocked | None = None
+    landed: tuple[Landed, ...] = ()
+    ahead: int = 0
+    rounds: int = 0
 
     @property
     def lanes(self) -> int:
@@ -384,13 +394,51 @@ class Instead:
 
 
 @attrs.frozen
+class Patches:
+    """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
+    where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
+    multiprocessor, and at most `levels` levels; each thread has `points` of them at a time. The
+    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
+    one by one; so they do where the call has less than half of the elements of the tables. With
+    `keeps`, caches keep what several patches may read, and not what is used once.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    order: PatchOrder
+    levels: int
+    points: int
+    threads: int
+    blocks: int
+    extent: Bound
+    reason: str
+    keeps: bool = False
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls with lists that have enough elements, 0 in others."""
+        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
+        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
+        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
-    `together` are scans that are one kernel, `instead` nests in place of others, in order and
-    disjoint too. `members` are the statements of the program to which the statements of nests, each
-    with one box, belong.
+    `together` are scans that are one kernel, `instead` nests in place of others, `patches` nests
+    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the
+    statements of the program to which the statements of nests, each with one box, belong.
     """
 
     name: str
@@ -404,6 +452,7 @@ class Kernel:
     threads: int = 1
     together: tuple[Together, ...] = ()
     instead: tuple[Instead, ...] = ()
+    patches: tuple[Patches, ...] = ()
     members: tuple[int, ...] = ()
 
     def statement_of(self, nest: Nest) -> int:

@@ -23,7 +23,7 @@ from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
 from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
-from fieldforge.stages.codegen.dace.openmp import THREADS, WRAPPED
+from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
@@ -152,6 +152,7 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
 
 def _apart(index: int, source: str) -> str:
     """Give a program a namespace of its own, and its entry a name of its own."""
+    source = source.replace("fieldforge_place", f"place_of_{index}")  # a symbol of the assembler
     lines = source.replace(ENTRY, f"entry{index}").splitlines()
     headers = [line for line in lines if line.startswith("#include")]
     rest = [line for line in lines if not line.startswith("#include")]

@@ -59,7 +59,7 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
             is_host=plan.platform == "host",
             waits=not plan.asynchronous,
             status=status_of(kernel, tests),
-            rare=rare.condition,
+            rare=rare.opening,
         ),
         "",
     ]

@@ -136,7 +136,7 @@ class CodegenDaceGpu(SdfgStage):
             BACKEND,
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(written.kernel) if self.checked else (),
+            statuses(written.kernel, plan.clamping) if self.checked else (),
             clamping=plan.clamping,
             in_steps=True,
         )

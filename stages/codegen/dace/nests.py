@@ -16,8 +16,7 @@ from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
 from .strips import NEST
-from .subsets import Subsets
-from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
+from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, Subsets
 
 # A number of threads that no machine has marks each nest in DaCe's text.
 MARK: Final = 100_000

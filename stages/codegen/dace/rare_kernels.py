@@ -13,6 +13,7 @@ import attrs
 
 from ...ir.bounds import Range, maximum
 from ...ir.loops import Kernel, Nest
+from ..cpp.checks import beyond
 from ..cpp.kernel import WITHIN
 from ..cpp.memory import pointers, scalars
 from ..cpp.names import Names, WriterOptions
@@ -32,8 +33,8 @@ _NAMES = {"pointer": "p", "slot": "slot", "int": "n", "scalar": "x"}
 class RareKernels:
     """The text of that version, empty where a program has no soft reads.
 
-    `integers` are those of the call then: those of the kernel before DaCe's passes, and of the ends
-    of fields.
+    A checked program refuses such calls. `integers` are those of the call: those of the kernel
+    before DaCe's passes, and of the ends of fields.
     """
 
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
@@ -43,13 +44,17 @@ class RareKernels:
         self.is_host = plan.platform == "host"
         self.lines: list[str] = []
         self._functions: dict[str, str] = {}
-        self.condition = ""
+        self.opening: list[str] = []
         if clamping is None:
+            return
+        flag = f"  if (ints[{clamping.flag}])"
+        if plan.style.checked:
+            self.opening = [f"{flag} return {beyond(kernel)};"]
             return
         options = WriterOptions(0, vector_math=False, own_math=plan.style.own_math)
         names = Names(self.kernel, self.integers, options)
         names.clamped = clamping.ends
-        self.condition = f"ints[{clamping.flag}]"
+        self.opening = [f"{flag} clamped(&state, ptrs, ints, scalars, arena);", "  else"]
         self.lines = [*self._written(names, plan)]
         self._functions = names.functions
 
@@ -63,7 +68,9 @@ class RareKernels:
         """Return a kernel after DaCe's passes, with the integers and the memory that both need."""
         if not self.integers:
             return kernel
-        most = maximum(kernel.workspace, self.kernel.workspace)
+        most = kernel.workspace
+        if self.lines:
+            most = maximum(most, self.kernel.workspace)
         return attrs.evolve(self.kernel, tilings=kernel.tilings, workspace=most)
 
     def _written(self, names: Names, plan: Plan) -> Iterator[str]:
