@@ -117,7 +117,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Patches | None
         numbers[0], numbers[-1] + 1, numbers, tuple(fillers),
         PatchOrder(size, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, _extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back", rules.gpu.keep,
+        f"{names} need not go to memory and back",
     )  # fmt: skip
 
 
