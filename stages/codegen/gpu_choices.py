@@ -22,6 +22,11 @@ class GpuChoices:
             elsewhere.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
+        unaligned: whether short nests have a version for memory that is not aligned.
+        blocked: whether columns that do not fit are scanned in one kernel, some levels through
+            memory.
+        land: levels of such a kernel on their way by asynchronous copies, for columns of every
+            length; -1 for loads in registers.
         most_shared: bytes of shared memory of a block.
 
     """
@@ -33,6 +38,9 @@ class GpuChoices:
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    unaligned: bool = True
+    blocked: bool = True
+    land: int = 0
     most_shared: int = 48 << 10
 
 

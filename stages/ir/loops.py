@@ -198,7 +198,8 @@ class Nest:
     """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
-    value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
+    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows that hold
+    about so many points each, all planes of a block before the next block. `streams` are the fields written by non-temporal stores if a call
     writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
     iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
     are loaded to registers `ahead` levels before their use. Unswitching: the writer
@@ -207,8 +208,9 @@ class Nest:
     (row, other row, points): whole strips take them from registers. `block` is how many threads a
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
     their points in one row. `each` is how many points a thread has along each of these loops, 1
-    where it ends early. Where it `shares_reciprocals`, a GPU divides several numbers by one through
-    its reciprocal.
+    where it ends early; `unaligned` tells that these points have a version with single accesses for
+    memory that is not aligned. Where it `shares_reciprocals`, a GPU divides several numbers by one
+    through its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     statement: int
@@ -219,6 +221,7 @@ class Nest:
     reads: tuple[Reading, ...] = ()
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
+    marching: int = 0
     streams: tuple[str, ...] = ()
     ahead: int = 0
     asked: tuple[Row, ...] = ()
@@ -227,6 +230,8 @@ class Nest:
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
+    unaligned: bool = False
+    blocks: int = 1
 
     @property
     def box(self) -> Ranges:
@@ -281,12 +286,54 @@ class ColumnTile:
 
 
 @attrs.frozen
+class Landed:
+    """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
+
+    They land in the room that array `room` has for the same levels until the scan stores there; in
+    a room of their own if `room` is empty. If it is the buffer itself, they stay for later scans.
+    """
+
+    buffer: str
+    offsets: tuple[int, ...]
+    dtype: str
+    room: str = ""
+
+
+@attrs.frozen
+class Blocked:
+    """The kernel of some scans for columns of any length; a thread has a column.
+
+    Shared memory has room for `levels` levels of a column. Of the first scan the levels `outside`,
+    the first `rest`, go to arrays in memory, and later scans read them there. What has `landed`
+    comes by asynchronous copies `rounds` rounds of `ahead` levels before it is used; if there is
+    none, loads come ahead in registers. A block has `threads` columns and `needed` bytes.
+    """
+
+    landed: tuple[Landed, ...]
+    ahead: int
+    rounds: int
+    threads: int
+    levels: Bound
+    rest: Bound
+    outside: Range
+    needed: Bound
+    most: int
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Everything that its kernel takes from the call."""
+        return (self.levels, self.rest, self.outside.start, self.outside.stop, self.needed)
+
+
+@attrs.frozen
 class Together:
     """Scans `first:stop` over the same columns, which one kernel of a GPU runs one after another.
 
     A thread has a column, a block `threads` of them. The `arrays` that only these nests touch are
     in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
     calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
+
+    If the scans are `blocked`, that kernel runs in these calls, in every one if `most` is 0.
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
@@ -307,6 +354,7 @@ class Together:
     pitch: Bound = NOTHING
     blocks: int = 1
     keeps: bool = False
+    blocked: Blocked | None = None
 
     @property
     def lanes(self) -> int:

@@ -11,6 +11,7 @@ from .bounds import Apply, Bound, Const, Range, TableBound, is_long
 from .loops import (
     Advance,
     Argument,
+    Blocked,
     Buffer,
     Compute,
     Constant,
@@ -114,8 +115,21 @@ class _Printer:
             tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
             what = f"{scans.columns} columns of {tiles}"
         room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
-        most = f"at most {scans.most}, else one by one"
+        most = f"at most {scans.most}, else {self.blocked(scans.blocked) or 'one by one'}"
+        if scans.blocked and not scans.most:
+            return (
+                f"one kernel of {members}, {what} {self.blocked(scans.blocked)}  # {scans.reason}"
+            )
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
+
+    def blocked(self, each: Blocked | None) -> str:
+        """Return the text of scans over columns of any length."""
+        if each is None:
+            return ""
+        return (
+            f"in shared memory of {self.bound(each.needed)} bytes, {each.threads} columns of at "
+            f"most {self.bound(each.levels)} levels"
+        )
 
     def instead(self, each: Instead) -> str:
         """Return the text of a nest in place of others."""
@@ -126,6 +140,8 @@ class _Printer:
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
+        if nest.marching:
+            yield f"  marches through blocks of rows, about {nest.marching} points each"
         if nest.streams:
             yield f"  past the caches: {', '.join(nest.streams)}"
         if nest.asked:
@@ -134,7 +150,8 @@ class _Printer:
             yield f"  asked for {nest.ahead} of {along} ahead: {rows}"
         if nest.block:
             each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
-            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
+            room = f", {nest.blocks} on a multiprocessor" if nest.blocks > 1 else ""
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{room}{each}"
         if nest.shares_reciprocals:
             yield "  quotients by one number share its reciprocal"
         if nest.usual:
@@ -209,6 +226,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         for range_ in buffer.box:
             yield from (range_.start, range_.stop)
     yield from (each.needed for each in kernel.together)
+    yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:

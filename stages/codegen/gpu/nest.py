@@ -12,6 +12,7 @@ from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
 from ..loop_passes.unrolling import unrolled
 from ..schedule.costs import ITEMSIZES
+from .blocked import rooms, write_blocked
 from .body import ThreadBody
 from .columns import write_columns
 from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
@@ -71,14 +72,23 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
         yield "  " + "}" * depth
 
 
-def write_together(names: Names, scans: Together) -> Iterator[str]:
-    """Write several scans over the same columns as one kernel: a thread has a column."""
-    nests = [columns_in_a_row(nest, scans) for nest in names.kernel.nests[scans.first : scans.stop]]
+def write_together(names: Names, scans: Together, *, blocked: bool = False) -> Iterator[str]:
+    """Write several scans over the same columns as one kernel: a thread has a column.
+
+    With `blocked`, columns may have any length.
+    """
+    threads = scans.blocked.threads if blocked and scans.blocked else scans.columns or scans.threads
+    nests = [
+        columns_in_a_row(nest, threads) for nest in names.kernel.nests[scans.first : scans.stop]
+    ]
     if scans.tiles:
         for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
             if name not in scans.arrays:
                 yield from _array(names, name)
         yield from write_columns(names, scans)
+        return
+    if blocked:
+        yield from _whole_columns(names, nests, scans)
         return
     axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
@@ -89,6 +99,7 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
     for place, name in enumerate(scans.arrays):
         buffer = names.by_name[name]
         levels = next(range_ for range_ in buffer.box if range_.dim is axis)
+        levels = nests[0].loops[-1].range if scans.blocked else levels
         first, stop = names.bound(levels.start), names.bound(levels.stop)
         count = f"({stop} - {first}) * {scans.threads}"
         type_ = stored_type(buffer)
@@ -96,15 +107,27 @@ def write_together(names: Names, scans: Together) -> Iterator[str]:
         shared[name] = Shared(f"h{place}", first, scans.threads)
         room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
     yield from flat_places(names, nests[0], "i")
-    axes = axes_of(nests[0])
-    inside = [
-        f"i{axis.level} < {names.bound(nests[0].loops[axis.level].range.stop)}" for axis in axes
-    ]
-    yield f"  if ({' && '.join(inside)}) {{"
+    yield _in_columns(names, nests[0])
     for place, nest in enumerate(nests):
         once = _once(nests, place, kept) if scans.keeps else ()
         yield from SweepBody(names, nest, shared, once).scope()
     yield "  }"
+
+
+def _whole_columns(names: Names, nests: Sequence[Nest], scans: Together) -> Iterator[str]:
+    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+        yield from _array(names, name)
+    yield from rooms(names, scans)
+    yield from flat_places(names, nests[0], "i")
+    yield _in_columns(names, nests[0])
+    yield from write_blocked(names, nests, scans)
+    yield "  }"
+
+
+def _in_columns(names: Names, nest: Nest) -> str:
+    """Open the block of threads that have a column."""
+    stops = ((axis.level, names.bound(nest.loops[axis.level].range.stop)) for axis in axes_of(nest))
+    return f"  if ({' && '.join(f'i{level} < {stop}' for level, stop in stops)}) {{"
 
 
 def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
@@ -117,17 +140,25 @@ def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     """Write the loops of a thread that has several points: all at once, or one by one at the ends.
 
-    Unrolled code needs all points of a thread inside, and aligned memory.
+    Unrolled code needs all points of a thread inside, and aligned memory or a version of its own
+    for other memory.
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
+    whole = attrs.evolve(nest, body=unrolled(nest, dims_of))
+    patch = PatchBody(names, whole)
+    bodies = [("aligned", patch)]
+    if patch.groups and nest.unaligned and not names.clamped:
+        bodies.append(("", PatchBody(names, whole, wide=False)))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield f"  const bool aligned = {together(patch.aligned())};"
     yield from _patch_loops(names, nest, body, own)
     indent = "  " * (len(nest.loops) + 1)
-    yield f"{indent}if ({' && '.join(['aligned', *_all_inside(names, nest, own)])}) {{"
-    yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-    yield from patch.everything(f"{indent}  ")
+    inside = list(_all_inside(names, nest, own))
+    for number, (test, each) in enumerate(bodies):
+        tests = " && ".join([test, *inside] if test else inside) or "true"
+        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
+        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
+        yield from each.everything(f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
     yield f"{indent}}}"

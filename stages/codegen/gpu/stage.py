@@ -48,6 +48,12 @@ class CodegenGpu(Stage):
         tiles: columns of a block of scans where levels have unit stride, which come to shared
             memory as rows, against the model; -1 for none.
         keep: whether scans of one kernel ask the caches to keep what several of them read.
+        unaligned: whether the points of a thread are computed together by single accesses where
+            memory is not aligned, if the code is short.
+        blocked: whether scans of columns that do not fit in shared memory are one kernel all the
+            same, some levels of its arrays in memory.
+        land: levels that such a kernel has on their way by asynchronous copies, for columns of
+            every length, against the model; -1 for loads in registers.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -80,6 +86,9 @@ class CodegenGpu(Stage):
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    unaligned: bool = True
+    blocked: bool = True
+    land: int = 0
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -158,6 +167,9 @@ class CodegenGpu(Stage):
                 shared=self.shared,
                 tiles=self.tiles,
                 keep=self.keep,
+                unaligned=self.unaligned,
+                blocked=self.blocked,
+                land=self.land,
                 most_shared=self.target.block_memory,
             ),
         )

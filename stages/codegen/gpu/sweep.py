@@ -156,6 +156,7 @@ class SweepBody(ThreadBody):
         index, range_ = f"i{self.level - 1}", self.loop.range
         start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
         if not self.windows:
+            yield from (f"{indent}{line}" for line in self.plain_loop().splitlines())
             yield indent + (
                 f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
                 if self.loop.backward
@@ -169,6 +170,10 @@ class SweepBody(ThreadBody):
         yield from self.rings(indent)
         yield from self.first_elements(indent)
         yield from self.rounds("total", indent)
+
+    def plain_loop(self) -> str:
+        """Return what stands before a loop without windows."""
+        return ""
 
     def rings(self, indent: str) -> Iterator[str]:
         """Define the windows."""

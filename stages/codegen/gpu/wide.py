@@ -26,13 +26,13 @@ class Group:
 
 
 class PatchBody(ThreadBody):
-    """The instructions of all points of a thread, with wide accesses."""
+    """The instructions of all points of a thread, with wide accesses or with single ones."""
 
-    def __init__(self, names: Names, nest: Nest) -> None:
+    def __init__(self, names: Names, nest: Nest, *, wide: bool = True) -> None:
         super().__init__(names, nest)
         self.level = len(nest.loops)
         self.groups: dict[Row, tuple[Group, int]] = {}  # of each access: its group, and its place
-        for group in self._groups():
+        for group in self._groups() if wide else ():
             for place, row in enumerate(group.members):
                 self.groups[row] = (group, place)
 
