@@ -15,6 +15,7 @@ from .loop_passes.fusing import fuse
 from .loop_passes.handing_on import hand_on
 from .loop_passes.loading_ahead import load_ahead
 from .loop_passes.marching import march
+from .loop_passes.patching import patch
 from .loop_passes.prefetching import prefetch
 from .loop_passes.reciprocals import share_reciprocals
 from .loop_passes.sliding import slide
@@ -36,7 +37,7 @@ PASSES: Final[tuple[LoopPass, ...]] = (
 )  # fmt: skip
 BY_NAME: Final[Mapping[str, LoopPass]] = {
     step.__name__: step
-    for step in (*PASSES, fuse, spread, widen, load_ahead, share_reciprocals, hand_on)
+    for step in (*PASSES, fuse, spread, widen, patch, load_ahead, share_reciprocals, hand_on)
 }
 
 

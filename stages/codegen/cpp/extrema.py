@@ -1,18 +1,18 @@
 """Trees of extrema: the largest or smallest of several values, with one test for NaN.
 
 An extremum alone takes one instruction for the value and two for NaN. In a tree of them only the
-root needs the latter: it is NaN if one of its leaves is. Trees of the smallest and of the largest of
-the same values share that test.
+root needs the latter: it is NaN if one of its leaves is. Trees of the smallest and of the largest
+of the same values share that test.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
-from ...ir.loops import Compute, Constant, Nest, Row
-from .expressions import Expression, builtin, is_float
+from ...ir.loops import Compute, Constant, Instruction, Nest, Row
+from .expressions import builtin, is_float
 from .operations import TYPES
 from .spellings import WHOLE
 
@@ -43,7 +43,7 @@ def trees(nest: Nest) -> dict[Row, tuple[Row, ...]]:
     return found
 
 
-def _is_extremum(row: object) -> bool:
+def _is_extremum(row: Instruction) -> TypeGuard[Compute]:
     return isinstance(row, Compute) and row.op in _SIGNS and is_float(row.dtype)
 
 
@@ -51,8 +51,7 @@ def _is_inside(nest: Nest, arg: Row, user: Compute) -> bool:
     row = nest.body[arg]
     return (
         isinstance(row, Compute)
-        and (row.op, row.dtype, row.level, row.part)
-        == (user.op, user.dtype, user.level, user.part)
+        and (row.op, row.dtype, row.level, row.part) == (user.op, user.dtype, user.level, user.part)
         and row.level == len(nest.loops)
     )
 

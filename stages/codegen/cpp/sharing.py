@@ -45,16 +45,32 @@ static inline s64 rows_of_block(s64 rows, s64 most) {{
   const s64 blocks = (rows + later(most, {FEWEST}) - 1) / later(most, {FEWEST});
   return later(1, (rows + blocks - 1) / later(1, blocks));
 }}"""
+# Threads get equal numbers of tiles, and few: rows at the edge of a tile are computed twice.
+TURNS: Final = f"""\
+static inline s64 parts(const Context* context, s64 points, s64 from, s64 others) {{
+  if (points < from || !context || context->size < sizeof(Context) || !context->threads) return 1;
+  return (context->threads(context->pool) + others - 1) / later(1, others);
+}}
+static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
+  const s64 part = later((count + parts - 1) / parts, {FEWEST});
+  const s64 tiles = (part + most - 1) / most;
+  return (part + tiles - 1) / tiles;
+}}"""
 END: Final = "});"
 
 
 def opened(names: Names, nest: Nest, count: str, most: int = 1 << 16) -> str:
     """Return the line that begins the function; `END` closes it."""
-    known = names.options.parallel_from
-    enough = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
-    size = f"{names.points(nest)}, {enough if known is None else known}"
+    size = enough(names, nest)
     body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"
     return f"  share({CALLEE}, {count}, {most}, {size}, {body} (void)place;"
+
+
+def enough(names: Names, nest: Nest) -> str:
+    """Return the points of a nest and the number from which threads share it, as arguments."""
+    known = names.options.parallel_from
+    least = f"measured({CALLEE}, &Machine::parallel_from, {PARALLEL_FROM})"
+    return f"{names.points(nest)}, {least if known is None else known}"
 
 
 def extents(names: Names, loops: Sequence[Loop]) -> tuple[list[str], str]:

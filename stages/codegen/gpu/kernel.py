@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from ...gpu_target import Platform
-from ...ir.loops import Blocked, Kernel, Store, Together
+from ...ir.loops import Blocked, Kernel, Patches, Store, Together
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
@@ -19,9 +19,11 @@ from ..cpp.operations import TYPES
 from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
-from .nest import write_kernel, write_together
+from .nest import write_kernel
+from .patches import write_patches
 from .preludes import entry_of, prelude, whole_grid
 from .spellings import on_device
+from .together import write_together
 
 # The names of what kernels take: pointers, slots of the arena, integers, scalars.
 _NAMES: Final = re.compile(r"\b(p|slot|n|x)(\d+)\b")
@@ -32,9 +34,9 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or with `scans` several of them, `blocked` for columns of any
-    length. `version` is -1, or whether its loads clamp indices. `types` are those of the arguments
-    in the text.
+    It is nest `first` of the program, or with `scans` or `patches` several of them, `blocked` for
+    columns of any length. `version` is -1, or whether its loads clamp indices. `types` are those of
+    the arguments in the text.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Written:
     version: int = -1
     types: tuple[str, ...] = ()
     blocked: Blocked | None = None
+    patches: Patches | None = None
 
 
 def write_gpu(
@@ -81,14 +84,22 @@ def write_gpu(
 def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
     """Write each nest as a kernel, and scans that are one kernel before the first of them."""
     together = {scans.first: scans for scans in names.kernel.together}
+    patches = {each.first: each for each in names.kernel.patches}
     for number, nest in enumerate(names.kernel.nests):
+        if number in patches:
+            each = patches[number]
+            said = f"a patch of nests {', '.join(map(str, each.members))}"
+            blocks = 1 if names.clamped else each.blocks
+            lines = list(write_patches(names, each))
+            text = _Text(f"{letter}p{number}", each.threads, said, lines, blocks)
+            entry, written = _written(names, text, number, platform)
+            yield entry, attrs.evolve(written, patches=each)
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
             said = f"nests {scans.first} to {scans.stop - 1}"
-            if scans.most:
-                lines = list(write_together(names, scans))
-                text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
-                yield _written(names, text, number, platform, scans)
+            lines = list(write_together(names, scans))
+            text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
+            yield _written(names, text, number, platform, scans)
             if scans.blocked:
                 lines = list(write_together(names, scans, blocked=True))
                 size, blocks = scans.blocked.threads, scans.blocks

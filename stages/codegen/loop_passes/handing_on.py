@@ -15,6 +15,7 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
+from .landing import land
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
@@ -121,7 +122,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         first, stop, names, threads, needed, rules.gpu.most_shared,
         f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
     )  # fmt: skip
-    return in_blocks(kernel, made, rules)
+    return land(kernel, in_blocks(kernel, made, rules), rules)
 
 
 def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:

@@ -18,7 +18,7 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 
 DEPTH: Final = 3  # planes, rows, points
-SHARE: Final = 5 / 16  # of the second cache
+SHARE: Final = 1 / 2  # of the second cache
 
 
 def march(kernel: Kernel, rules: Rules) -> Kernel:
@@ -40,7 +40,7 @@ def _marching(nest: Nest, sizes: dict[str, int], most: int) -> Nest:
     if kinds != ("parallel",) * (DEPTH - 1) + ("vector",) or nest.parts:
         return nest
     planes = _planes(nest)
-    if max(planes.values(), default=1) < 2:  # noqa: PLR2004
+    if max(planes.values(), default=1) < 2:
         return nest
     written = {row.buffer for row in nest.body if isinstance(row, Store)} - planes.keys()
     held = sum(count * sizes[name] for name, count in planes.items())
