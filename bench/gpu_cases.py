@@ -163,18 +163,47 @@ def tridiagonal(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCas
     given["x"] = field(core, dtype, levels)
     hand = {}
     if not levels:
-        ni, nj, nk = shape
-        kernel = by_hand("tridiagonal", dtype, f"-DLEVELS={nk}").get_function("tridiagonal")
-        shared = 2 * nk * 64 * np.dtype(dtype).itemsize
-        kernel.max_dynamic_shared_size_bytes = shared
-        _, row, plane = strides_of(given["x"])
-        words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), np.int32(ni),
-                 np.int64(row), np.int64(plane))  # fmt: skip
-        hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+        nk = shape[-1]
+        if nk < LONG:
+            hand["shared"] = _tridiagonal_by_hand(given, dtype, shape)
+        elif nk % 10 == 0:
+            hand["blocks"] = _long_tridiagonal_by_hand(given, dtype, shape)
     return GpuCase(
         "tridiagonal", dtype, "x".join(map(str, shape)), program.solve, given, ("x",), {},
         size_of(given), hand,
     )  # fmt: skip
+
+
+LONG = 160  # levels that one kernel by hand is for, and another from there on
+
+
+def _tridiagonal_by_hand(given: Arrays, dtype: str, shape: tuple[int, int, int]) -> Any:
+    ni, nj, nk = shape
+    kernel = by_hand("tridiagonal", dtype, f"-DLEVELS={nk}").get_function("tridiagonal")
+    shared = 2 * nk * 64 * np.dtype(dtype).itemsize
+    kernel.max_dynamic_shared_size_bytes = shared
+    _, row, plane = strides_of(given["x"])
+    words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), np.int32(ni),
+             np.int64(row), np.int64(plane))  # fmt: skip
+    return lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+
+
+def _long_tridiagonal_by_hand(given: Arrays, dtype: str, shape: tuple[int, int, int]) -> Any:
+    """Return a call that leaves as many levels in shared memory as two blocks have room for."""
+    import cupy
+
+    ni, nj, nk = shape
+    itemsize = np.dtype(dtype).itemsize
+    split = max(10, -(-(nk - 113_000 // (2 * 32 * 8)) // 10) * 10)
+    options = (f"-DLEVELS={nk}", f"-DSPLIT={split}")
+    kernel = by_hand("tridiagonal", dtype, *options).get_function("blocks")
+    shared = 2 * (nk - split) * 32 * itemsize
+    kernel.max_dynamic_shared_size_bytes = shared
+    _, row, plane = strides_of(given["x"])
+    far = [cupy.empty((split, plane), dtype) for _ in range(2)]
+    words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), *far, np.int32(ni),
+             np.int64(row), np.int64(plane))  # fmt: skip
+    return lambda: kernel((-(-ni // 32), nj), (32,), words, shared_mem=shared)
 
 
 def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
@@ -188,7 +217,7 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
     given |= {name: field(core, dtype, levels) for name in ("tendency", "new_tendency")}
     real = np.dtype(dtype).type
     hand = {}
-    if not levels:
+    if not levels and nk < LONG:
         module = by_hand("vertical_advection", dtype, f"-DLEVELS={nk}")
         kernel = module.get_function("vertical_advection")
         shared = 2 * nk * 64 * np.dtype(dtype).itemsize
@@ -197,6 +226,10 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
         strides = (np.int64(each) for each in (row, plane, w_row, w_plane))
         words = (*addresses(given), real(1 / 12), np.int32(ni), *strides)
         hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+        landing = module.get_function("landing")
+        rooms = 3 * nk * 32 * np.dtype(dtype).itemsize
+        landing.max_dynamic_shared_size_bytes = rooms
+        hand["landing"] = lambda: landing((-(-ni // 32), nj), (32,), words, shared_mem=rooms)
     moved = size_of(given)
     scalars = {"per_step": real(1 / 12), "last": nk - 1}
     return GpuCase(

@@ -24,6 +24,7 @@ struct Context {
   void* pool;
   const Machine* machine;
   s32* status;
+  s64 (*threads)(void* pool);
 };"""
 
 

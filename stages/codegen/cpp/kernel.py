@@ -16,7 +16,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
-from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
+from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, TURNS, enough, flat_loop, opened
 from .strips import stream_function
 from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
 
@@ -66,7 +66,9 @@ def write_cpp(
     asks_far = streams and options.stream_from is None
     tools = [ENDS]
     tools += [MACHINE] if shares or asks_far else []
+    tools += [MARCH] if any(nest.marching for nest in kernel.nests) else []
     tools += [EVEN] if kernel.tilings else []
+    tools += [TURNS] if any(tiling.rolled for tiling in kernel.tilings) else []
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
@@ -157,7 +159,9 @@ def _plain(kernel: Kernel) -> Kernel:
             for loop in nest.loops
         )
         nests.append(
-            attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=())
+            attrs.evolve(
+                nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=(), marching=0
+            )
         )
     return attrs.evolve(kernel, nests=tuple(nests))
 
@@ -190,13 +194,19 @@ def _tiled(names: Names, tiling: Tiling, prefix: str) -> Iterator[Line]:
     members = kernel.nests[tiling.first : tiling.stop]
     guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
     yield f"  if ({' && '.join(guard or ['true'])}) {{"
-    for level, cut in enumerate(tiling.cuts):
+    largest = max(members, key=lambda nest: len(nest.loops))
+    for level, cut in sorted(
+        enumerate(tiling.cuts), key=lambda pair: pair[1].range.dim is tiling.rolled
+    ):
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
-        if cut.even:
+        if cut.even and cut.range.dim is tiling.rolled:
+            others = [f"m{other}" for other in range(len(tiling.cuts)) if other != level]
+            parts = f"parts({CALLEE}, {enough(names, largest)}, {' * '.join(others) or '1'})"
+            yield f"  const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
+        elif cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"
         size = _size(level, cut)
         yield f"  const s64 m{level} = later(0, {count} + {size} - 1) / {size};"
-    largest = max(members, key=lambda nest: len(nest.loops))
     tiles = " * ".join(f"m{level}" for level in range(len(tiling.cuts)))
     yield opened(names, largest, tiles, kernel.threads)
     arrays = _tile_arrays(names, tiling)
@@ -265,6 +275,8 @@ def _tile_array(names: Names, array: Buffer, tiling: Tiling) -> str:
     starts = {dim: f"t{level}" for level, dim in enumerate(tiling.dims)}
     origin = ""
     for axis, range_ in enumerate(array.box):
+        if range_.dim is array.ring:
+            continue
         start = names.bound(range_.start)
         if range_.dim in starts:
             start = f"({starts[range_.dim]} + {start})" if start != "0" else starts[range_.dim]

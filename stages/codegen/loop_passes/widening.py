@@ -9,7 +9,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
-from ...ir.loops import Buffer, Kernel, Load, Nest, Store
+from ...ir.loops import Buffer, Instruction, Kernel, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .unrolling import DimsOf, unrolled
@@ -23,6 +23,8 @@ FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
+MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
+BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
@@ -57,10 +59,29 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         return nest
     if not given and not flat:
         block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
+    unaligned = rules.gpu.unaligned and _is_short(nest, each, dims_of)
     if f"accesses of {WIDEST} bytes" in why:
-        why += "; one by one where memory is not aligned"
+        how = "by single accesses" if unaligned else "one by one"
+        why += f"; {how} where memory is not aligned"
     reason = f"{nest.reason}; {why}"
-    return attrs.evolve(nest, each=each, block=block, reason=reason)
+    blocks = 1
+    if flat and each[0] > 1 and not given and _gathers(nest):
+        blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
+    return attrs.evolve(
+        nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
+    )
+
+
+def _is_short(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> bool:
+    """Tell whether a second version costs no registers: few values, no addresses by tables."""
+    body = _body(nest, each, dims_of)
+    words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
+    return words <= MOST_WORDS and not any(isinstance(row, Load) and _is_told(row) for row in body)
+
+
+def _is_told(load: Load) -> bool:
+    """Tell whether a table says where to load."""
+    return any(row is not None for row in load.rows)
 
 
 def _each(
@@ -107,10 +128,12 @@ def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
     inner, *outer = threads
     if inner.kind is not DimensionKind.HORIZONTAL or not outer:
         return False
-    gathers = any(
-        isinstance(row, Load) and any(each is not None for each in row.rows) for row in nest.body
-    )
-    return gathers and outer[0].kind is not DimensionKind.HORIZONTAL
+    return _gathers(nest) and outer[0].kind is not DimensionKind.HORIZONTAL
+
+
+def _gathers(nest: Nest) -> bool:
+    """Tell whether a nest reads at indices that tables give."""
+    return any(isinstance(row, Load) and _is_told(row) for row in nest.body)
 
 
 def _levels(
@@ -136,7 +159,7 @@ def _wide(nest: Nest, buffers: dict[str, Buffer], inner: Dimension) -> int:
     return max(1, WIDEST // max(ITEMSIZES[b.dtype] for b in touched if b.unit is inner))
 
 
-def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[object, ...]:
+def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[Instruction, ...]:
     return unrolled(attrs.evolve(nest, each=each), dims_of)
 
 
