@@ -30,7 +30,8 @@ class _Example:
 
 _example: Any = attrs.frozen(eq=False, repr=False)(_Example)
 REFUSING: Final = {name: getattr(_example, name) for name in ("__setattr__", "__delattr__")}
-Described: Final = type(attrs.field())
+USUAL: Any = attrs.field()  # of a field with nothing but a default
+Told: Final = type(USUAL)
 
 
 def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = True) -> Any:
@@ -44,20 +45,20 @@ def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = T
     known = _inherited(cls, names, takes_all=slots and not kw_only)
     if known is None or not _is_simple(cls, annotations) or init is ("__init__" in own):
         return None
-    values = {name: own[name] for name in names if name in own}
+    values = {name: own.get(name, attrs.NOTHING) for name in names}
     made: Any = cls
     if slots:
         made = type(cls)(cls.__name__, cls.__bases__, _content(cls, names))
         _adopt(cls, made)
     else:
         _strip(cls, names)
-    _rows[made] = rows = known | {name: values.get(name, attrs.NOTHING) for name in names}
+    _rows[made] = rows = known | values
     _by_keyword[made] = _keywords(made, names, kw_only)
     if slots and "__getstate__" not in own and "__setstate__" not in own:
         made.__getstate__, made.__setstate__ = _state_methods(tuple(rows))
     if _MATCHED not in own:
         setattr(made, _MATCHED, Positional(made))
-    made.__attrs_attrs__ = Fields(made, values, kw_only)
+    made.__attrs_attrs__ = Fields(made)
     name = "__init__" if init else "__attrs_init__"
     setattr(made, name, Initializer(made, name))
     return made
@@ -66,7 +67,7 @@ def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = T
 def compared(cls: type) -> list[str]:
     """Return the fields that take part in comparison."""
     rows = _rows[cls].items()
-    return [name for name, value in rows if not isinstance(value, Described) or value.eq]
+    return [name for name, value in rows if not isinstance(value, Told) or value.eq]
 
 
 def _is_class_variable(text: Any) -> bool:
@@ -88,7 +89,7 @@ def _keywords(cls: type, own: Sequence[str], kw_only: bool) -> frozenset[str]:
     """Return the fields without position, those of bases too."""
     rows = _rows[cls]
     before = next((_by_keyword[base] for base in cls.__mro__[1:-1] if base in _by_keyword), ())
-    described = [name for name in own if isinstance(rows[name], Described)]
+    described = [name for name in own if isinstance(rows[name], Told)]
     told = own if kw_only else [name for name in described if rows[name].kw_only]
     return frozenset([*(name for name in before if name not in own), *told])
 
@@ -97,7 +98,7 @@ def _is_simple(cls: type, annotations: Mapping[str, Any]) -> bool:
     """Tell whether a class has nothing that attrs treats in ways of its own."""
     own = cls.__dict__
     special = ("__slots__", "__setattr__", "__attrs_pre_init__")
-    described = {name: each for name, each in own.items() if isinstance(each, Described)}
+    described = {name: each for name, each in own.items() if isinstance(each, Told)}
     return not (
         issubclass(cls, BaseException)
         or any(name in own for name in special)
@@ -177,20 +178,47 @@ def _state_methods(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable
 # --- what the first use makes -------------------------------------------------------------------
 
 
+class Described(tuple["attrs.Attribute[Any]", ...]):
+    """The fields of a class, by place or by name."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> attrs.Attribute[Any]:
+        for field in self:
+            if field.name == name:
+                return field
+        raise AttributeError(name)
+
+
 class Fields:
-    """`__attrs_attrs__` of a class: attrs describes the fields when somebody looks."""
+    """`__attrs_attrs__` of a class: the fields are described when somebody looks."""
 
-    def __init__(self, owner: type, values: Rows, kw_only: bool) -> None:
-        self._owner, self._values, self._kw_only = owner, values, kw_only
+    def __init__(self, owner: type) -> None:
+        self._owner = owner
 
-    def __get__(self, _: object, __: type | None = None) -> Any:
+    def __get__(self, _: object, __: type | None = None) -> Described:
         cls: Any = self._owner
-        names = dict(vars(cls).get("__annotations__", {}))  # not those of a base
-        content = {**self._values, "__annotations__": names, "__module__": cls.__module__}
-        twin: Any = type(cls)(cls.__name__, cls.__bases__, content)
-        twin = attrs.frozen(eq=False, repr=False, slots=False, kw_only=self._kw_only)(twin)
-        cls.__attrs_attrs__ = twin.__attrs_attrs__
-        return twin.__attrs_attrs__
+        own = vars(cls).get("__annotations__", {})
+        before = next((base for base in cls.__mro__[1:] if base in _rows), None)
+        inherited = {} if before is None else {each.name: each for each in attrs.fields(before)}
+        keywords = _by_keyword[cls]
+        cls.__attrs_attrs__ = found = Described(
+            _attribute(spec, own[spec.name], spec.name in keywords)
+            if spec.name in own
+            else inherited[spec.name].evolve(inherited=True)
+            for spec in _specs(cls)
+        )
+        return found
+
+
+def _attribute(spec: _Spec, type_: Any, kw_only: bool) -> attrs.Attribute[Any]:
+    told = spec.told
+    return attrs.Attribute(  # type: ignore[call-arg]  # stubs leave out how it is made
+        name=spec.name, default=spec.default, validator=spec.validator, repr=told.repr, cmp=None,
+        hash=told.hash, init=spec.init, inherited=False, metadata=told.metadata, type=type_,
+        converter=spec.converter, kw_only=kw_only, eq=told.eq, eq_key=told.eq_key,
+        order=told.order, order_key=told.order_key, on_setattr=told.on_setattr, alias=spec.alias,
+    )  # fmt: skip
 
 
 class Positional:
@@ -224,13 +252,13 @@ class _Spec:
     """A field as `__init__` sees it."""
 
     def __init__(self, name: str, value: Any) -> None:
-        told = isinstance(value, Described)
+        self.told = told = value if isinstance(value, Told) else USUAL
         self.name = name
-        self.alias: str = (told and value.alias) or name.lstrip("_")
-        self.default: Any = value._default if told else value
-        self.validator: Any = value._validator if told else None
-        self.converter: Any = value.converter if told else None
-        self.init: bool = value.init if told else True
+        self.alias: str = told.alias or name.lstrip("_")
+        self.default: Any = value if told is USUAL else told._default
+        self.validator: Any = told._validator
+        self.converter: Any = told.converter
+        self.init: bool = told.init
 
     @property
     def is_made(self) -> bool:
