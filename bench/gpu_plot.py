@@ -18,6 +18,8 @@ import matplotlib.pyplot as plt
 OURS, HAND, PEERS, GREY = "#0b5394", "#e69138", {"JAX": "#38761d", "CuPy": "#a64d79"}, "#999999"
 SHORT = {
     "rows of I": "rows of I",
+    "rows of I, not aligned": "not aligned",
+    "columns of 300 levels": "300 levels",
     "columns beside each other": "columns",
     "levels contiguous": "levels",
     "horizontal contiguous": "horizontal",
@@ -28,7 +30,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw a panel for each precision: a row for each program and layout, the copy as the roof."""
     roof = next(row["copy_gb_s"] for row in rows if "copy_gb_s" in row)
     timed = [row for row in rows if "ms" in row]
-    figure, panels = plt.subplots(1, 2, figsize=(13, 5.4), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(13, 6.4), sharey=True)
     for panel, dtype in zip(panels, ("float64", "float32"), strict=True):
         chosen = [row for row in timed if row["dtype"] == dtype]
         for place, row in enumerate(chosen):
