@@ -169,17 +169,23 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
     use_threads(count)
     calls = built.calls | others
     times: dict[str, list[float]] = {name: [] for name in calls}
+    loops = _loops(calls["fieldforge"])
     for _ in range(rounds):
         for name, call in calls.items():
             time.sleep(PAUSE)
             with contextlib.suppress(GaveUpError):
-                times[name].append(call(LOOPS) / LOOPS)
+                times[name].append(call(loops) / loops)
     figures = {
         name: {"median": float(np.median(each)), "least": min(each), "values": len(each)}
         for name, each in times.items()
         if each
     }
     return row_of(built.case, count, figures)
+
+
+def _loops(call: TimeCalls) -> int:
+    """Return the calls of a value: a disturbance of microseconds must not decide one."""
+    return max(FEWEST, round(VALUE * FEWEST / call(FEWEST)))
 
 
 def _line(row: dict[str, Any]) -> list[str]:
@@ -192,7 +198,8 @@ def _line(row: dict[str, Any]) -> list[str]:
     return [*cells(row), *ratios, *(f"{tool}: {why}" for tool, why in row["refused"].items())]
 
 
-LOOPS = 2  # calls of a value
+FEWEST = 2  # calls of a value
+VALUE = 1e-3  # seconds that a value takes at least
 MAKING = threading.Lock()  # an example is imported for one precision at a time
 
 if __name__ == "__main__":

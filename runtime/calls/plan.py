@@ -42,6 +42,8 @@ Opcode: TypeAlias = Literal[
     "lowest", "beyond",  # pop stop and start: over these rows of table argument `argument`, push
     # the smallest valid entry, or one more than the largest; 0 where no entry is valid; only the
     # entries of `slots` count, if there are any
+    "patches",  # push a number of the lists of patches that an inspector makes of tables, see
+    # `native/patch_lists.h` for what `slots` says; the lists stay with the first table
     "int",  # push `Plan.ints[value]`, which stands earlier
     "add", "sub", "mul", "min", "max",  # pop two, push one; wraps like int64
     "floordiv", "mod",  # Python semantics; division by zero gives 0
@@ -320,6 +322,9 @@ def _shown(code: Code, plan: Plan) -> str:
 def _shown_word(word: Word, plan: Plan) -> str:
     if word.op == "const":
         return str(word.value)
+    if word.op == "patches":
+        number = ("address", "patches", "shared")[word.slots[0]]
+        return f"{number}({word.slots[1]} by {plan.arguments[word.argument].name})"
     if word.op == "int":
         return f"ints[{word.value}]"
     argument = plan.arguments[word.argument]

@@ -7,6 +7,7 @@
 
 #include "entry.h"
 #include "held.h"
+#include "patch_lists.h"
 #include "scalar.h"
 #include "structure.h"
 #include "table.h"
@@ -295,6 +296,10 @@ void Frame::compute() {
     }
     for (const Instruction& step : plan_.code) {
         const int64_t left = value(step.left), right = value(step.right);
+        if (step.op == Op::patches) [[unlikely]] {
+            registers_[step.reg] = ask_patches(plan_.slots[step.slots], leaves_);
+            continue;
+        }
         registers_[step.reg] = step.table < 0 ? apply(step.op, left, right)
                                               : ask(field(step.table), step.op, left, right,
                                                     plan_.slots[step.slots]);

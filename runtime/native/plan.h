@@ -33,14 +33,14 @@ struct ScalarLoad {
     DType dtype;
 };
 
-enum class Op : uint8_t { add, sub, mul, min, max, floordiv, mod, lowest, beyond };
+enum class Op : uint8_t { add, sub, mul, min, max, floordiv, mod, lowest, beyond, patches };
 
 struct Instruction {
     int32_t reg;
     Op op;
     Operand left;
     Operand right;
-    int32_t table = -1;  // argument whose rows left .. right are asked, for the last two
+    int32_t table = -1;  // argument whose rows left .. right are asked, for the last three
     int32_t slots = 0;   // position in `CallPlan::slots`
 };
 

@@ -37,6 +37,7 @@ void PlanCode::push(nb::handle word, std::vector<Operand>& stack) {
     if (op == "int") return stack.push_back(earlier(get<int64_t>(word, "value")));
     if (op == "scalar") return stack.push_back(load_scalar(word));
     if (op == "lowest" || op == "beyond") return ask_table(op, word, stack);
+    if (op == "patches") return ask_patches(word, stack);
     for (auto [name, offset] : words) {
         if (op == name) return stack.push_back(load_word(offset / sizeof(int64_t), word));
     }
@@ -117,6 +118,9 @@ void PlanCode::ask_table(const std::string& op, nb::handle word, std::vector<Ope
     const Operand start = stack.back();
     const Op code = op == "lowest" ? Op::lowest : Op::beyond;
     const int32_t slots = place_slots(word);
+    for (const int32_t slot : plan_.slots[slots]) {
+        if (slot < 0) refuse_plan("a slot of a table is negative");
+    }
     const auto [reg, is_new] =
         place({static_cast<int64_t>(code) + (int64_t{slots} << 8), start.reg, start.offset,
                stop.reg, stop.offset, index});
@@ -124,11 +128,48 @@ void PlanCode::ask_table(const std::string& op, nb::handle word, std::vector<Ope
     stack.back() = {reg, 0};
 }
 
+// Follows the numbers of an order, and refuses those that lead out of it.
+void PlanCode::ask_patches(nb::handle word, std::vector<Operand>& stack) {
+    std::vector<int32_t> numbers;
+    for (nb::handle each : word.attr("slots")) numbers.push_back(nb::cast<int32_t>(each));
+    size_t at = 0;
+    const auto next = [&](int32_t low, int64_t beyond) {
+        if (at >= numbers.size() || numbers[at] < low || numbers[at] >= beyond) {
+            refuse_plan("the order of patches is cut off or has a wrong number");
+        }
+        return numbers[at++];
+    };
+    const auto table = [&](int32_t low) {
+        const int32_t argument = next(low, std::ssize(plan_.arguments));
+        if (argument >= 0 && !plan_.arguments[argument].is_table) refuse_plan("no table has patches");
+        return argument;
+    };
+    constexpr int64_t any = int64_t{1} << 31;
+    next(0, 3), next(1, any), next(0, any), next(100, any);
+    const int32_t members = next(1, 64);
+    for (int32_t member = 0; member < members; ++member) {
+        next(0, 2), next(0, any), table(-1), next(0, 2);
+        const int32_t readings = next(0, 256);
+        for (int32_t reading = 0; reading < readings; ++reading) {
+            next(0, member);
+            const int32_t links = next(0, 16);
+            for (int32_t link = 0; link < links; ++link) table(0), next(0, 1 << 16);
+        }
+    }
+    if (at != numbers.size()) refuse_plan("the order of patches is too long");
+    const int32_t slots = place_slots(word);
+    const auto index = get<int32_t>(word, "argument");
+    if (!argument_of(word, true).is_table) refuse_plan("no table has patches");
+    const auto [reg, is_new] =
+        place({static_cast<int64_t>(Op::patches) + (int64_t{slots} << 8), 0, 0, 0, 0, index});
+    if (is_new) plan_.code.push_back({reg, Op::patches, {}, {}, index, slots});
+    stack.push_back({reg, 0});
+}
+
 int32_t PlanCode::place_slots(nb::handle word) {
     std::vector<int32_t> slots;
     for (nb::handle each : word.attr("slots")) {
         slots.push_back(nb::cast<int32_t>(each));
-        if (slots.back() < 0) refuse_plan("a slot of a table is negative");
     }
     auto& known = plan_.slots;
     const auto at = std::find(known.begin(), known.end(), slots) - known.begin();

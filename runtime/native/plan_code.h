@@ -42,6 +42,7 @@ class PlanCode {
     Operand load_word(size_t offset, nanobind::handle word);
     Operand compute(Op op, Operand left, Operand right);
     void ask_table(const std::string& op, nanobind::handle word, std::vector<Operand>& stack);
+    void ask_patches(nanobind::handle word, std::vector<Operand>& stack);
     int32_t place_slots(nanobind::handle word);
     std::pair<int32_t, bool> place(const Key& key);
 

@@ -69,8 +69,7 @@ Entries TableIndex::over(const FieldView& view, int64_t start, int64_t stop, con
             return answer.entries;
         }
     }
-    const FieldView& readable = host_ == nullptr ? view : *reinterpret_cast<FieldView*>(host_);
-    const Entries found = compute(readable, start, stop, slots);
+    const Entries found = compute(readable(view), start, stop, slots);
     answers_[next_++ % answers_.size()] = {start, stop, slots, found};
     return found;
 }

@@ -4,9 +4,11 @@
 #include <Python.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "field_view.h"
@@ -32,6 +34,15 @@ struct TableLock {
 };
 #endif
 
+// The lists of patches of one order, in which the numbers of tables are arguments; `tables` are these
+// and the serial numbers of their indexes.
+struct KeptPatches {
+    Slots asked;
+    std::vector<std::pair<int32_t, uint64_t>> tables;
+    int64_t address = 0, patches = 0, shared = 0;
+    PyObject* owner = nullptr;
+};
+
 // The first call that uses a table creates its index. Tables are immutable, so the extremes of
 // blocks of rows and all answers stay valid.
 class TableIndex {
@@ -39,8 +50,11 @@ class TableIndex {
     // `host` is a view of the same entries that the host can read, if the table's own is none; the
     // index takes the reference.
     TableIndex(bool skips, PyObject* codomain, PyObject* host = nullptr)
-        : skips_(skips), codomain_(codomain), host_(host) {}
-    ~TableIndex() { Py_XDECREF(host_); }
+        : skips_(skips), codomain_(codomain), host_(host), serial_(++made_) {}
+    ~TableIndex() {
+        for (const KeptPatches& each : patches_) Py_XDECREF(each.owner);
+        Py_XDECREF(host_);
+    }
     TableIndex(const TableIndex&) = delete;
     TableIndex& operator=(const TableIndex&) = delete;
 
@@ -48,6 +62,13 @@ class TableIndex {
     PyObject* codomain() const { return codomain_; }  // borrowed from the table
     // Over some slots of the rows start .. stop, counted from the first of the table and inside it.
     Entries over(const FieldView& view, int64_t start, int64_t stop, const Slots& slots);
+    // The table itself, or the view of its entries that the host can read.
+    const FieldView& readable(const FieldView& view) const {
+        return host_ == nullptr ? view : *reinterpret_cast<const FieldView*>(host_);
+    }
+    uint64_t serial() const { return serial_; }  // no other index ever has it
+    // Lists that begin at this table; whoever adds some holds the interpreter's lock.
+    std::vector<KeptPatches>& patches() { return patches_; }
 
    private:
     struct Answer {
@@ -62,6 +83,9 @@ class TableIndex {
     const bool skips_;
     PyObject* const codomain_;
     PyObject* const host_;
+    const uint64_t serial_;
+    static inline std::atomic<uint64_t> made_{0};
+    std::vector<KeptPatches> patches_;
     TableLock lock_;
     std::vector<Entries> blocks_;  // by block, then by slot
     std::array<Answer, 8> answers_{};  // a cache of the last queries; an empty range is an empty slot

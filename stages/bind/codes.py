@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import attrs
 
 from ...runtime.calls.plan import Code, Word
 from ...runtime.language.dimension import Dimension
-from ..ir.bounds import Apply, Bound, Const, DomainSymbol, ScalarSymbol, TableBound
+from ..ir.bounds import (
+    Apply,
+    Bound,
+    Const,
+    DomainSymbol,
+    PatchBound,
+    PatchOrder,
+    ScalarSymbol,
+    TableBound,
+)
 from ..ir.dataflow import Leaf, Table
 from ..ir.settled import is_settled
 from ..ir.strides import Stride
+
+NUMBERS: Final = ("address", "patches", "shared")  # in the order of the native core
 
 
 @attrs.frozen
@@ -70,7 +82,9 @@ def code_of(source: Bound | Stride, symbols: Symbols, known: int | None = None) 
     return tuple(words)
 
 
-def _word(symbol: Const | ScalarSymbol | DomainSymbol | Stride, symbols: Symbols) -> Word:
+def _word(
+    symbol: Const | ScalarSymbol | DomainSymbol | PatchBound | Stride, symbols: Symbols
+) -> Word:
     match symbol:
         case Const(value=value):
             return Word("const", value=value)
@@ -79,5 +93,27 @@ def _word(symbol: Const | ScalarSymbol | DomainSymbol | Stride, symbols: Symbols
         case DomainSymbol(end=end, field=name, dim=dim):
             axis = symbols.dims[symbols.places[name]].index(dim)
             return Word(end, argument=symbols.places[name], axis=axis)
+        case PatchBound(number=number, order=order):
+            numbers = (NUMBERS.index(number), *_numbers(order, symbols))
+            return Word(
+                "patches", argument=symbols.places[f"table {order.tables[0]}"], slots=numbers
+            )
         case Stride(name=name, axis=axis):
             return Word("stride", argument=symbols.places[name], axis=axis)
+
+
+def _numbers(order: PatchOrder, symbols: Symbols) -> Iterator[int]:
+    """Yield an order as numbers; tables are arguments. `native/patch_lists.cpp` reads them."""
+
+    def place(table: str) -> int:
+        return symbols.places[f"table {table}"]
+
+    yield from (order.size, order.most, order.percent, len(order.members))
+    for member in order.members:
+        owner = place(member.owner) if member.owner else -1
+        yield from (int(member.fills), member.row_bytes, owner, int(member.leads_back))
+        yield len(member.readings)
+        for filler, way in member.readings:
+            yield from (filler, len(way))
+            for table, slot in way:
+                yield from (place(table), slot)

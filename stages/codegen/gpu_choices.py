@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import attrs
+
+from ...runtime.process.errors import OptionError
 
 
 @attrs.frozen
@@ -27,6 +29,9 @@ class GpuChoices:
         blocked: whether columns that do not fit are scanned in one kernel, some levels through
             memory.
         land: levels of a scan on their way to shared memory by asynchronous copies; -1 for none.
+        patches: for nests that are one kernel for each patch of a mesh: elements of a patch, levels
+            of a block, points of a thread, threads of a block, blocks on a multiprocessor; 0 leaves
+            a number to the model, -1 in the first place is for none.
         most_shared: bytes of shared memory of a block.
 
     """
@@ -41,7 +46,28 @@ class GpuChoices:
     unaligned: bool | None = None
     blocked: bool = True
     land: int = 0
+    patches: tuple[int, ...] = ()
     most_shared: int = 48 << 10
 
 
 NO_CHOICES: Final = GpuChoices()
+
+
+def check_patches(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) -> None:
+    """Refuse numbers of patches that no block can have.
+
+    >>> check_patches(None, None, (96, 16, 2, 256))
+    """
+    _, levels, points, threads, _ = (*given, 0, 0, 0, 0, 0)[:5]
+    wrong = levels % points if points else 0
+    lanes = levels // points if points else levels
+    if given != (-1,) and (len(given) > 5 or min(given, default=0) < 0 or wrong
+                           or (threads and lanes > threads)):  # fmt: skip
+        raise OptionError(
+            f"No block has patches {given}.",
+            hints=(
+                "Give (elements, levels, points, threads, blocks): a thread has `points` levels of "
+                "an element at a time, 'levels' is a multiple of it, and a block has threads for "
+                "all levels of an element. 0 leaves a number to the model, (-1,) is for none.",
+            ),
+        )

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.bounds import Apply, Bound, Const
-from ..ir.loops import Kernel, Load, Nest, Number, Store
+from ..ir.bounds import (
+    Apply,
+    Bound,
+    Const,
+    PatchBound,
+    add,
+    floor_divide,
+    maximum,
+    multiply,
+    subtract,
+)
+from ..ir.loops import Kernel, Load, Nest, Number, Patches, Store
 from ..ir.settled import shared
 from ..ir.strides import Stride
 
@@ -45,6 +55,21 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
+def numbers_of(kernel: Kernel, patches: Patches) -> tuple[Bound, Bound, Bound]:
+    """Return the address of the lists of patches, the parts of the levels, and levels of a part."""
+    levels = kernel.nests[patches.members[0]].loops[-1].range
+    first = multiply(floor_divide(levels.start, Const(patches.points)), patches.points)
+    count = maximum(subtract(levels.stop, first), Const(0))
+    parts = _shares(count, Const(patches.levels))
+    of_one = multiply(_shares(_shares(count, parts), Const(patches.points)), patches.points)
+    return PatchBound("address", patches.order), parts, of_one
+
+
+def _shares(count: Bound, size: Bound) -> Bound:
+    """Return how many shares of a size there are; 0 if the size is 0."""
+    return floor_divide(subtract(add(count, size), Const(1)), size)
+
+
 def buffers_of(nest: Nest) -> list[str]:
     """Return the buffers that a nest touches, each once, in order."""
     accesses = (row for row in nest.body if isinstance(row, Load | Store))
@@ -64,6 +89,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         yield range_.start
         yield range_.stop
     yield from kernel.slots
+    yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
         yield from scans.blocked.bounds if scans.blocked else ()

@@ -167,6 +167,7 @@ def _reads(
     A second box of the same field comes from loads that move indices inside: at least one index
     must exist.
     """
+    patched = [kernel.nests[n] for each in kernel.patches for n in range(each.first, each.stop)]
     found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
     for nest in chain(*steps):
         for reading in nest.reads:
@@ -180,6 +181,10 @@ def _reads(
             own = [_hull(list(boxes)) for (name, _), boxes in found.items() if name == buffer.name]
             if buffer.memory == memory and own:
                 alike = is_pointwise(buffer.name, meeting, targets, earlier)
+                # a patch may read what another has stored already
+                alike = alike and not any(
+                    reading.buffer == buffer.name for nest in patched for reading in nest.reads
+                )
                 reads += [Read(statement, buffer.name, box, alike) for box in own]
     return reads
 

@@ -12,6 +12,7 @@ from ..ir.bounds import (
     Bound,
     Const,
     DomainSymbol,
+    PatchBound,
     Range,
     Ranges,
     ScalarSymbol,
@@ -117,6 +118,8 @@ def _value_of(symbol: Symbol, arguments: Arguments) -> int:
             field: Memory = arguments[symbol.field]
             axis = field.dims.index(symbol.dim)
             return int(field.starts[axis] + (field.shape[axis] if symbol.end == "stop" else 0))
+        case PatchBound():
+            raise TypeError("Only loops have patches.")
 
 
 def _constant(box: Ranges, spans: Spans) -> Ranges:

@@ -127,10 +127,65 @@ class TableBound(_Shared):
         return f"{self.end}({', '.join((self.table + self.slots_text, *inner))})"
 
 
-Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | Apply
+@attrs.frozen
+class PatchMember:
+    """What the inspector of patches knows of one nest.
+
+    It `fills` arrays, `row_bytes` of shared memory for each element, or stores fields; then each
+    element belongs to the patch of a neighbour in the last nest: table `owner` leads there, or from
+    there. `readings` are the places of nests that it reads, with rows (table, slot) that lead to
+    the elements of these, one after the other.
+    """
+
+    fills: bool
+    row_bytes: int
+    owner: str
+    leads_back: bool
+    readings: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 
-Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound  # known at a call only
+@attrs.frozen
+class PatchOrder:
+    """An order to the inspector: patches of `size` elements of the last of some nests.
+
+    They need at most `most` bytes of shared memory, and the filled elements, those that several
+    patches fill counted each time, are at most `percent` of those there are.
+    """
+
+    size: int
+    most: int
+    percent: int
+    members: tuple[PatchMember, ...]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that lead from nest to nest, each once."""
+        links = (table for each in self.members for _, way in each.readings for table, _ in way)
+        return tuple(dict.fromkeys(links))
+
+
+@attrs.frozen
+class PatchBound:
+    """A number of the lists that an inspector makes of tables; printed `patches(96 by E2V, ~9a)`.
+
+    The `address` of the lists on the device, how many `patches` there are, or the bytes of `shared`
+    memory of a block; 0 where there are no lists.
+    """
+
+    number: Literal["address", "patches", "shared"]
+    order: PatchOrder
+
+    def __str__(self) -> str:
+        digest = blake2b(repr(self.order).encode(), digest_size=4).hexdigest()
+        tables = " ".join(self.order.tables)
+        return f"{self.number}({self.order.size} by {tables}, {DIGEST}{digest})"
+
+
+Bound: TypeAlias = Const | ScalarSymbol | DomainSymbol | TableBound | PatchBound | Apply
+
+
+# Known at a call only.
+Symbol: TypeAlias = ScalarSymbol | DomainSymbol | TableBound | PatchBound
 
 
 @attrs.frozen
@@ -219,6 +274,8 @@ def _identity(bound: Bound) -> bytes:
             return b"%d" % bound.value
         case ScalarSymbol():
             return b"s" + bound.name.encode()
+        case PatchBound():
+            return b"p" + str(bound).encode()
         case DomainSymbol():
             dim = bound.dim
             return _digest(bound.end, bound.field.encode(), dim.value.encode(), dim.kind.encode())

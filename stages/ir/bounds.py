@@ -21,6 +21,9 @@ from .bound_nodes import (
     Const,
     DomainSymbol,
     Operation,
+    PatchBound,
+    PatchMember,
+    PatchOrder,
     Range,
     Ranges,
     ScalarSymbol,
@@ -41,6 +44,9 @@ __all__ = [
     "Const",
     "DomainSymbol",
     "Operation",
+    "PatchBound",
+    "PatchMember",
+    "PatchOrder",
     "Range",
     "Ranges",
     "ScalarSymbol",
@@ -181,6 +187,11 @@ def is_empty(start: Bound, stop: Bound) -> bool:
     pairs = product(arguments_of("max", start), arguments_of("min", stop))
     counts = (difference(last, first) for first, last in pairs)
     return any(count is not None and count <= 0 for count in counts)
+
+
+def is_empty_box(box: Ranges) -> bool:
+    """Tell whether a box is known to have no points."""
+    return any(is_empty(side.start, side.stop) for side in box)
 
 
 def hull(left: Ranges, right: Ranges) -> Ranges:

@@ -12,6 +12,7 @@ from .bounds import (
     Bound,
     Const,
     DomainSymbol,
+    PatchBound,
     Range,
     Ranges,
     ScalarSymbol,
@@ -172,6 +173,8 @@ class Names:
             case TableBound():
                 rows = f"{self.bound(bound.start)}, {self.bound(bound.stop)}"
                 return f"{bound.end}({quoted(bound.table)}{bound.slots_text}, {rows})"
+            case PatchBound():  # of loops only
+                return str(bound)
             case Apply():
                 inner = [self.bound(arg) for arg in bound.args]
                 return " + ".join(inner) if bound.op == "add" else f"{bound.op}({', '.join(inner)})"

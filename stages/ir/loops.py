@@ -26,7 +26,18 @@ from typing import Literal as OneOf
 import attrs
 
 from ...runtime.language.dimension import Dimension
-from .bounds import Bound, Const, Range, Ranges, floor_divide, maximum, minimum
+from .bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    Ranges,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
@@ -38,7 +49,8 @@ class Buffer:
 
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
-    dimensions of its tiling count from the start of the tile.
+    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    last indices: index i lies at i modulo the extent of the box, a power of two.
     """
 
     name: str
@@ -50,6 +62,7 @@ class Buffer:
     order: tuple[Dimension, ...] = ()
     slot: int = -1
     reason: str = ""
+    ring: Dimension | None = None
 
 
 @attrs.frozen
@@ -198,18 +211,20 @@ class Nest:
     """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
-    value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
-    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
-    iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
-    are loaded to registers `ahead` levels before their use. Unswitching: the writer
-    emits a second version of the innermost loops for the case that each condition in `usual` has
+    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows of about
+    so many points, all planes of a block before the next block. `streams` are the fields written
+    by non-temporal stores if a call writes more than the caches hold. The nest prefetches the rows
+    of the loads `asked` `ahead` iterations of the loop around the innermost one before it reads
+    them; on a GPU, those of a scan are loaded to registers `ahead` levels before their use.
+    Unswitching: the writer emits a second version of the innermost loops for the case that each
+    condition in `usual` has
     the given value. `slides` are rows that have the value which another row had some points before
     (row, other row, points): whole strips take them from registers. `block` is how many threads a
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
     their points in one row. `each` is how many points a thread has along each of these loops, 1
     where it ends early; `unaligned` tells that these points have a version with single accesses for
     memory that is not aligned. Where it `shares_reciprocals`, a GPU divides several numbers by one
-    through its reciprocal.
+    through its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     statement: int
@@ -220,6 +235,7 @@ class Nest:
     reads: tuple[Reading, ...] = ()
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
+    marching: int = 0
     streams: tuple[str, ...] = ()
     ahead: int = 0
     asked: tuple[Row, ...] = ()
@@ -229,6 +245,7 @@ class Nest:
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
     unaligned: bool = False
+    blocks: int = 1
 
     @property
     def box(self) -> Ranges:
@@ -377,13 +394,51 @@ class Instead:
 
 
 @attrs.frozen
+class Patches:
+    """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
+    where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
+    multiprocessor, and at most `levels` levels; each thread has `points` of them at a time. The
+    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
+    one by one; so they do where the call has less than half of the elements of the tables. With
+    `keeps`, caches keep what several patches may read, and not what is used once.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    order: PatchOrder
+    levels: int
+    points: int
+    threads: int
+    blocks: int
+    extent: Bound
+    reason: str
+    keeps: bool = False
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls with lists that have enough elements, 0 in others."""
+        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
+        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
+        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
-    `together` are scans that are one kernel, `instead` nests in place of others, in order and
-    disjoint too. `members` are the statements of the program to which the statements of nests, each
-    with one box, belong.
+    `together` are scans that are one kernel, `instead` nests in place of others, `patches` nests
+    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the
+    statements of the program to which the statements of nests, each with one box, belong.
     """
 
     name: str
@@ -397,6 +452,7 @@ class Kernel:
     threads: int = 1
     together: tuple[Together, ...] = ()
     instead: tuple[Instead, ...] = ()
+    patches: tuple[Patches, ...] = ()
     members: tuple[int, ...] = ()
 
     def statement_of(self, nest: Nest) -> int:

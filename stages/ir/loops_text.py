@@ -23,6 +23,7 @@ from .loops import (
     Loop,
     Nest,
     Number,
+    Patches,
     Row,
     State,
     Store,
@@ -44,11 +45,14 @@ def show(kernel: Kernel) -> str:
     heads = {tiling.first: tiling for tiling in kernel.tilings}
     scans = {each.first: each for each in kernel.together}
     instead = {each.nest: each for each in kernel.instead}
+    patches = {each.first: each for each in kernel.patches}
     for index, nest in enumerate(kernel.nests):
         if index in scans:
             lines.append(printer.together(scans[index]))
         if index in heads:
             lines.append(printer.tiling(heads[index]))
+        if index in patches:
+            lines.append(printer.patches(patches[index]))
         if index in instead:
             lines.append(printer.instead(instead[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
@@ -95,6 +99,7 @@ class _Printer:
             text += f" unit {buffer.unit.value}"
         if buffer.memory in ("arena", "tile"):
             text += f" box ({', '.join(map(self.range, buffer.box))})"
+            text += f" ring {buffer.ring.value}" if buffer.ring is not None else ""
             text += f" slot {buffer.slot}" if buffer.slot >= 0 else ""
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
 
@@ -133,9 +138,20 @@ class _Printer:
         where = "" if each.when == Const(1) else f" where {self.bound(each.when)} is 1"
         return f"nest {each.nest} in place of {members}{where}  # {each.reason}"
 
+    def patches(self, each: Patches) -> str:
+        """Return the text of nests that are one kernel for each patch of a mesh."""
+        members = f"nests {', '.join(map(str, each.members))}"
+        last = each.order.size, ", ".join(each.order.tables)
+        what = f"{', '.join(each.arrays)} in shared memory, at most {each.levels} levels of a patch"
+        blocks = f"blocks of {each.threads} threads, {each.blocks} on a multiprocessor"
+        text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
+        return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"
+
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
+        if nest.marching:
+            yield f"  marches through blocks of rows, about {nest.marching} points each"
         if nest.streams:
             yield f"  past the caches: {', '.join(nest.streams)}"
         if nest.asked:
@@ -144,7 +160,8 @@ class _Printer:
             yield f"  asked for {nest.ahead} of {along} ahead: {rows}"
         if nest.block:
             each = f", each with {' x '.join(map(str, nest.each))} points" if nest.each else ""
-            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{each}"
+            room = f", {nest.blocks} on a multiprocessor" if nest.blocks > 1 else ""
+            yield f"  blocks of {' x '.join(map(str, nest.block))} threads{room}{each}"
         if nest.shares_reciprocals:
             yield "  quotients by one number share its reciprocal"
         if nest.usual:
@@ -221,6 +238,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.needed for each in kernel.together)
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
+    yield from (each.fits for each in kernel.patches)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

@@ -15,6 +15,7 @@ from ...runtime.process.errors import ArgumentError
 from ...stages.ir.bounds import (
     Const,
     DomainSymbol,
+    PatchBound,
     Ranges,
     ScalarSymbol,
     Symbol,
@@ -94,6 +95,8 @@ class Numbers:
             case ScalarSymbol():
                 self._check(symbol)
                 return int(self._leaves[symbol.name])
+            case PatchBound():
+                raise TypeError("Only loops have patches.")
         if symbol.field not in self._leaves:
             return -ENDLESS if symbol.end == "start" else ENDLESS
         range_ = self._leaves[symbol.field].domain[symbol.dim].unit_range

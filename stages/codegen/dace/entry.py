@@ -49,13 +49,20 @@ class Entry:
         yield "}"
 
     def write_for_gpu(
-        self, signature: Sequence[str], *, tested: int, is_host: bool, waits: bool, status: str
+        self,
+        signature: Sequence[str],
+        *,
+        tested: int,
+        is_host: bool,
+        waits: bool,
+        status: str,
+        rare: Sequence[str] = (),
     ) -> Iterator[str]:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
         A checked program leaves the first of its `tested` stores that failed in memory of the
         context; without that, on the host, it returns `status`. If it `waits`, the kernels have
-        ended.
+        ended. The lines `rare` stand before the call of DaCe's program.
         """
         self.data[STATUS] = "found" if is_host else "context->status"
         yield from entry_head(context="context")
@@ -68,6 +75,7 @@ class Entry:
             yield f"  s32 first = {tested};"
             yield "  s32* const found = context->status ? context->status : &first;"
         arguments = ", ".join(["&state", *map(self._argument, signature)])
+        yield from rare
         yield f"  __program_{SDFG_NAME}_internal({arguments});"
         if waits and not is_host:
             yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"

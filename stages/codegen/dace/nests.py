@@ -16,8 +16,7 @@ from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
 from .strips import NEST
-from .subsets import Subsets
-from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
+from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, Subsets
 
 # A number of threads that no machine has marks each nest in DaCe's text.
 MARK: Final = 100_000
@@ -142,6 +141,8 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
+        if len(self.nest.block) == 2:  # a copy around scans, see `beside.py`
+            block = (*self.nest.block, 1)
         block = ONE_THREAD if is_alone else block
         kernel.gpu_block_size = list(block)
         if bounds := self.grid.bounds(block):

@@ -31,7 +31,6 @@ from .graph import Graph, build_graph
 from .grid import Grid
 from .names import SDFG_NAME, GuardedStop, Names
 from .nests import MARK
-from .openmp import ALONE
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .rare import RareVersion
@@ -55,6 +54,23 @@ FUNCTIONS: Final = {
     "int_floor": "static inline s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
     "int_ceil": "static inline s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
 }
+THREADS: Final = "-fopenmp"  # for DaCe's pragmas; no other backend uses the threads of OpenMP
+WRAPPED: Final = ("-Wl,--wrap=GOMP_parallel",)  # by the function in `ALONE`
+# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
+# parallel region of the caller, the loops would wait for threads that never reach this code.
+ALONE: Final = """\
+#if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
+#define FIELDFORGE_ALONE
+extern "C" s32 omp_in_parallel(void) noexcept;
+extern "C" s32 omp_get_max_threads(void) noexcept;
+extern "C" void __real_GOMP_parallel(void (*)(void*), void*, unsigned, unsigned);
+extern "C" __attribute__((visibility("hidden")))
+void __wrap_GOMP_parallel(void (*region)(void*), void* data, unsigned count, unsigned flags) {
+  const bool alone = (count ? s32(count) : omp_get_max_threads()) == 1 && !omp_in_parallel();
+  if (alone) region(data);
+  else __real_GOMP_parallel(region, data, count, flags);
+}
+#endif"""
 HEADERS: Final = ("#include <dace/dace.h>", '#include "../../include/hash.h"')
 STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
@@ -97,8 +113,7 @@ def with_loops(
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
-    if plan.grid is None:
-        plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
+    plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
     if step_place(kernel, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan

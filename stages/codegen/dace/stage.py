@@ -14,7 +14,6 @@ from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import without
 from ..value_names import value_names
-from .openmp import ALONE, THREADS, WRAPPED
 from .pass_list import (
     DACE_PASSES,
     SdfgPass,
@@ -104,7 +103,7 @@ class CodegenDace(SdfgStage):
         from ..cpp.checks import statuses
         from ..cpp.operations import DECLARATION
         from ..interface import describe
-        from .source import sdfg_source
+        from .source import ALONE, THREADS, WRAPPED, sdfg_source
 
         kernel, groups, plan = self._planned(lowered, variant)
         written = sdfg_source(kernel, plan)

@@ -9,10 +9,12 @@ import attrs
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
 from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
-from ...ir.loops import NOTHING, Kernel, Nest, Together
+from ...ir.loops import NOTHING, Kernel, Nest, Patches, Together
 from ...ir.strides import Stride
+from ..integers import numbers_of
 from .grid import blocks_of, columns_in_a_row, single
 from .kernel import Written
+from .patches import room_of
 
 # Vendors allow so many blocks along y and z.
 MOST_BLOCKS = 65535
@@ -62,12 +64,19 @@ def orders_of(
 
 def _when(kernel: Kernel, written: Written) -> Bound:
     """Return 1 in calls where a nest runs, 0 where another runs in its place."""
+    when: Bound = Const(1)
+    for patches in kernel.patches:
+        if written.patches == patches:
+            return patches.fits
+        joint = (each.first for each in kernel.instead if each.nest == written.first)
+        if next(joint, written.first) in patches.members:
+            when = subtract(Const(1), patches.fits)
     for each in kernel.instead:
         if each.first <= written.first < each.nest:
-            return subtract(Const(1), each.when)
+            return multiply(when, subtract(Const(1), each.when))
         if written.first == each.nest:
-            return each.when
-    return Const(1)
+            return multiply(when, each.when)
+    return when
 
 
 def _order(
@@ -78,6 +87,8 @@ def _order(
     when: Bound,
 ) -> Order:
     """Return the launch of a kernel; of scans that are one, either that or those run."""
+    if written.patches is not None:
+        return _of_patches(kernel, written, written.patches, offsets, when)
     nest = kernel.nests[written.first]
     if written.version > 0:
         nest = single(nest)
@@ -95,6 +106,25 @@ def _order(
         {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
         rooms.needed if rooms else NOTHING,
         rooms.most if rooms else 0,
+    )
+
+
+def _of_patches(
+    kernel: Kernel,
+    written: Written,
+    patches: Patches,
+    offsets: Mapping[int, Bound],
+    when: Bound,
+) -> Order:
+    """Return the launch of nests that are one kernel for each patch: a block for some levels."""
+    _, parts, _ = numbers_of(kernel, patches)
+    return Order(
+        written,
+        (multiply(multiply(patches.patches, parts), when), Const(1), Const(1)),
+        _triple((patches.threads,), 1),
+        {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
+        room_of(patches),
+        patches.order.most,
     )
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from ...ir.loops import Nest, Store
-from ..cpp.memory import strides
-from ..cpp.names import Names, stored_type
+from ..cpp.names import Names
 from ..integers import buffers_of
 from ..loop_passes.unrolling import unrolled
 from .body import ThreadBody
 from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
+from .memory import array_text
 from .sweep import SweepBody
 from .wide import PatchBody, together
 
@@ -187,21 +187,7 @@ def _inside(names: Names, nest: Nest, axis: Axis, letter: str = "i") -> str:
 def _arrays(names: Names, nest: Nest) -> Iterator[str]:
     """Define the arrays of the arena that a nest touches, moved to index 0."""
     for name in buffers_of(nest):
-        yield from define_array(names, name)
-
-
-def define_array(names: Names, name: str) -> Iterator[str]:
-    """Define an array of the arena, moved to index 0."""
-    buffer = names.by_name[name]
-    if buffer.memory != "arena":
-        return
-    yield from strides(names, buffer)
-    starts = {range_.dim: names.bound(range_.start) for range_ in buffer.box}
-    origin = "".join(
-        f" - {names.term(buffer, axis, starts[dim])}" for axis, dim in enumerate(buffer.dims)
-    )
-    type_, own = stored_type(buffer), names.buffers[name]
-    yield f"  {type_}* const {own} = ({type_}*)slot{buffer.slot}{origin};"
+        yield from array_text(names, name)
 
 
 def _tests(names: Names, nest: Nest) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage, tunable
 from ...gpu_target import GpuTarget, Platform
 from ...numerics import check_mathematics, check_numerics
+from ..gpu_choices import check_patches
 from ..pass_list import GPU_PASSES, PassName, check_passes
 from ..value_names import value_names
 
@@ -54,6 +55,9 @@ class CodegenGpu(Stage):
             same, some levels of its arrays in memory.
         land: levels of a scan on their way to shared memory by asynchronous copies, against the
             model; -1 for loads to registers.
+        patches: for nests that hand arrays on within patches of a mesh: elements of a patch, levels
+            of a block, points of a thread, threads of a block, blocks on a multiprocessor, against
+            the model (0: as the model says); -1 for a kernel for each nest.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -89,6 +93,7 @@ class CodegenGpu(Stage):
     unaligned: bool | None = None
     blocked: bool = True
     land: int = 0
+    patches: tuple[int, ...] = attrs.field(default=(), converter=tuple, validator=check_patches)
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=GPU_PASSES, converter=tuple, validator=check_passes
@@ -170,6 +175,7 @@ class CodegenGpu(Stage):
                 unaligned=self.unaligned,
                 blocked=self.blocked,
                 land=self.land,
+                patches=self.patches,
                 most_shared=self.target.block_memory,
             ),
         )

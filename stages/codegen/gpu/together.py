@@ -12,7 +12,7 @@ from .blocked import rooms, write_blocked
 from .columns import write_columns
 from .grid import axes_of, columns_in_a_row, flat_places
 from .landing import LandingBody
-from .nest import define_array
+from .memory import array_text
 from .sweep import Shared, SweepBody
 
 
@@ -28,7 +28,7 @@ def write_together(names: Names, scans: Together, *, blocked: bool = False) -> I
     kept = () if blocked else scans.arrays
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in kept:
-            yield from define_array(names, name)
+            yield from array_text(names, name)
     if scans.tiles:
         yield from write_columns(names, scans)
         return

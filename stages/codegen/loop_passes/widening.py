@@ -25,6 +25,7 @@ MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
+BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
@@ -64,7 +65,12 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
     reason = f"{nest.reason}; {why}"
-    return attrs.evolve(nest, each=each, block=block, reason=reason, unaligned=unaligned)
+    blocks = 1
+    if flat and each[0] > 1 and not given and _gathers(nest):
+        blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
+    return attrs.evolve(
+        nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
+    )
 
 
 def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules) -> bool:
@@ -131,8 +137,12 @@ def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
     inner, *outer = threads
     if inner.kind is not DimensionKind.HORIZONTAL or not outer:
         return False
-    gathers = any(isinstance(row, Load) and _is_told(row) for row in nest.body)
-    return gathers and outer[0].kind is not DimensionKind.HORIZONTAL
+    return _gathers(nest) and outer[0].kind is not DimensionKind.HORIZONTAL
+
+
+def _gathers(nest: Nest) -> bool:
+    """Tell whether a nest reads at indices that tables give."""
+    return any(isinstance(row, Load) and _is_told(row) for row in nest.body)
 
 
 def _levels(

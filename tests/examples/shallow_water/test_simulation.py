@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -47,6 +48,25 @@ def test_mass_is_conserved_to_rounding_and_energy_to_that_of_the_time_step(stead
         assert abs(result.drift.mass) < 1e-13
         assert abs(result.drift.energy) < 1e-9
         assert abs(result.drift.potential_enstrophy) < 1e-3
+
+
+def test_the_jet_without_its_bump_stays():
+    case = Case(name="galewsky-balanced", level=3, days=0.5)
+    result, fine = (simulate(attrs.evolve(case, level=level), STRICT) for level in (3, 4))
+
+    assert fine.height_norms.l2 < min(1e-3, 0.4 * result.height_norms.l2)
+    assert initial_state("galewsky", result.grid).h.max() > result.start.h.max() - 1.0
+
+
+def test_a_grid_that_is_kept_in_a_file_gives_the_same_run(tmp_path, steady):
+    case, file = Case(name="2", level=3, days=0.05), tmp_path / "grid.npy"
+
+    made, read = (simulate(case, STRICT, generators=file) for _ in range(2))
+
+    assert made.h.tobytes() == read.h.tobytes()
+    assert made.grid.weights.tobytes() == steady[3].grid.weights.tobytes()
+    with pytest.raises(ValueError, match="Expected 162 generators for level 2"):
+        simulate(Case(name="2", level=2, days=0.05), STRICT, generators=file)
 
 
 def test_nothing_is_compiled_in_the_loop(steady):

@@ -1,0 +1,59 @@
+"""Lists of patches of a mesh on the device of the tables from which they are made."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .. import gpu
+from .allocators.device import PLATFORMS
+from .device import DeviceType
+
+
+class Lists:
+    """The numbers of some patches; tables with the same entries share them."""
+
+    def __init__(self, array: Any, address: int) -> None:
+        self.array, self.address = array, address
+
+
+_known: WeakValueDictionary[tuple[bytes, int, int], Lists] = WeakValueDictionary()
+
+
+def bring(data: bytes, device_type: int, device_id: int) -> tuple[Lists, int] | None:
+    """Return who owns a copy of `data` on a device, and where it lies.
+
+    None stands for "not now": while a stream is captured nothing is copied.
+
+    >>> numbers = np.arange(3, dtype=np.uint32).tobytes()
+    >>> lists, address = bring(numbers, int(DeviceType.CPU), 0)
+    >>> lists is bring(numbers, int(DeviceType.CPU), 0)[0]
+    True
+    """
+    key = blake2b(data).digest(), device_type, device_id
+    lists = _known.get(key)
+    if lists is None:
+        lists = _made(data, DeviceType(device_type), device_id)
+        if lists is None:
+            return None
+        _known[key] = lists
+    return lists, lists.address
+
+
+def _made(data: bytes, device_type: DeviceType, device_id: int) -> Lists | None:
+    numbers = np.frombuffer(data, np.uint32)
+    if device_type is DeviceType.CPU:
+        array = numbers.copy()
+        return Lists(array, array.ctypes.data)
+    place = gpu.Device(device_id, platform=PLATFORMS[device_type])
+    if gpu.current_stream(place).capturing:
+        return None
+    # Such memory is freed when the device has nothing left to do, since a call may still read it.
+    memory = gpu.DeviceMemoryResource(place)
+    made = gpu.Array.empty(numbers.shape, numbers.dtype, device=place, resource=memory)
+    made.copy_from(numbers)
+    gpu.current_stream(place).sync()
+    return Lists(made, made.ptr)

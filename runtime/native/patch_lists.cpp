@@ -1,0 +1,165 @@
+// Looks lists up in a table, or has them made and brought to its device.
+#include "patch_lists.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "held.h"
+#include "patches.h"
+
+namespace fieldforge {
+namespace {
+
+constexpr size_t most_kept = 8;  // of one table; kernels may use them, so none is given up
+
+FieldView& view_of(PyObject* leaf) { return *reinterpret_cast<FieldView*>(leaf); }
+
+// Reads the numbers of an order, and collects the arguments that are its tables.
+class Reader {
+   public:
+    explicit Reader(const Slots& numbers) : numbers_(numbers) {}
+
+    PatchOrder read() {
+        PatchOrder order;
+        order.size = next();
+        order.most = next();
+        order.percent = next();
+        order.members.resize(next());
+        for (Member& member : order.members) {
+            member.fills = next() != 0;
+            member.row_bytes = next();
+            const int32_t argument = next();
+            member.owner = {argument < 0 ? -1 : table(argument), 0};
+            member.owner_leads_back = next() != 0;
+            member.readings.resize(next());
+            for (NearReading& reading : member.readings) {
+                reading.filler = next();
+                reading.links.resize(next());
+                for (Link& link : reading.links) {
+                    link.table = table(next());
+                    link.slot = next();
+                }
+            }
+        }
+        return order;
+    }
+
+    const std::vector<int32_t>& arguments() const { return arguments_; }
+
+   private:
+    int32_t next() { return numbers_[at_++]; }
+    int32_t table(int32_t argument) {
+        const auto found = std::find(arguments_.begin(), arguments_.end(), argument);
+        if (found == arguments_.end()) return arguments_.push_back(argument), std::ssize(arguments_) - 1;
+        return static_cast<int32_t>(found - arguments_.begin());
+    }
+
+    const Slots& numbers_;
+    size_t at_ = 1;
+    std::vector<int32_t> arguments_;
+};
+
+// The tables as the host reads them; nothing if one does not begin at 0.
+std::optional<std::vector<HostTable>> host_tables(const std::vector<int32_t>& arguments,
+                                                  PyObject* const* leaves) {
+    std::vector<HostTable> made;
+    for (const int32_t argument : arguments) {
+        const FieldView& own = view_of(leaves[argument]);
+        const FieldView& view = own.table->readable(own);
+        const Axis &rows = view.axes[0], &slots = view.axes[1];
+        if (rows.start != 0 || slots.start != 0) return std::nullopt;
+        made.push_back({reinterpret_cast<const char*>(view.data), rows.stop, slots.stop, rows.stride,
+                        slots.stride});
+    }
+    return made;
+}
+
+bool leads_everywhere(const PatchOrder& order, const std::vector<HostTable>& tables) {
+    for (const Member& member : order.members) {
+        for (const NearReading& reading : member.readings) {
+            for (const Link& link : reading.links) {
+                if (link.slot >= tables[link.table].width) return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Where the words lie on the device of a table, and who owns that memory; null if none is given.
+PyObject* brought(const PatchLists& lists, const FieldView& table, int64_t& address) {
+    const Held module(PyImport_ImportModule("fieldforge.runtime.fields.patch_lists"));
+    const Held bytes(PyBytes_FromStringAndSize(
+        reinterpret_cast<const char*>(lists.words.data()),
+        static_cast<Py_ssize_t>(lists.words.size() * sizeof(uint32_t))));
+    const Held made(module && bytes
+                        ? PyObject_CallMethod(module.get(), "bring", "Oii", bytes.get(),
+                                              static_cast<int>(table.device_type),
+                                              static_cast<int>(table.device_id))
+                        : nullptr);
+    if (!made || made.get() == Py_None) return nullptr;
+    address = PyLong_AsLongLong(PyTuple_GetItem(made.get(), 1));
+    return Py_XNewRef(PyTuple_GetItem(made.get(), 0));
+}
+
+bool is_same(const KeptPatches& kept, const Slots& asked, PyObject* const* leaves) {
+    if (!std::equal(kept.asked.begin() + 1, kept.asked.end(), asked.begin() + 1, asked.end())) {
+        return false;
+    }
+    return std::all_of(kept.tables.begin(), kept.tables.end(), [&](const auto& each) {
+        return view_of(leaves[each.first]).table->serial() == each.second;
+    });
+}
+
+int64_t answer(const KeptPatches& kept, int32_t what) {
+    switch (static_cast<PatchNumber>(what)) {
+        case PatchNumber::address: return kept.address;
+        case PatchNumber::patches: return kept.patches;
+        default: return kept.shared;
+    }
+}
+
+// Whether this is to be kept, or asked again.
+bool make(KeptPatches& into, const PatchOrder& order, const std::vector<HostTable>& tables,
+          const FieldView& first) {
+    const PatchLists lists = inspect(order, tables);
+    if (lists.patches == 0) return true;
+    into.owner = brought(lists, first, into.address);
+    PyErr_Clear();
+    if (into.owner == nullptr) return false;
+    into.patches = lists.patches;
+    into.shared = lists.shared;
+    return true;
+}
+
+}  // namespace
+
+int64_t ask_patches(const Slots& asked, PyObject* const* leaves) {
+    Reader reader(asked);
+    const PatchOrder order = reader.read();
+    if (reader.arguments().empty()) return 0;
+    const FieldView& first = view_of(leaves[reader.arguments()[0]]);
+    std::vector<KeptPatches>& all = first.table->patches();
+    for (const KeptPatches& kept : all) {
+        if (is_same(kept, asked, leaves)) return answer(kept, asked[0]);
+    }
+    if (all.size() >= most_kept) return 0;
+    KeptPatches made;
+    made.asked = asked;
+    for (const int32_t argument : reader.arguments()) {
+        made.tables.emplace_back(argument, view_of(leaves[argument]).table->serial());
+    }
+    const auto tables = host_tables(reader.arguments(), leaves);
+    if (tables && leads_everywhere(order, *tables) && !make(made, order, *tables, first)) return 0;
+    // Python code has run: another thread may have been faster.
+    for (const KeptPatches& kept : all) {
+        if (is_same(kept, asked, leaves)) {
+            Py_XDECREF(made.owner);
+            return answer(kept, asked[0]);
+        }
+    }
+    all.push_back(std::move(made));
+    return answer(all.back(), asked[0]);
+}
+
+}  // namespace fieldforge

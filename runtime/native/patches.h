@@ -1,0 +1,57 @@
+// Patches of a mesh: the inspector that makes the lists with which blocks of a GPU work on them.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace fieldforge {
+
+// A neighbour table that the host can read, row by row; indices from 0 on.
+struct HostTable {
+    const char* data;
+    int64_t rows, width;
+    int64_t row_bytes, slot_bytes;
+    int32_t at(int64_t row, int64_t slot) const {
+        return *reinterpret_cast<const int32_t*>(data + row * row_bytes + slot * slot_bytes);
+    }
+};
+
+struct Link {
+    int32_t table, slot;
+};
+
+// A nest reads what nest `filler` filled, at the index to which the links lead.
+struct NearReading {
+    int32_t filler;
+    std::vector<Link> links;
+};
+
+struct Member {
+    bool fills;         // arrays in shared memory; else fields, and each element belongs to one patch
+    int64_t row_bytes;  // of shared memory for an element
+    Link owner;         // which leads from an element to one of the last nest, or back; table -1: none
+    bool owner_leads_back;
+    std::vector<NearReading> readings;
+};
+
+struct PatchOrder {
+    int64_t size;     // elements of the last nest in a patch
+    int64_t most;     // bytes of shared memory
+    int64_t percent;  // of the elements that nests fill, halos included
+    std::vector<Member> members;
+};
+
+struct PatchLists {
+    int64_t patches = 0;  // 0: the nests run one by one
+    int64_t shared = 0;   // bytes for a block
+    std::vector<uint32_t> words;
+};
+
+// Three words for each nest: where its near indices (uint16) begin, where its elements do, and the
+// most of a patch. Then for each patch, and once more for the end, the first element of each nest.
+// Then the elements, then for each of them the places of what it reads among those of the filler.
+PatchLists inspect(const PatchOrder& order, const std::vector<HostTable>& tables);
+
+}  // namespace fieldforge

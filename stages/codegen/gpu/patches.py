@@ -1,0 +1,238 @@
+"""Write nests as one kernel whose blocks have a patch of a mesh each: lists say which elements."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+
+import attrs
+
+from ...ir.bounds import PatchBound
+from ...ir.loops import Instruction, Load, Nest, Patches, Row, Store
+from ..cpp.names import Names, stored_type
+from ..integers import buffers_of, numbers_of
+from ..loop_passes.table_ways import Way, way_of, ways
+from ..loop_passes.unrolling import unrolled
+from ..schedule.costs import ITEMSIZES
+from .body import ThreadBody
+from .memory import array_text
+from .wide import Group, PatchBody
+from .wide import together as all_aligned
+
+HEADER = 3  # words of each nest in the lists: its near indices, its elements, the most of a patch
+
+
+@attrs.frozen
+class Room:
+    """Where the arrays lie: their names in shared memory, and in what order a nest reads them."""
+
+    arrays: Mapping[str, str]
+    near: Mapping[tuple[str, Way | None], int]
+    own: frozenset[str]  # that the nest fills
+    once: frozenset[str]  # fields of which each element is touched once
+
+
+class _InPatch(ThreadBody):
+    """Instructions whose arrays are in shared memory, a row of levels for each element."""
+
+    room: Room
+
+    def pointers(self, indent: str) -> Iterator[str]:
+        """Define a pointer for each row, and a place in shared memory for one of an array."""
+        rows, self.rows = self.rows, {k: v for k, v in self.rows.items() if not self._is_here(k[0])}
+        yield from super().pointers(indent)
+        self.rows = rows
+        for (name, places), row in self.rows.items():
+            if self._is_here(name):
+                yield f"{indent}const u32 {row} = ({self._element(name, places)}) * levels;"
+
+    def _is_here(self, name: str) -> bool:
+        return name in self.room.arrays
+
+    def _element(self, name: str, places: object) -> str:
+        """Return the place of an element among those of the patch."""
+        if name in self.room.own:
+            return "q - from"
+        load = next(
+            row
+            for row in self.nest.body
+            if isinstance(row, Load) and self._key(row) == (name, places)
+        )
+        number = self.room.near[name, way_of(self.nest, load)]
+        return f"near[(q - base) * {len(self.room.near)} + {number}]"
+
+    def _place(self, access: Load | Store) -> str:
+        if not self._is_here(access.buffer):
+            return super()._place(access)
+        key = self._key(access)
+        assert key is not None, "levels of arrays are those of the nest"
+        axis = self.names.by_name[access.buffer].dims.index(self.dims[-1])
+        return (
+            f"{self.room.arrays[access.buffer]}[{self._level(key, self._places(access)[axis][1])}]"
+        )
+
+    def _level(self, key: object, offset: int) -> str:
+        index = f"{self.rows[key]} + u32(i{len(self.dims) - 1} - start)"  # type: ignore[index]
+        return f"{index} + {offset}" if offset else index
+
+
+class _OneByOne(_InPatch):
+    def __init__(self, names: Names, nest: Nest, room: Room) -> None:
+        super().__init__(names, nest)
+        self.room = room
+
+
+class _AllAtOnce(_InPatch, PatchBody):
+    def __init__(self, names: Names, nest: Nest, room: Room) -> None:
+        PatchBody.__init__(self, names, nest)
+        self.room = room
+
+    def aligned(self) -> list[str]:
+        """Return the addresses and strides that must be multiples of the widest access."""
+        groups = self.groups
+        self.groups = {
+            row: found
+            for row, found in groups.items()
+            if not self._is_here(self.nest.body[row].buffer)  # type: ignore[attr-defined]
+        }
+        found = super().aligned()
+        self.groups = groups
+        return found
+
+    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
+        text = super()._line(number, row, kept)
+        if isinstance(row, Load | Store) and row.buffer in self.room.once and number in self.groups:
+            text = text.replace("ff::store(", "ff::store_once(", 1)
+            text = text.replace("ff::load<", "ff::load_once<", 1)
+        return text
+
+    def _start(self, group: Group) -> str:
+        access = self.nest.body[group.members[0]]
+        assert isinstance(access, Load | Store)
+        if not self._is_here(access.buffer):
+            return super()._start(group)
+        return f"{self.room.arrays[access.buffer]}, {self._level(self._key(access), group.start)}"
+
+
+def write_patches(names: Names, patches: Patches) -> Iterator[str]:
+    """Write the statements of one thread: for each nest in order a loop over its elements."""
+    nests = [names.kernel.nests[number] for number in patches.members]
+    address, parts, of_one = (names.bound(each) for each in numbers_of(names.kernel, patches))
+    levels = nests[0].loops[-1].range
+    first, stop = f"({names.bound(levels.start)} & -{patches.points})", names.bound(levels.stop)
+    count = len(nests)
+    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
+        if name not in patches.arrays:
+            yield from array_text(names, name)
+    yield f"  const u32* const lists = (const u32*){address};"
+    yield f"  const u32 parts = u32({parts}), patch = blockIdx.x / parts;"
+    yield f"  const u32 levels = u32({of_one}), lanes = levels / {patches.points};"
+    yield "  const u32 lane = threadIdx.x % lanes, own = threadIdx.x / lanes;"
+    yield f"  const u32 step = {patches.threads} / lanes;"
+    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * levels;"
+    yield f"  const s64 f1 = own < step ? start + lane * {patches.points} : {stop};"
+    yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
+    arrays = yield from _shared(names, patches)
+    for place, nest in enumerate(nests):
+        if place:
+            yield "  ff::barrier();"
+        yield from _member(names, patches, nest, place, arrays)
+
+
+def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, str]]:
+    """Define the arrays in shared memory, one after the other; return their names."""
+    found: dict[str, str] = {}
+    room = "0"
+    for place, member in enumerate(patches.members):
+        for row in names.kernel.nests[member].body:
+            if isinstance(row, Store) and row.buffer in patches.arrays and row.buffer not in found:
+                buffer = names.by_name[row.buffer]
+                elements = f"lists[{HEADER * place + 2}] * levels"
+                name, type_ = f"h{len(found)}", stored_type(buffer)
+                yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {elements});"
+                room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
+                found[row.buffer] = name
+    return found
+
+
+def _once(names: Names, patches: Patches) -> frozenset[str]:
+    """Return fields that one nest touches, at its own elements and one level only."""
+    if not patches.keeps:
+        return frozenset()
+    places: dict[str, set[object]] = {}
+    for member in patches.members:
+        nest = names.kernel.nests[member]
+        for row in nest.body:
+            if isinstance(row, Store):
+                places.setdefault(row.buffer, set()).add((member, ()))
+            elif isinstance(row, Load) and nest.loops[-1].range.dim in row.dims:
+                is_own = not any(row.offsets) and not any(each is not None for each in row.rows)
+                places.setdefault(row.buffer, set()).add((member, () if is_own else row))
+    lasts = {number for number, each in zip(patches.members, patches.order.members, strict=True)
+             if not each.fills}  # fmt: skip
+    return frozenset(
+        name
+        for name, found in places.items()
+        if names.by_name[name].memory == "field"
+        and len(found) == 1
+        and found <= {(number, ()) for number in lasts}
+    )
+
+
+def _member(
+    names: Names, patches: Patches, nest: Nest, place: int, arrays: Mapping[str, str]
+) -> Iterator[str]:
+    """Write the loop over the elements of one nest that a patch has."""
+    own = {row.buffer for row in nest.body if isinstance(row, Store)}
+    near = {each: number for number, each in enumerate(ways(nest, arrays))}
+    room = Room(arrays, near, frozenset(own & set(arrays)), _once(names, patches))
+    wide = attrs.evolve(nest, each=(patches.points, 1))
+    dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
+    every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)
+    range_ = nest.loops[0].range
+    inside = [f"i0 >= {names.bound(range_.start)}", f"i0 < {names.bound(range_.stop)}"]
+    inside += [
+        f"{names.bound(each.start)} < {names.bound(each.stop)}"
+        for each in nest.guard
+        if each not in nest.box
+    ]
+    yield "  {"
+    if near:
+        yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
+        yield f"    const u32 base = lists[{HEADER * place + 1}];"
+    yield f"    const u32 from = firsts[{place}], to = firsts[{place + len(patches.members)}];"
+    loop = ["#pragma unroll 1", "      for (u32 q = from + own; q < to; q += step) {"]
+    loop += ["        const s64 i0 = s64(lists[q]);"]
+    loop += [f"        if ({' && '.join(inside)}) {{"]
+    levels = nest.loops[1].range
+    start, stop = names.bound(levels.start), names.bound(levels.stop)
+    if not names.clamped:
+        all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
+        yield f"    if ({all_aligned(every.aligned())} && {all_}) {{"
+        yield "      const s64 i1 = f1;"
+        yield from loop
+        yield from every.everything(" " * 10)
+        yield "      }}"
+        yield "    } else"
+    yield f"    if (f1 < {stop}) {{  // one by one at the ends"
+    yield from loop
+    yield from _one_by_one(_OneByOne(names, nest, room), start, stop, patches.points)
+    yield "      }}"
+    yield "  }}"
+
+
+def _one_by_one(body: _OneByOne, start: str, stop: str, points: int) -> Iterator[str]:
+    """Write a loop over those levels of a thread that lie inside."""
+    for level in (0, 1):
+        yield from body.at(level, deeper=3)
+    yield from body.pointers(" " * 10)
+    yield "#pragma unroll 1"
+    first = f"f1 < {start} ? {start} : f1"
+    inside = f"i1 < f1 + {points} && i1 < {stop}"
+    yield f"          for (s64 i1 = {first}; {inside}; ++i1) {{"
+    yield from body.at(2, deeper=3)
+    yield "          }"
+
+
+def room_of(patches: Patches) -> PatchBound:
+    """Return the bytes of shared memory of a block."""
+    return PatchBound("shared", patches.order)

@@ -1,0 +1,88 @@
+"""How nests find elements of a mesh: the slots of tables that lead there, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from ....runtime.language.dimension import Dimension
+from ...ir.loops import Buffer, Load, Nest, Row
+
+Way: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def ways(nest: Nest, arrays: Mapping[str, object]) -> list[tuple[str, Way | None]]:
+    """Return how a nest finds the elements of arrays: slots of tables, one after the other.
+
+    A way is empty if it reads its own element, and None if not only tables lead there.
+    """
+    found: dict[tuple[str, Way | None], None] = {}
+    for row in nest.body:
+        if isinstance(row, Load) and row.buffer in arrays:
+            found[row.buffer, way_of(nest, row)] = None
+    return list(found)
+
+
+def way_of(nest: Nest, load: Load) -> Way | None:
+    """Return the slots of tables that lead from an element of a nest to what a load reads."""
+    named = load.rows or (None,) * len(load.dims)
+    axis = load.dims.index(nest.loops[-1].range.dim) if len(load.dims) > 1 else -1
+    links: list[tuple[str, int]] = []
+    row, offset = next(
+        (pair for place, pair in enumerate(zip(named, load.offsets, strict=True)) if place != axis)
+    )
+    if load.when is not None or offset or (axis >= 0 and named[axis] is not None):
+        return None
+    while row is not None:
+        link = _link(nest, row)
+        if link is None:
+            return None
+        table, slot, row = link
+        links.insert(0, (table, slot))
+    inner = next(dim for place, dim in enumerate(load.dims) if place != axis)
+    return tuple(links) if links or inner is nest.loops[0].range.dim else None
+
+
+def _link(nest: Nest, row: Row) -> tuple[str, int, Row | None] | None:
+    """Return table, slot and the index of the row of the table that an instruction reads."""
+    load = nest.body[row]
+    if not isinstance(load, Load) or not load.buffer.startswith("table ") or load.when is not None:
+        return None
+    first, local = load.rows or (None, None)
+    outer, slot = load.offsets
+    if (
+        local is not None
+        or outer
+        or (first is None and load.dims[0] is not nest.loops[0].range.dim)
+    ):
+        return None
+    return load.buffer.removeprefix("table "), slot, first
+
+
+def codomains(
+    nests: Sequence[Nest], buffers: Mapping[str, Buffer]
+) -> dict[str, tuple[Dimension, Dimension]]:
+    """Return between which dimensions tables lead that the nests use, by their names."""
+    found = {}
+    for nest in nests:
+        for row in nest.body:
+            if not isinstance(row, Load):
+                continue
+            for dim, index in zip(row.dims, row.rows, strict=False):
+                link = None if index is None else _link(nest, index)
+                if link is not None:
+                    found[link[0]] = buffers[f"table {link[0]}"].dims[0], dim
+    return found
+
+
+def owner_of(
+    dim: Dimension, last: Dimension, leads: Mapping[str, tuple[Dimension, Dimension]]
+) -> tuple[str, bool]:
+    """Return a table that leads to the last nest's elements, or one back; '' if there is none."""
+    for name, ends in leads.items():
+        if ends == (dim, last):
+            return name, False
+    for name, ends in leads.items():
+        if ends == (last, dim):
+            return name, True
+    return "", False
