@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 import attrs
 
 from ...ir.bounds import PatchBound
-from ...ir.loops import Instruction, Load, Nest, Patches, Row, Store
+from ...ir.loops import Load, Nest, Patches, Store
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of
 from ..loop_passes.table_ways import Way, way_of, ways
@@ -28,7 +28,6 @@ class Room:
     arrays: Mapping[str, str]
     near: Mapping[tuple[str, Way | None], int]
     own: frozenset[str]  # that the nest fills
-    once: frozenset[str]  # fields of which each element is touched once
 
 
 class _InPatch(ThreadBody):
@@ -98,13 +97,6 @@ class _AllAtOnce(_InPatch, PatchBody):
         self.groups = groups
         return found
 
-    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
-        text = super()._line(number, row, kept)
-        if isinstance(row, Load | Store) and row.buffer in self.room.once and number in self.groups:
-            text = text.replace("ff::store(", "ff::store_once(", 1)
-            text = text.replace("ff::load<", "ff::load_once<", 1)
-        return text
-
     def _start(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]
         assert isinstance(access, Load | Store)
@@ -154,37 +146,13 @@ def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, st
     return found
 
 
-def _once(names: Names, patches: Patches) -> frozenset[str]:
-    """Return fields that one nest touches, at its own elements and one level only."""
-    if not patches.keeps:
-        return frozenset()
-    places: dict[str, set[object]] = {}
-    for member in patches.members:
-        nest = names.kernel.nests[member]
-        for row in nest.body:
-            if isinstance(row, Store):
-                places.setdefault(row.buffer, set()).add((member, ()))
-            elif isinstance(row, Load) and nest.loops[-1].range.dim in row.dims:
-                is_own = not any(row.offsets) and not any(each is not None for each in row.rows)
-                places.setdefault(row.buffer, set()).add((member, () if is_own else row))
-    lasts = {number for number, each in zip(patches.members, patches.order.members, strict=True)
-             if not each.fills}  # fmt: skip
-    return frozenset(
-        name
-        for name, found in places.items()
-        if names.by_name[name].memory == "field"
-        and len(found) == 1
-        and found <= {(number, ()) for number in lasts}
-    )
-
-
 def _member(
     names: Names, patches: Patches, nest: Nest, place: int, arrays: Mapping[str, str]
 ) -> Iterator[str]:
     """Write the loop over the elements of one nest that a patch has."""
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
-    room = Room(arrays, near, frozenset(own & set(arrays)), _once(names, patches))
+    room = Room(arrays, near, frozenset(own & set(arrays)))
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)

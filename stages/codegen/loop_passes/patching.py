@@ -30,13 +30,17 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .table_ways import codomains, owner_of, ways
 
-SIZE: Final = 96  # elements of the last nest of a patch
-SIZE_OF_SMALL: Final = 192
 SMALL: Final = 32  # loads of a point in all nests: small ones
-LINE: Final = 128  # bytes of an element's levels that a block has
+WORD: Final = 4
+# By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
+# element's levels in a block at most, blocks on a multiprocessor.
+SIZES: Final = {
+    (False, False): (96, 128, 3),
+    (False, True): (96, 160, 3),
+    (True, False): (192, 128, 4),
+    (True, True): (96, 320, 4),
+}
 THREADS: Final = 256
-BLOCKS: Final = 3  # of nests on a multiprocessor
-BLOCKS_OF_SMALL: Final = 4
 MOST: Final = 8  # nests
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
 AGAIN: Final = 250
@@ -113,7 +117,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Patches | None
         numbers[0], numbers[-1] + 1, numbers, tuple(fillers),
         PatchOrder(size, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, _extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back", rules.gpu.keep,
+        f"{names} need not go to memory and back",
     )  # fmt: skip
 
 
@@ -147,10 +151,9 @@ def _chosen(
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
     """Return elements of a patch, levels, points of a thread, threads, and blocks."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in _accesses(nest, Load))
+    own, line, blocks = SIZES[loads <= SMALL, widest <= WORD]
     points = 2 * WIDEST // widest
-    is_small = loads <= SMALL
-    blocks = BLOCKS_OF_SMALL if is_small else BLOCKS
-    ours = (SIZE_OF_SMALL if is_small else SIZE, LINE // widest, points, THREADS, blocks)
+    ours = (own, line // widest, points, THREADS, blocks)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
     size, *others = (theirs or own for theirs, own in zip(given, ours, strict=True))
     return (size, *others)  # type: ignore[return-value]
