@@ -139,6 +139,7 @@ bench-others: THREADS ?= 1,2
 bench-others: $(STAMP) $(OTHERS_STAMP)  ## measure programs beside kernels by hand, Numba, JAX and pystencils: make bench-others [THREADS=1,2,16]
 	$(BIN)/python bench/brief.py --others --seconds 3600 --threads $(THREADS) --cases $(BESIDE)
 	$(BIN)/python bench/machine_tables.py
+	$(BIN)/python bench/summary.py
 
 bench-calls: $(STAMP)  ## measure what calls cost; beside gt4py where `make bench` has made its environment
 	$(BIN)/python bench/run.py calls

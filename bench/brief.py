@@ -86,9 +86,13 @@ def main(
         list(pool.map(library, KERNELS))
     together = max(2, len(os.sched_getaffinity(0)))  # cases that are built before any is measured
     for first in range(0, len(makers), together):
-        with contextlib.ExitStack() as stack, ThreadPoolExecutor(together) as pool:
+        with contextlib.ExitStack() as stack:
             ready = functools.partial(_ready, stack, counts, with_others)
-            for built, beside in list(pool.map(ready, makers[first : first + together])):
+            # libgomp makes threads for each thread that calls a kernel; where they are more than
+            # the processors, all of them sleep at each barrier. So these end before the first row.
+            with ThreadPoolExecutor(together) as pool:
+                made = list(pool.map(ready, makers[first : first + together]))
+            for built, beside in made:
                 for count in counts:
                     if time.monotonic() > end:
                         return
@@ -126,8 +130,8 @@ def _built(case: Case) -> Built:
 
 def _timed(call: Callable[[], object]) -> TimeCalls:
     def time_calls(loops: int) -> float:
-        call()
         with undisturbed():
+            call()
             begin = time.perf_counter()
             for _ in range(loops):
                 call()
@@ -169,17 +173,29 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
     use_threads(count)
     calls = built.calls | others
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
+    loops = _loops(calls["fieldforge"])
+    for turn in range(rounds):  # each comes after another one: processors slow down while they wait
+        for name, call in rotated(list(calls.items()), turn):
             time.sleep(PAUSE)
             with contextlib.suppress(GaveUpError):
-                times[name].append(call(LOOPS) / LOOPS)
+                times[name].append(call(loops) / loops)
     figures = {
         name: {"median": float(np.median(each)), "least": min(each), "values": len(each)}
         for name, each in times.items()
         if each
     }
     return row_of(built.case, count, figures)
+
+
+def rotated(calls: list[tuple[str, TimeCalls]], turn: int) -> list[tuple[str, TimeCalls]]:
+    """Return the calls in their order, from another one on each time."""
+    first = turn % len(calls)
+    return calls[first:] + calls[:first]
+
+
+def _loops(call: TimeCalls) -> int:
+    """Return the calls of a value: a disturbance of microseconds must not decide one."""
+    return max(FEWEST, round(VALUE * FEWEST / call(FEWEST)))
 
 
 def _line(row: dict[str, Any]) -> list[str]:
@@ -192,7 +208,8 @@ def _line(row: dict[str, Any]) -> list[str]:
     return [*cells(row), *ratios, *(f"{tool}: {why}" for tool, why in row["refused"].items())]
 
 
-LOOPS = 2  # calls of a value
+FEWEST = 2  # calls of a value
+VALUE = 1e-3  # seconds that a value takes at least
 MAKING = threading.Lock()  # an example is imported for one precision at a time
 
 if __name__ == "__main__":

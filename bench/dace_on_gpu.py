@@ -1,6 +1,9 @@
 """The backend `dace_gpu` beside `gpu` on one GPU: bits, times, the first call, when calls return.
 
-python bench/dace_on_gpu.py [bench/results/<machine>/dace_gpu.json]
+python bench/dace_on_gpu.py [bench/results/<machine>/dace_gpu.json [CASES]]
+
+With the names of some cases, as in 'tridiagonal,nabla2', it times those in float64 and keeps the
+other rows of the file.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -53,9 +56,9 @@ def measure(case: Any, speed: float) -> Mapping[str, Any]:
     return row
 
 
-def builds() -> Iterator[Any]:
+def builds(chosen: Sequence[str]) -> Iterator[Any]:
     """Yield the cases whose programs are compiled beforehand, side by side."""
-    for layout, case in large_cases():
+    for layout, case in large_cases(chosen):
         if case.dtype == "float64":
             yield layout, case
 
@@ -71,12 +74,13 @@ def latency() -> Mapping[str, float]:
 
 def main() -> None:
     """Print a row for each case, and keep them."""
+    chosen = sys.argv[2].split(",") if len(sys.argv) > 2 else ()
     with gpu.Stream():
         print(gpu.Device(0).name, flush=True)
         rows: list[Mapping[str, Any]] = [latency()]
         print(json.dumps(rows[0]), flush=True)
         speed = copy_speed()
-        cases = list(builds())
+        cases = list(builds(chosen))
         with ThreadPoolExecutor(16) as pool:  # nvcc takes seconds a program
             list(pool.map(_first_call, cases))
         for layout, case in cases:
@@ -86,7 +90,15 @@ def main() -> None:
             except ff.errors.FieldforgeError as error:
                 print(f"{case.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps(rows, indent=1) + "\n")
+        kept = kept_rows(Path(sys.argv[1]), rows)
+        Path(sys.argv[1]).write_text(json.dumps([*rows, *kept], indent=1) + "\n")
+
+
+def kept_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a file that were not measured again."""
+    old = json.loads(file.read_text()) if file.exists() else []
+    again = {(row.get("case"), row.get("layout")) for row in rows}
+    return [row for row in old if (row.get("case"), row.get("layout")) not in again]
 
 
 def _first_call(place: tuple[str, Any]) -> None:

@@ -40,9 +40,13 @@ Arrays = Mapping[str, Any]
 
 @attrs.frozen
 class Laid:
-    """An allocator with levels contiguous, or with the first horizontal dimension."""
+    """An allocator with levels contiguous, or with the first horizontal dimension.
+
+    Rows begin at multiples of a line, or right after each other, as arrays of other libraries do.
+    """
 
     levels: bool = False
+    aligned: bool = True
 
     @property
     def __gt_device_type__(self) -> Any:
@@ -59,7 +63,7 @@ class Laid:
             ranks = {"horizontal": 0, "local": 1, "vertical": 2}
         order = sorted(range(len(kinds)), key=lambda axis: (ranks[kinds[axis]], -axis))
         index = [-int(own.start) if own.start < 0 else 0 for own in domain.ranges]
-        padded = not (self.levels and "vertical" not in kinds)
+        padded = self.aligned and not (self.levels and "vertical" not in kinds)
         made = gpu.Array.empty(
             domain.shape, dtype.dtype, layout=order, alignment=LINE if padded else None,
             aligned_index=index if padded else None,
@@ -82,11 +86,18 @@ class GpuCase:
     by_hand: Mapping[str, Callable[[], Any]]
 
 
-def field(domain: Any, dtype: str, levels: bool, low: float = -1.0, high: float = 1.0) -> Any:
+def field(
+    domain: Any,
+    dtype: str,
+    levels: bool,
+    low: float = -1.0,
+    high: float = 1.0,
+    aligned: bool = True,
+) -> Any:
     """Return a field of random numbers on the device."""
     import cupy
 
-    made = ff.empty(domain, np.dtype(dtype).type, allocator=Laid(levels))
+    made = ff.empty(domain, np.dtype(dtype).type, allocator=Laid(levels, aligned))
     view = made.ndarray
     view[...] = cupy.random.uniform(low, high, view.shape, dtype=dtype)
     return made
@@ -126,19 +137,21 @@ def strides_of(made: Any) -> list[int]:
 # --- columns and stencils on a grid -------------------------------------------------------------
 
 
-def diffusion(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
+def diffusion(
+    dtype: str, levels: bool, shape: tuple[int, int, int], aligned: bool = True
+) -> GpuCase:
     """Horizontal diffusion with a flux limiter."""
     program = in_precision("diffusion", dtype)
     I, J, K, h = program.I, program.J, program.K, program.HALO
     ni, nj, nk = shape
     core = {I: ni, J: nj, K: nk}
     given = {
-        "u": field({I: (-h, ni + h), J: (-h, nj + h), K: nk}, dtype, levels),
-        "coeff": field(core, dtype, levels, 0.0, 0.05),
-        "out": field(core, dtype, levels),
+        "u": field({I: (-h, ni + h), J: (-h, nj + h), K: nk}, dtype, levels, aligned=aligned),
+        "coeff": field(core, dtype, levels, 0.0, 0.05, aligned),
+        "out": field(core, dtype, levels, aligned=aligned),
     }
     hand = {}
-    if not levels:
+    if not levels and aligned:
         kernel = by_hand("diffusion", dtype).get_function("diffusion")
         points = 16 // np.dtype(dtype).itemsize
         (_, u_row, u_plane), (_, row, plane) = strides_of(given["u"]), strides_of(given["out"])
@@ -163,18 +176,47 @@ def tridiagonal(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCas
     given["x"] = field(core, dtype, levels)
     hand = {}
     if not levels:
-        ni, nj, nk = shape
-        kernel = by_hand("tridiagonal", dtype, f"-DLEVELS={nk}").get_function("tridiagonal")
-        shared = 2 * nk * 64 * np.dtype(dtype).itemsize
-        kernel.max_dynamic_shared_size_bytes = shared
-        _, row, plane = strides_of(given["x"])
-        words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), np.int32(ni),
-                 np.int64(row), np.int64(plane))  # fmt: skip
-        hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+        nk = shape[-1]
+        if nk < LONG:
+            hand["shared"] = _tridiagonal_by_hand(given, dtype, shape)
+        elif nk % 10 == 0:
+            hand["blocks"] = _long_tridiagonal_by_hand(given, dtype, shape)
     return GpuCase(
         "tridiagonal", dtype, "x".join(map(str, shape)), program.solve, given, ("x",), {},
         size_of(given), hand,
     )  # fmt: skip
+
+
+LONG = 160  # levels that one kernel by hand is for, and another from there on
+
+
+def _tridiagonal_by_hand(given: Arrays, dtype: str, shape: tuple[int, int, int]) -> Any:
+    ni, nj, nk = shape
+    kernel = by_hand("tridiagonal", dtype, f"-DLEVELS={nk}").get_function("tridiagonal")
+    shared = 2 * nk * 64 * np.dtype(dtype).itemsize
+    kernel.max_dynamic_shared_size_bytes = shared
+    _, row, plane = strides_of(given["x"])
+    words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), np.int32(ni),
+             np.int64(row), np.int64(plane))  # fmt: skip
+    return lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+
+
+def _long_tridiagonal_by_hand(given: Arrays, dtype: str, shape: tuple[int, int, int]) -> Any:
+    """Return a call that leaves as many levels in shared memory as two blocks have room for."""
+    import cupy
+
+    ni, nj, nk = shape
+    itemsize = np.dtype(dtype).itemsize
+    split = max(10, -(-(nk - 113_000 // (2 * 32 * 8)) // 10) * 10)
+    options = (f"-DLEVELS={nk}", f"-DSPLIT={split}")
+    kernel = by_hand("tridiagonal", dtype, *options).get_function("blocks")
+    shared = 2 * (nk - split) * 32 * itemsize
+    kernel.max_dynamic_shared_size_bytes = shared
+    _, row, plane = strides_of(given["x"])
+    far = [cupy.empty((split, plane), dtype) for _ in range(2)]
+    words = (*(np.uint64(first_of(given[name])) for name in "abcdx"), *far, np.int32(ni),
+             np.int64(row), np.int64(plane))  # fmt: skip
+    return lambda: kernel((-(-ni // 32), nj), (32,), words, shared_mem=shared)
 
 
 def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
@@ -188,7 +230,7 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
     given |= {name: field(core, dtype, levels) for name in ("tendency", "new_tendency")}
     real = np.dtype(dtype).type
     hand = {}
-    if not levels:
+    if not levels and nk < LONG:
         module = by_hand("vertical_advection", dtype, f"-DLEVELS={nk}")
         kernel = module.get_function("vertical_advection")
         shared = 2 * nk * 64 * np.dtype(dtype).itemsize
@@ -197,6 +239,10 @@ def vertical_advection(dtype: str, levels: bool, shape: tuple[int, int, int]) ->
         strides = (np.int64(each) for each in (row, plane, w_row, w_plane))
         words = (*addresses(given), real(1 / 12), np.int32(ni), *strides)
         hand["shared"] = lambda: kernel((-(-ni // 64), nj), (64,), words, shared_mem=shared)
+        landing = module.get_function("landing")
+        rooms = 3 * nk * 32 * np.dtype(dtype).itemsize
+        landing.max_dynamic_shared_size_bytes = rooms
+        hand["landing"] = lambda: landing((-(-ni // 32), nj), (32,), words, shared_mem=rooms)
     moved = size_of(given)
     scalars = {"per_step": real(1 / 12), "last": nk - 1}
     return GpuCase(

@@ -1,11 +1,12 @@
 """Shallow water on several GPUs of one host: steps, exchanges, and what of them is hidden.
 
-    python bench/gpu_ranks.py [--level 8] [--ranks 1,2] [--by mpi,nccl] [--steps 50] [FILE]
+    python bench/gpu_ranks.py [--level 9,8] [--ranks 1,2] [--by mpi,nccl] [--steps 50] [FILE]
 
-Each rank is a process of `mpirun` with a GPU of its own. The grid is made and cut once. A row tells
-seconds of a step, of a step that exchanges nothing, and of the exchanges alone; the share hidden is
-1 - (step - step without exchange) / exchange. Whether all ranks together have the bits of one rank
-is tested with strict programs. `FIELDFORGE_GPU=null` tries all of it on simulated devices.
+Each rank is a process of `mpirun` with a GPU of its own. Each grid is made and cut once. A row
+tells seconds of a step, of a step that exchanges nothing, and of the exchanges alone, on the
+slowest rank; the share hidden is 1 - (step - step without exchange) / exchange. Whether all ranks
+together have the bits of one rank is tested with strict programs. `FIELDFORGE_GPU=null` tries all
+of it on simulated devices.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ import numpy as np
 from ranks import OF_MPI, OF_ROOT, RESULTS, ROUNDS, WARM_UP, Deaf, prepare, prepared
 
 STRICT_STEPS = 5
+LONGEST = 120  # seconds of one configuration
 
 
 def backend(*, strict: bool) -> Any:
@@ -43,19 +45,19 @@ def backend(*, strict: bool) -> Any:
     return made.with_options(numerics="strict") if strict else made
 
 
-def seconds(call: Callable[[], Any], count: int, meet: Callable[[], Any], device: Any) -> float:
-    """Return the least seconds of a call in several rounds, until the GPU is done."""
+def seconds(call: Callable[[], Any], count: int, comm: Any, device: Any) -> float:
+    """Return the seconds of a call on the slowest rank, until its GPU is done; the best round."""
     found = []
     for _ in range(ROUNDS):
         for _ in range(WARM_UP):
             call()
         device.sync()
-        meet()
+        comm.Barrier()
         begin = time.perf_counter()
         for _ in range(count):
             call()
         device.sync()
-        found.append((time.perf_counter() - begin) / count)
+        found.append(max(comm.allgather((time.perf_counter() - begin) / count)))
     return min(found)
 
 
@@ -91,7 +93,7 @@ def digest(model: Any, comm: Any) -> str | None:
 
 def work(folder: Path, divisions: int, by: str, steps: int) -> dict[str, Any] | None:
     """Measure on the ranks of this job; on all but the first return None."""
-    from fieldforge.examples.shallow_water.ranks import exchanges_of, own_gpu, world
+    from fieldforge.examples.shallow_water.ranks import close, exchanges_of, own_gpu, world
 
     number = own_gpu()
     comm = world()
@@ -115,9 +117,10 @@ def work(folder: Path, divisions: int, by: str, steps: int) -> dict[str, Any] | 
     bits = digest(strict, comm)
     del strict
     model.step(), deaf.step()
-    step = seconds(model.step, steps, comm.Barrier, device)
-    bare = seconds(deaf.step, steps, comm.Barrier, device)
-    alone = seconds(exchange_alone(model), steps, comm.Barrier, device)
+    step = seconds(model.step, steps, comm, device)
+    bare = seconds(deaf.step, steps, comm, device)
+    alone = seconds(exchange_alone(model), steps, comm, device)
+    close([exchange])
     gpus = comm.gather(number)
     sent = sum(len(ids) for each in inputs.part.patterns for (ids,) in each.send.values())
     if comm.rank:
@@ -140,7 +143,7 @@ def launched(folder: Path, divisions: int, ranks: int, by: str, steps: int) -> d
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=LONGEST,
     )
     if done.returncode:
         return {"ranks": ranks, "by": by, "error": (done.stderr + done.stdout)[-1500:]}
@@ -150,8 +153,9 @@ def launched(folder: Path, divisions: int, ranks: int, by: str, steps: int) -> d
 
 def compare(rows: Sequence[dict[str, Any]]) -> None:
     """Add the speed-up over one rank to each row, and whether the bits are the same."""
-    alone = next((row for row in rows if row["ranks"] == 1 and "bits" in row), None)
+    whole = {row["level"]: row for row in rows if row["ranks"] == 1 and "bits" in row}
     for row in rows:
+        alone = whole.get(row["level"])
         if alone is not None and "bits" in row:
             row["speedup"] = alone["step_s"] / row["step_s"]
             row["has_the_bits_of_one_rank"] = row["bits"] == alone["bits"]
@@ -159,13 +163,13 @@ def compare(rows: Sequence[dict[str, Any]]) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--level", default=8)
+@click.option("--level", "levels", default="9,8")
 @click.option("--ranks", default="1,2")
 @click.option("--by", default="mpi,nccl")
 @click.option("--steps", default=50)
 @click.option("--worker", hidden=True)
 def main(
-    file: Path | None, level: int, ranks: str, by: str, steps: int, worker: str | None
+    file: Path | None, levels: str, ranks: str, by: str, steps: int, worker: str | None
 ) -> None:
     """Measure on the GPUs of this machine."""
     if worker:
@@ -174,23 +178,31 @@ def main(
         if row is not None:
             print(json.dumps(row))
         return
-    counts, rows = [int(each) for each in ranks.split(",")], []
+    counts = [int(each) for each in ranks.split(",")]
+    rows: list[dict[str, Any]] = []
+    for level in map(int, levels.split(",")):
+        for row in measured(level, counts, by.split(","), steps):
+            rows.append(row)
+            compare(rows)
+            print(json.dumps(row), flush=True)
+            name = next((row["gpu"] for row in rows if "gpu" in row), "unknown")
+            folder = RESULTS / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+            place = file or folder / "gpu_ranks.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+
+
+def measured(
+    level: int, counts: Sequence[int], kinds: Sequence[str], steps: int
+) -> Iterator[dict[str, Any]]:
+    """Make the grid of a level, measure all configurations on it and yield their rows."""
     with tempfile.TemporaryDirectory() as scratch:
-        begin = time.perf_counter()
-        prepare(Path(scratch), 2**level, counts)
+        folder, begin = Path(scratch), time.perf_counter()
+        prepare(folder, 2**level, counts)
         print(f"grid made and cut in {time.perf_counter() - begin:.0f} s", flush=True)
         for count in counts:
-            for kind in by.split(",") if count > 1 else ["mpi"]:
-                rows.append({
-                    "level": level, **launched(Path(scratch), 2**level, count, kind, steps)
-                })  # fmt: skip
-                compare(rows)
-                print(json.dumps(rows[-1]), flush=True)
-                name = next((row["gpu"] for row in rows if "gpu" in row), "unknown")
-                folder = RESULTS / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-                place = file or folder / "gpu_ranks.json"
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+            for kind in kinds if count > 1 else ["mpi"]:
+                yield {"level": level, **launched(folder, 2**level, count, kind, steps)}
 
 
 if __name__ == "__main__":

@@ -25,8 +25,10 @@ from peer.client import PYTHON
 from ranks import LLOYD, machine_folder
 
 import fieldforge as ff
-from fieldforge.examples.moist_columns.model import MoistColumns, columns, mixing, parts_of, wind_of
-from fieldforge.examples.moist_columns.model import time_step as columns_time_step
+from fieldforge.examples.moist_columns.columns import columns, mixing, wind_of
+from fieldforge.examples.moist_columns.columns import time_step as columns_time_step
+from fieldforge.examples.moist_columns.inputs import inputs_of as columns_inputs_of
+from fieldforge.examples.moist_columns.model import MoistColumns, parts_of
 from fieldforge.examples.moist_columns.programs import (
     Air,
     CellEdges,
@@ -165,7 +167,8 @@ def moist(level: int, levels: int) -> tuple[MoistColumns, Any, float]:
     air = columns(voronoi_grid(optimised(level, iterations=LLOYD), RADIUS), levels)
     _, dt = columns_time_step(air.grid, 1.0)
     (part,) = parts_of(air.grid, 1)
-    return MoistColumns(air, part, dt, ff.cpu), air, dt
+    (inputs,) = columns_inputs_of(air, dt, [part])
+    return MoistColumns(inputs, ff.cpu), air, dt
 
 
 def parts_of_a_step(air: Any, dt: float) -> list[tuple[str, Callable[[], Any], int]]:

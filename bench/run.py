@@ -72,7 +72,6 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
     import page
     import plot
     import programs
-    import summary
     from results import Results
     from timing import Effort
 
@@ -95,7 +94,6 @@ def programs_part(cases: tuple[str, ...], scale: float, quick: bool, console: Co
     if not kept.rows:
         return
     plot.draw(kept.document, folder / "programs.png")
-    summary.draw(kept.document, folder / "summary.png")
     if is_trial:
         console.print(page.section(kept.document), markup=False, highlight=False, soft_wrap=True)
     else:

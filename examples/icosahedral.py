@@ -20,6 +20,7 @@ Dimension('Edge', horizontal)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -29,11 +30,14 @@ from numpy.typing import NDArray
 import fieldforge as ff
 
 from .mesh_order import breadth_first, cube_curve
+from .mesh_rows import in_rows
 
 Points: TypeAlias = NDArray[np.float64]  # (n, 3) on the unit sphere
 Table: TypeAlias = NDArray[np.int32]  # (points, neighbours); -1 stands for none
 Indices: TypeAlias = NDArray[np.int64]
 Order: TypeAlias = Literal["curve", "breadth-first", "shuffled"]
+
+DIRECTIONS: Final = 1 << 12  # neighbours are much farther from each other than such an angle
 
 Cell, Edge, Vertex = (ff.Dimension(name) for name in ("Cell", "Edge", "Vertex"))
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
@@ -165,7 +169,8 @@ def _divide(points: Points, triangles: Indices, parts: int) -> tuple[Points, Ind
     lattice[:, inside] = first + np.arange(count).reshape(len(triangles), -1)
     weights = np.stack([parts - i - j, i, j], axis=1) / parts
     divided = np.empty((first + count, 3))
-    divided[lattice] = _unit(np.einsum("pv,tvx->tpx", weights, points[triangles]))
+    made = np.einsum("pv,tvx->tpx", weights, points[triangles]).reshape(-1, 3)
+    divided[lattice.ravel()] = in_rows(_unit, made)
     divided[: len(points)] = points
     return divided, lattice[:, _small_triangles(number, parts)].reshape(-1, 3)
 
@@ -184,8 +189,12 @@ def _edges(triangles: Indices) -> tuple[Indices, Indices]:
     """Return the ends of each edge, the smaller first, and the three edges of each triangle."""
     a, b = triangles, np.roll(triangles, -1, axis=1)
     count = int(triangles.max()) + 1
-    keys, sides = np.unique(np.minimum(a, b) * count + np.maximum(a, b), return_inverse=True)
-    return np.stack(np.divmod(keys, count), axis=1), sides.reshape(triangles.shape)
+    keys = (np.minimum(a, b) * count + np.maximum(a, b)).ravel()
+    order = np.argsort(keys)
+    is_new = np.diff(keys[order], prepend=-1) > 0
+    sides = np.empty_like(keys)
+    sides[order] = np.cumsum(is_new) - 1
+    return np.stack(np.divmod(keys[order[is_new]], count), axis=1), sides.reshape(triangles.shape)
 
 
 def _renumbered(
@@ -194,7 +203,7 @@ def _renumbered(
     """Return the vertices in the order asked for."""
     match order:
         case "curve":
-            chosen = np.argsort(cube_curve(points), kind="stable")
+            chosen = np.argsort(in_rows(cube_curve, points), kind="stable")
         case "breadth-first":
             chosen = breadth_first(_edges(triangles)[0], len(points))
         case "shuffled":
@@ -212,8 +221,12 @@ def _sorted(
     """Return edges and cells in the same order: by their own place, or by their vertices."""
     match order:
         case "curve":
-            by_edge = np.argsort(cube_curve(_unit(points[ends].sum(1))), kind="stable")
-            by_cell = np.argsort(cube_curve(_unit(points[triangles].sum(1))), kind="stable")
+            by_edge, by_cell = (
+                np.argsort(
+                    in_rows(lambda of: cube_curve(_middles(points[of])), each), kind="stable"
+                )
+                for each in (ends, triangles)
+            )
         case "breadth-first":
             by_edge = np.lexsort((ends[:, 1], ends[:, 0]))
             by_cell = np.lexsort(np.sort(triangles, axis=1).T[::-1])
@@ -231,29 +244,42 @@ def _inverse(permutation: Indices) -> Indices:
 
 def _with_tables(points: Points, c2v: Indices, e2v: Indices, c2e: Indices) -> Mesh:
     """Make all tables from three; edge k of a cell goes from its vertex k to the next one."""
-    cells = np.arange(len(c2v))[:, None]
+    cells, edges = np.arange(len(c2v))[:, None], np.arange(len(e2v))
     to_the_left = c2v == e2v[c2e, 0]  # cells are counter-clockwise: they lie left of such an edge
     e2c = np.empty((len(e2v), 2), np.int64)
     e2c[c2e, to_the_left.astype(int)] = cells
-    slot = np.argmax(
-        c2e[e2c] == np.arange(len(e2v))[:, None, None], axis=2
-    )  # of the edge in its cells
-    others = [
-        np.take_along_axis(c2e[e2c[:, n]], (slot[:, n, None] + [1, 2]) % 3, 1) for n in (0, 1)
-    ]
-    far = c2v[e2c, (slot + 2) % 3]
-    c2e2c = np.where(e2c[c2e, 0] == cells, e2c[c2e, 1], e2c[c2e, 0])
-    edge_points, cell_points = _unit(points[e2v].sum(1)), _centres(points[c2v])
+    others, far = np.hsplit(in_rows(partial(_beside, c2e, c2v), e2c, edges), [4])
+    c2e2c = in_rows(partial(_beyond, e2c), c2e, cells)
+    edge_points = in_rows(lambda ends: _middles(points[ends]), e2v)
+    cell_points = in_rows(lambda corners: _centres(points[corners]), c2v)
     tables = {
         "C2E": c2e, "C2V": c2v, "E2C": e2c, "E2V": e2v,
         "V2E": _around(points, e2v, edge_points), "V2C": _around(points, c2v, cell_points),
         "C2E2C": c2e2c, "C2E2CO": np.concatenate([cells, c2e2c], axis=1),
-        "E2C2V": np.concatenate([e2v, far], axis=1), "E2C2E": np.concatenate(others, axis=1),
+        "E2C2V": np.concatenate([e2v, far], axis=1), "E2C2E": others,
     }  # fmt: skip
     return Mesh(
         tables={name: np.ascontiguousarray(table, np.int32) for name, table in tables.items()},
         cell_points=cell_points, edge_points=edge_points, vertex_points=points,
     )  # fmt: skip
+
+
+def _beside(c2e: Indices, c2v: Indices, e2c: Indices, edges: Indices) -> Indices:
+    """Return the other edges of both cells of edges, and the far vertices; (edges, 4 + 2)."""
+    slot = np.argmax(c2e[e2c] == edges[:, None, None], axis=2)  # of the edge in its cells
+    others = [c2e[e2c[:, [n]], (slot[:, n, None] + [1, 2]) % 3] for n in (0, 1)]
+    return np.concatenate([*others, c2v[e2c, (slot + 2) % 3]], axis=1)
+
+
+def _beyond(e2c: Indices, c2e: Indices, cells: Indices) -> Indices:
+    """Return the cells on the other side of the edges of cells."""
+    either = e2c[c2e]
+    return np.where(either[..., 0] == cells, either[..., 1], either[..., 0])
+
+
+def _middles(ends: Points) -> Points:
+    """Return the point of the sphere in the middle of several; (n, ends, 3) to (n, 3)."""
+    return _unit(ends.sum(1))
 
 
 def _centres(corners: Points) -> Points:
@@ -265,13 +291,18 @@ def _centres(corners: Points) -> Points:
 def _around(points: Points, of: Indices, at: Points) -> Indices:
     """Return the elements of each vertex, counter-clockwise; `of` has the vertices of each."""
     vertex, element = of.ravel(), np.repeat(np.arange(len(of)), of.shape[1])
+    order = np.argsort(in_rows(partial(_place_around, points, at), vertex, element))
+    vertex, element = vertex[order], element[order]
+    degrees = np.bincount(vertex, minlength=len(points))
+    around = np.full((len(points), 6), -1)
+    around[np.arange(6) < degrees[:, None]] = element
+    return around
+
+
+def _place_around(points: Points, at: Points, vertex: Indices, element: Indices) -> Indices:
+    """Return numbers in the order of the vertices, and of the angles of elements around each."""
     z = points[vertex]
     east = _unit(np.cross([0.3, 0.2, 0.1], z))  # any direction that is no vertex
     way = at[element] - z
     angle = np.arctan2((np.cross(z, east) * way).sum(1), (east * way).sum(1))
-    order = np.lexsort((angle, vertex))
-    vertex, element = vertex[order], element[order]
-    first = np.searchsorted(vertex, np.arange(len(points)))
-    around = np.full((len(points), 6), -1)
-    around[vertex, np.arange(len(vertex)) - first[vertex]] = element
-    return around
+    return np.asarray(vertex * DIRECTIONS + (angle * (0.4 * DIRECTIONS / np.pi)).astype(np.int64))

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .icosahedral import Mesh, Points
+from .icosahedral import Mesh, Points, Table
+from .mesh_rows import in_rows, sums
 
 Numbers = NDArray[np.float64]
 
@@ -33,38 +34,47 @@ def solid_angle(a: Points, b: Points, c: Points) -> Numbers:
 
 def edge_lengths(mesh: Mesh) -> Numbers:
     """Return the distance of the two ends of each edge."""
-    a, b = np.moveaxis(mesh.vertex_points[mesh.tables["E2V"]], 1, 0)
-    return _arc(a, b)
+    return in_rows(lambda ends: _arc(*corners(mesh.vertex_points, ends)), mesh.tables["E2V"])
+
+
+def corners(points: Points, of: Table) -> Points:
+    """Return the points of each column of a table; (rows, columns) to (columns, rows, 3)."""
+    return np.moveaxis(points[of], 1, 0)
 
 
 def dual_lengths(mesh: Mesh) -> Numbers:
     """Return the distance of the centres of the two cells of each edge."""
-    a, b = np.moveaxis(mesh.cell_points[mesh.tables["E2C"]], 1, 0)
-    return _arc(a, b)
+    return in_rows(lambda cells: _arc(*corners(mesh.cell_points, cells)), mesh.tables["E2C"])
 
 
 def cell_areas(mesh: Mesh) -> Numbers:
     """Return the area of each triangle."""
-    return solid_angle(*np.moveaxis(mesh.vertex_points[mesh.tables["C2V"]], 1, 0))
+    return in_rows(lambda of: solid_angle(*corners(mesh.vertex_points, of)), mesh.tables["C2V"])
 
 
 def dual_areas(mesh: Mesh) -> Numbers:
     """Return the area of the hexagon or pentagon around each vertex, through the cells' centres."""
-    e2v, centres = mesh.tables["E2V"], mesh.cell_points[mesh.tables["E2C"]]
+    e2v, e2c = mesh.tables["E2V"], mesh.tables["E2C"]
+
+    def half(vertex: Table, cells: Table) -> Numbers:
+        right, left = corners(mesh.cell_points, cells)
+        return solid_angle(mesh.vertex_points[vertex], right, left)
+
     halves = [  # the vertex and an edge of its dual cell: to the left of where an edge begins
-        solid_angle(mesh.vertex_points[e2v[:, 0]], centres[:, 0], centres[:, 1]),
-        solid_angle(mesh.vertex_points[e2v[:, 1]], centres[:, 1], centres[:, 0]),
+        in_rows(half, e2v[:, 0], e2c),
+        in_rows(half, e2v[:, 1], e2c[:, ::-1]),
     ]
-    areas = np.zeros(mesh.vertices)
-    for end in (0, 1):
-        np.add.at(areas, e2v[:, end], halves[end])
-    return areas
+    return sums(np.concatenate(halves), e2v.T.ravel(), mesh.vertices)
 
 
 def tangents(mesh: Mesh) -> Points:
     """Return the direction of each edge at its middle, a unit vector."""
-    a, b = np.moveaxis(mesh.vertex_points[mesh.tables["E2V"]], 1, 0)
-    return np.asarray((b - a) / np.linalg.norm(b - a, axis=1, keepdims=True))
+
+    def tangent(ends: Table) -> Points:
+        a, b = corners(mesh.vertex_points, ends)
+        return np.asarray((b - a) / np.linalg.norm(b - a, axis=1, keepdims=True))
+
+    return in_rows(tangent, mesh.tables["E2V"])
 
 
 def normals(mesh: Mesh) -> Points:

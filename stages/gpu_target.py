@@ -194,6 +194,11 @@ class GpuTarget:
         return False
 
     @property
+    def copies_apart(self) -> bool:
+        """Whether copies to shared memory go on beside other work: NVIDIA's, from sm_80 on."""
+        return all(_vendor(arch) == "nvidia" and int(arch[3:]) >= 80 for arch in self.archs)
+
+    @property
     def gather(self) -> float:
         """A quarter of an element that goes to memory and back: it often comes from a cache."""
         return self.operations_per_element(8) / 4

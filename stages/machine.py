@@ -27,6 +27,10 @@ class Machine(Protocol):
         """Whether there is a fused multiply-add that is as fast as a product."""
 
     @property
+    def copies_apart(self) -> bool:
+        """Whether copies to memory that a block shares go on beside other work."""
+
+    @property
     def can_stream(self) -> bool:
         """Whether the code generator knows non-temporal stores for it."""
 

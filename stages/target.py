@@ -107,6 +107,11 @@ class CpuTarget:
         return self.isa not in ("x86-64", "x86-64-v2")
 
     @property
+    def copies_apart(self) -> bool:
+        """Cores have no memory that threads share."""
+        return False
+
+    @property
     def can_stream(self) -> bool:
         """Whether the code generator knows non-temporal stores for the instruction set."""
         return self.isa.startswith("x86-64")

@@ -16,7 +16,8 @@ ASK = "from fieldforge.runtime.process.settings import current; print(current().
 
 def test_the_store_of_a_run_is_temporary_and_its_own():
     found = Settings.from_env()
-    assert found.cache_dir.is_relative_to(tempfile.gettempdir())
+    places = (tempfile.gettempdir(), "/dev/shm")
+    assert any(found.cache_dir.is_relative_to(place) for place in places)
     assert found.cache_dir.parent.name.startswith("fieldforge-tests-")
     assert found.local_dir.parent == found.cache_dir.parent
 

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import json
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path[0] = str(ROOT)  # not this folder
+from peer.serving import serve  # noqa: E402
 from peer.undisturbed import undisturbed  # noqa: E402
 
 MODULES = {"Numba": "in_numba", "JAX": "in_jax", "pystencils": "in_pystencils"}
 
 Call = Callable[[], object]
+
+
+class NotWrittenError(Exception):
+    """A tool has no variant of this program."""
 
 
 def build(request: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
@@ -37,7 +40,7 @@ def build(request: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
     refused: list[str] = []
     found: list[tuple[float, str, Call, Any]] = []
     if request["program"] not in module.PROGRAMS:
-        raise NotImplementedError(f"Nobody wrote it for {request['name']}.")
+        raise NotWrittenError(f"There is no variant of it for {request['name']}.")
     for name, (call, outputs) in module.prepared(request["program"], request).items():
         try:
             found.append((_least(call), name, call, outputs))
@@ -80,22 +83,16 @@ def run(call: Call, tool: str, times: int, threads: int) -> dict[str, Any]:
 
 def main() -> None:
     """Answer until the input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
     calls: dict[str, Call] = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            if request["do"] == "build":
-                calls[request["name"]], answer = build(request)
-            else:
-                name = request["name"]
-                answer = run(calls[name], name, request["times"], request["threads"])
-        except Exception as error:  # whatever it is, the table is to say it
-            traceback.print_exc()
-            lines = str(error).strip().splitlines() or [""]
-            answer = {"refused": f"{type(error).__name__}: {lines[0]}"}
-        print(json.dumps(answer), file=answers, flush=True)
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        name = request["name"]
+        if request["do"] == "build":
+            calls[name], built = build(request)
+            return built
+        return run(calls[name], name, request["times"], request["threads"])
+
+    serve(answer)
 
 
 if __name__ == "__main__":

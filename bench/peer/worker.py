@@ -1,7 +1,7 @@
 """The peer's process: builds programs with gt4py and runs them when it is told to.
 
-Reads one JSON object a line from standard input and answers one a line; whatever else is
-printed, by compilers above all, goes to standard error. Arrays come and go as files.
+Reads one JSON object a line from standard input and answers one a line (`serving.py`). Arrays come
+and go as files.
 
     {"do": "build", "name": n, ...}        -> {"built": seconds, "outputs": {field: file}}
     {"do": "run", "name": n, "times": t}   -> {"seconds": s}
@@ -13,11 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
-import os
-import sys
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +22,7 @@ import alias
 import numpy as np
 import on_gpu
 from peak import peak_growth
+from serving import serve
 from undisturbed import undisturbed
 
 Call = Callable[[], object]
@@ -122,27 +119,21 @@ def _leaves(value: Any) -> list[Any]:
 
 def main() -> None:
     """Answer until the input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
     alias.install(Path("examples").absolute())
     calls: dict[str, Call] = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            match request["do"]:
-                case "build":
-                    calls[request["name"]], answer = build(request)
-                case "run":
-                    answer = run(calls[request["name"]], request["times"])
-                case "run_on_gpu":
-                    answer = on_gpu.measure(calls[request["name"]], request["times"])
-                case "memory":
-                    answer = {"bytes": peak_growth(calls[request["name"]])}
-        except Exception as error:  # whatever it is, the table is to say it
-            traceback.print_exc()  # to the log
-            lines = str(error).strip().splitlines() or [""]
-            answer = {"refused": f"{type(error).__name__}: {lines[0]}", "detail": str(error)}
-        print(json.dumps(answer), file=answers, flush=True)
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        name = request["name"]
+        if request["do"] == "build":
+            calls[name], built = build(request)
+            return built
+        if request["do"] == "run":
+            return run(calls[name], request["times"])
+        if request["do"] == "run_on_gpu":
+            return on_gpu.measure(calls[name], request["times"])
+        return {"bytes": peak_growth(calls[name])}
+
+    serve(answer)
 
 
 if __name__ == "__main__":

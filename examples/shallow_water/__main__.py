@@ -38,6 +38,7 @@ BACKENDS = {"cpu": ff.cpu, "gpu": ff.gpu, "reference": ff.reference, "none": Non
 @click.option("--ranks", type=click.IntRange(1), default=1, help="parts, threads of this process")
 @click.option("--mpi", is_flag=True, help="each process of mpirun is a rank")
 @click.option("--exchange", "by", type=click.Choice(EXCHANGES), default="mpi", show_default=True)
+@click.option("--grid", type=click.Path(path_type=Path), help="keep the grid in a file, or take it")
 @click.option("--json", "output", type=click.Path(path_type=Path), help="write norms to a file")
 @click.option("--save", type=click.Path(path_type=Path), help="write the last state to a file")
 @click.option("--resume", type=click.Path(exists=True, path_type=Path), help="begin at such a file")
@@ -54,6 +55,7 @@ def main(
     ranks: int,
     mpi: bool,
     by: str,
+    grid: Path | None,
     output: Path | None,
     save: Path | None,
     resume: Path | None,
@@ -75,8 +77,9 @@ def main(
         since = None if resume is None else load(resume, name, level)
         case = Case(name=name, level=level, days=days)
         result = _with_progress(
-            console, case, chosen, ranks=ranks, comm=comm, by=by, since=since, hours=every
-        )
+            console, case, chosen, ranks=ranks, comm=comm, by=by, since=since, hours=every,
+            generators=grid,
+        )  # fmt: skip
     except (FieldforgeError, ValueError) as error:
         if comm is not None:
             raise  # ends the other ranks, too

@@ -1,4 +1,4 @@
-"""Initial states: Williamson's cases 2, 5 and 6, and Galewsky's jet.
+"""Initial states: Williamson's cases 2, 5 and 6, and Galewsky's jet, also without its bump.
 
 Williamson, Drake, Hack, Jakob & Swarztrauber (1992, Journal of Computational Physics 102);
 Galewsky, Scott & Polvani (2004, Tellus A 56). The velocity comes from a stream function at the
@@ -47,7 +47,7 @@ class State:
 
 
 def initial_state(case: str, grid: Grid) -> State:
-    """Return the initial state of case "2", "5", "6" or "galewsky"; anything else: ValueError."""
+    """Return the initial state of a case, one of `CASES`; anything else: ValueError."""
     if case not in CASES:
         raise ValueError(f"Unknown case '{case}', expected one of {', '.join(sorted(CASES))}.")
     surface, stream, ground = CASES[case](grid)
@@ -58,7 +58,7 @@ def initial_state(case: str, grid: Grid) -> State:
         u=(psi[vertices[:, 0]] - psi[vertices[:, 1]]) / grid.edge_lengths,
         ground=ground,
         coriolis=2 * ROTATION * grid.vertex_points[:, 2],
-        is_steady=case == "2",
+        is_steady=case in STEADY,
     )
 
 
@@ -117,8 +117,8 @@ def _rossby_haurwitz(grid: Grid) -> Start:
     return surface, stream, np.zeros(grid.cells)
 
 
-def _jet(grid: Grid) -> Start:
-    """Return the barotropically unstable jet with its bump in the height."""
+def _jet(grid: Grid, bump: float = 120.0) -> Start:
+    """Return the barotropically unstable jet with its bump in the height, in metres."""
     lat = np.linspace(-np.pi / 2, np.pi / 2, 40001)
     wind = _jet_wind(lat)
     slope = RADIUS * wind * (2 * ROTATION * np.sin(lat) + np.tan(lat) * wind / RADIUS) / GRAVITY
@@ -127,8 +127,8 @@ def _jet(grid: Grid) -> Start:
 
     def surface(points: Points) -> Numbers:
         lon, at = longitude_latitude(points)
-        bump = np.cos(at) * np.exp(-((3 * lon) ** 2) - (15 * (np.pi / 4 - at)) ** 2)
-        return np.asarray(10000.0 - mean + np.interp(at, lat, height) + 120.0 * bump)
+        rise = bump * np.cos(at) * np.exp(-((3 * lon) ** 2) - (15 * (np.pi / 4 - at)) ** 2)
+        return np.asarray(10000.0 - mean + np.interp(at, lat, height) + rise)
 
     return surface, lambda points: np.interp(points[:, 2], np.sin(lat), psi), np.zeros(grid.cells)
 
@@ -151,4 +151,6 @@ CASES: Final[Mapping[str, Callable[[Grid], Start]]] = {
     "5": _mountain,
     "6": _rossby_haurwitz,
     "galewsky": _jet,
+    "galewsky-balanced": lambda grid: _jet(grid, bump=0.0),
 }
+STEADY: Final = ("2", "galewsky-balanced")  # what does not change

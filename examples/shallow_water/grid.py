@@ -38,6 +38,7 @@ from ..mesh_geometry import (
     solid_angle,
     tangents,
 )  # fmt: skip
+from ..mesh_rows import in_rows
 
 Cell, Edge, Vertex = (ff.Dimension(name) for name in ("Cell", "Edge", "Vertex"))
 C2EDim, E2CDim, E2VDim, V2EDim, V2CDim, E2E2CDim = (
@@ -127,7 +128,9 @@ def voronoi_grid(mesh: Mesh, radius: float) -> Grid:
     areas, kites = dual_areas(mesh), _kites(mesh, c2e, c2v)
     e2e, weights = _tangential(c2e, e2c, away(mesh), kites / areas[:, None])
     v2c = mesh.tables["C2V"]
-    slot = np.argmax(c2v[v2c] == np.arange(mesh.cells)[:, None, None], axis=2)
+    slot = in_rows(
+        lambda of, at: np.argmax(c2v[of] == at[:, None, None], axis=2), v2c, np.arange(mesh.cells)
+    )
     tables = {
         "C2E": c2e, "E2C": e2c, "E2V": e2v, "V2E": mesh.tables["C2E"], "V2C": v2c, "E2E2C": e2e,
     }  # fmt: skip
@@ -162,11 +165,14 @@ def _next(c2e: Table) -> Indices:
 
 def _kites(mesh: Mesh, c2e: Table, c2v: Indices) -> Numbers:
     """Return the areas between a cell's centre, edge k, vertex k and edge k + 1; (cells, 6)."""
-    centre = mesh.vertex_points[:, None]
-    corner, middle = mesh.cell_points[c2v], mesh.edge_points[c2e]
-    after = np.take_along_axis(middle, _next(c2e)[:, :, None], axis=1)
-    area = solid_angle(centre, middle, corner) + solid_angle(centre, corner, after)
-    return np.where(c2e < 0, 0.0, area)
+
+    def of(points: Points, edges: Table, corners: Indices) -> Numbers:
+        centre, corner, middle = points[:, None], mesh.cell_points[corners], mesh.edge_points[edges]
+        after = np.take_along_axis(middle, _next(edges)[:, :, None], axis=1)
+        area = solid_angle(centre, middle, corner) + solid_angle(centre, corner, after)
+        return np.where(edges < 0, 0.0, area)
+
+    return in_rows(of, mesh.vertex_points, c2e, c2v)
 
 
 def _tangential(c2e: Table, e2c: Table, sign: Numbers, share: Numbers) -> tuple[Indices, Numbers]:
@@ -175,17 +181,20 @@ def _tangential(c2e: Table, e2c: Table, sign: Numbers, share: Numbers) -> tuple[
     From edge e counter-clockwise around cell i to edge e', the weight is the product of their
     signs with 1/2 minus the shares of the area of i at the vertices that are passed.
     """
-    edges = np.arange(len(e2c))
     count = (c2e >= 0).sum(1)
-    tables, weights = [], []
-    for side in (0, 1):
-        cell = e2c[:, side]
-        at = np.argmax(c2e[cell] == edges[:, None], axis=1)
-        own, passed = sign[cell, at], np.zeros(len(edges))
-        for step in range(1, 6):
-            passed = passed + share[cell, (at + step - 1) % count[cell]]
-            column = (at + step) % count[cell]
-            is_there = step < count[cell]
-            tables.append(np.where(is_there, c2e[cell, column], -1))
-            weights.append(np.where(is_there, own * sign[cell, column] * (0.5 - passed), 0.0))
-    return np.stack(tables, axis=1), np.stack(weights, axis=1)
+
+    def of(cells: Table, edges: Indices) -> Numbers:
+        tables, weights = [], []
+        for cell in cells.T:
+            at = np.argmax(c2e[cell] == edges[:, None], axis=1)
+            own, passed, degree = sign[cell, at], np.zeros(len(edges)), count[cell]
+            for step in range(1, 6):
+                passed = passed + share[cell, (at + step - 1) % degree]
+                column = (at + step) % degree
+                is_there = step < degree
+                tables.append(np.where(is_there, c2e[cell, column], -1))
+                weights.append(np.where(is_there, own * sign[cell, column] * (0.5 - passed), 0.0))
+        return np.stack([*tables, *weights], axis=1)
+
+    both = in_rows(of, e2c, np.arange(len(e2c)))
+    return both[:, :10].astype(np.int64), both[:, 10:]

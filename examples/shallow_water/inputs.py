@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
+import numpy as np
 
 import fieldforge as ff
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 
+from ..icosahedral import Table
 from ..mesh_geometry import Numbers
+from ..mesh_rows import in_rows
 from .cases import State
 from .grid import C2EDim, Cell, E2E2CDim, Edge, Grid, V2CDim, V2EDim, Vertex
 
@@ -57,16 +60,27 @@ def inputs_of(grid: Grid, start: State, parts: Iterable[LocalMesh]) -> Iterator[
 
 def coefficients(grid: Grid) -> dict[str, tuple[tuple[ff.Dimension, ...], Numbers]]:
     """Return the constant arguments of the programs on the whole grid: dimensions and array."""
-    area = grid.cell_areas[:, None]
     lengths, distances = grid.edge_lengths, grid.cell_distances
+
+    def curl(sign: Numbers, edges: Table, area: Numbers) -> Numbers:
+        return np.asarray(sign * distances[edges] / area[:, None])
+
+    def kinetic(edges: Table, area: Numbers) -> Numbers:
+        return (edges >= 0) * lengths[edges] * distances[edges] / (4 * area[:, None])
+
+    def divergence(sign: Numbers, edges: Table, area: Numbers) -> Numbers:
+        return np.asarray(sign * lengths[edges] / area[:, None])
+
+    def tangential(weights: Numbers, edges: Table, distance: Numbers) -> Numbers:
+        return np.asarray(weights * lengths[edges] / distance[:, None])
+
     c2e, v2e, e2e = (grid.tables[name] for name in ("C2E", "V2E", "E2E2C"))
-    triangles = grid.vertex_areas[:, None]
-    is_edge = c2e >= 0
+    cells, triangles = grid.cell_areas, grid.vertex_areas
     return {
-        "curl": ((Vertex, V2EDim), grid.around_vertex * distances[v2e] / triangles),
-        "share": ((Vertex, V2CDim), grid.kites / triangles),
-        "kinetic": ((Cell, C2EDim), is_edge * lengths[c2e] * distances[c2e] / (4 * area)),
-        "divergence": ((Cell, C2EDim), grid.out_of_cell * lengths[c2e] / area),
-        "tangential": ((Edge, E2E2CDim), grid.weights * lengths[e2e] / distances[:, None]),
+        "curl": ((Vertex, V2EDim), in_rows(curl, grid.around_vertex, v2e, triangles)),
+        "share": ((Vertex, V2CDim), grid.kites / triangles[:, None]),
+        "kinetic": ((Cell, C2EDim), in_rows(kinetic, c2e, cells)),
+        "divergence": ((Cell, C2EDim), in_rows(divergence, grid.out_of_cell, c2e, cells)),
+        "tangential": ((Edge, E2E2CDim), in_rows(tangential, grid.weights, e2e, distances)),
         "per_distance": ((Edge,), 1 / distances),
     }

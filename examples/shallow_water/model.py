@@ -15,6 +15,8 @@ import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.runtime import gpu
+from fieldforge.runtime.decomposition.device_pieces import on_device
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
@@ -149,6 +151,12 @@ class ShallowWater:
         for _, replay in self.phases:
             replay()
 
+    def wait(self) -> None:
+        """Wait until the steps are done: on a GPU they are only queued."""
+        array = on_device(self.now.h.ndarray)
+        if array is not None:
+            gpu.current_stream(array.device).sync()
+
     def abandon(self) -> None:
         """Let ranks in the same process that wait for this one fail."""
         if isinstance(self._exchange, LocalExchange):
@@ -165,7 +173,7 @@ class ShallowWater:
             return
         for number in numbers:
             source = self._source(number)
-            start = partial(self._exchange.start, source.h, source.u)
+            start = partial(self._exchange.start, source.h, source.u, untouched=True)
             start()
             with ff.record() as inner:
                 self._take(self.inner, number)
@@ -215,8 +223,8 @@ class ShallowWater:
 
 
 def in_global_order(parts: Sequence[LocalMesh], dim: ff.Dimension, owned: list[Numbers]) -> Numbers:
-    """Return one array over all points of a dimension from what each rank owns."""
-    whole = np.empty(sum(map(len, owned)))
+    """Return one array over all points of a dimension from what each rank owns, its first rows."""
+    whole = np.empty((sum(map(len, owned)), *owned[0].shape[1:]))
     for part, values in zip(parts, owned, strict=True):
         whole[part.points[dim].global_ids[: len(values)]] = values
     return whole

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from fieldforge.runtime.decomposition.exchange import MpiExchange, local_exchanges
+from fieldforge.runtime.decomposition.exchange import local_exchanges
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
+from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange
 
 EXCHANGES: Final = ("mpi", "ghex", "nccl")
 LOCAL_RANK: Final = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
@@ -44,6 +45,13 @@ def exchanges_of(parts: Sequence[LocalMesh], comm: Any, by: str = "mpi") -> Sequ
 
         return [NcclExchange(comm, part.patterns)]
     return [MpiExchange(comm, part.patterns)]
+
+
+def close(exchanges: Sequence[Any]) -> None:
+    """Give back what the exchanges of this process share with other ranks; all ranks call it."""
+    for each in exchanges:
+        if each is not None:
+            each.close()
 
 
 def own_gpu() -> str:

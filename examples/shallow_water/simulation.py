@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -22,9 +23,9 @@ from .grid import Cell, Edge, Grid, voronoi_grid
 from .inputs import Inputs, inputs_of
 from .model import ShallowWater, in_global_order, parts_of
 from .norms import Conserved, Norms, conserved, norms
-from .ranks import exchanges_of
+from .ranks import close, exchanges_of
 from .saved_state import SavedState
-from .voronoi import Quality, optimised, quality
+from .voronoi import Quality, kept, quality
 
 FASTEST: Final = 300.0  # m/s: gravity waves and wind of all cases
 COURANT: Final = 0.5  # the method of fourth order is stable up to about twice this
@@ -110,6 +111,7 @@ def simulate(
     told: Progress = silent,
     hours: float | None = None,
     by: str = "mpi",
+    generators: Path | None = None,
 ) -> Result | None:
     """Run a case and return the result; on the ranks of MPI but the first, None.
 
@@ -123,17 +125,18 @@ def simulate(
         since: begin here and run `case.days` more; on all ranks of MPI.
         told: is called after each step of the first rank with the steps done and all steps.
         by: what exchanges halos on the ranks of `comm`: "mpi", "ghex" or "nccl".
+        generators: a file that keeps the grid; it is made if it is not there.
         hours: keep a frame about each so many hours; the first and the last state are kept anyway.
     """
     ranks = comm.size if comm is not None else ranks
-    whole = _whole(case, since, ranks) if comm is None or comm.rank == 0 else None
+    is_first = comm is None or comm.rank == 0
+    whole = _whole(case, since, ranks, generators) if is_first else None
     inputs, steps, dt = _on_this_process(case, whole, comm)
     first_days = 0.0 if since is None else since.days
     began = time.perf_counter()
+    exchanges = exchanges_of([each.part for each in inputs], comm, by)
     with ff.plan() as plan:
-        models = _models(
-            inputs, dt, backend, exchanges_of([each.part for each in inputs], comm, by)
-        )
+        models = _models(inputs, dt, backend, exchanges)
     plan.build(progress=None, **({} if comm is None else {"comm": comm}))
     ready = time.perf_counter()
 
@@ -156,6 +159,7 @@ def simulate(
             _run(models, until - done, _told_from(done, steps, told))
             loop_seconds += time.perf_counter() - ready_to_run
             frames.append(frame(until))
+    close(exchanges)
     if whole is None:
         return None
     kept = [each for each in frames if each is not None]
@@ -171,8 +175,8 @@ def simulate(
     )  # fmt: skip
 
 
-def _whole(case: Case, since: SavedState | None, ranks: int) -> Whole:
-    mesh = optimised(case.level)
+def _whole(case: Case, since: SavedState | None, ranks: int, generators: Path | None) -> Whole:
+    mesh = kept(case.level, generators)
     grid = voronoi_grid(mesh, RADIUS)
     start = initial_state(case.name, grid)
     first = start if since is None else attrs.evolve(start, h=since.h, u=since.u)
@@ -239,6 +243,7 @@ def _loop(model: ShallowWater, steps: int, told: Progress) -> None:
         for done in range(steps):
             model.step()
             told(done + 1, steps)
+        model.wait()
     except BaseException:
         model.abandon()
         raise

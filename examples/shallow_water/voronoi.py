@@ -14,13 +14,15 @@ True
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import attrs
 import numpy as np
 
-from ..icosahedral import Mesh, Points, icosahedral
-from ..mesh_geometry import Numbers, dual_lengths, edge_lengths, solid_angle
+from ..icosahedral import Mesh, Points, Table, icosahedral
+from ..mesh_geometry import Numbers, corners, dual_lengths, edge_lengths, solid_angle
+from ..mesh_rows import in_rows, sums
 
 CONVERGED: Final = 1e-9  # a smaller move, in units of the spacing, changes nothing that is measured
 
@@ -64,27 +66,53 @@ def optimised(level: int, iterations: int = 300, relaxation: float = 1.8, *, roo
     return mesh
 
 
+def kept(level: int, file: Path | None) -> Mesh:
+    """Return `optimised(level)`, its generators from a file; the first call makes the file."""
+    if file is None or not file.exists():
+        mesh = optimised(level)
+        if file is not None:
+            np.save(file, mesh.vertex_points)
+        return mesh
+    mesh, points = icosahedral(1, level), np.load(file)
+    if points.shape != mesh.vertex_points.shape:
+        raise ValueError(
+            f"Expected {mesh.vertices} generators for level {level}, '{file}' has {len(points)}."
+        )
+    return with_generators(mesh, points)
+
+
 def with_generators(mesh: Mesh, points: Points) -> Mesh:
     """Return the mesh of the same neighbours with other generators; (vertices, 3), unit vectors."""
-    a, b, c = np.moveaxis(points[mesh.tables["C2V"]], 1, 0)
+
+    def middle(ends: Table) -> Points:
+        return _unit(points[ends].sum(1))
+
+    def centre(of: Table) -> Points:
+        a, b, c = corners(points, of)
+        return _unit(np.cross(b - a, c - a))
+
     return attrs.evolve(
         mesh,
         vertex_points=points,
-        edge_points=_unit(points[mesh.tables["E2V"]].sum(1)),
-        cell_points=_unit(np.cross(b - a, c - a)),
+        edge_points=in_rows(middle, mesh.tables["E2V"]),
+        cell_points=in_rows(centre, mesh.tables["C2V"]),
     )
 
 
 def centroids(mesh: Mesh) -> Points:
     """Return the centroid of each Voronoi cell, pushed out to the sphere."""
     e2v = mesh.tables["E2V"]
-    right, left = np.moveaxis(mesh.cell_points[mesh.tables["E2C"]], 1, 0)
-    sums = np.zeros_like(mesh.vertex_points)
-    for end, first, second in ((0, right, left), (1, left, right)):
-        generator = mesh.vertex_points[e2v[:, end]]
+
+    def part(vertex: Table, cells: Table) -> Points:
+        generator, (first, second) = mesh.vertex_points[vertex], corners(mesh.cell_points, cells)
         area = solid_angle(generator, first, second)
-        np.add.at(sums, e2v[:, end], area[:, None] * (generator + first + second))
-    return _unit(sums)
+        return np.asarray(area[:, None] * (generator + first + second))
+
+    parts = [
+        in_rows(part, e2v[:, end], mesh.tables["E2C"][:, way])
+        for end, way in ((0, slice(None)), (1, slice(None, None, -1)))
+    ]
+    return in_rows(_unit, sums(np.concatenate(parts), e2v.T.ravel(), mesh.vertices))
 
 
 def quality(mesh: Mesh) -> Quality:

@@ -1,14 +1,15 @@
-"""The parts of fields on GPUs in messages, which lie on that GPU or in pinned memory of the host.
+"""The parts of fields on one GPU in all messages that go one way.
 
-A kernel gathers the elements into a dense array; if the message is on the host, it is copied there.
-On the way back a kernel scatters them. All of it is queued on the current stream of the device.
+One kernel for each size of elements moves those of all fields and all messages: into memory of the
+GPU that is laid out as the messages are, or out of it. If the messages are in pinned memory of the
+host, that memory is copied there and back. All of it is queued on streams of the device.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -16,63 +17,97 @@ from .. import gpu
 from .pattern import Indices, Places
 
 BLOCK: Final = 128
-_KERNELS: Final = r"""
-extern "C" __global__ void gather(const char* base, const long long* offsets, TYPE* packed,
-                                  long long count) {
+_KERNEL: Final = r"""
+extern "C" __global__ void move(const unsigned long long* to, const unsigned long long* from,
+                                long long count) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) packed[i] = *(const TYPE*)(base + offsets[i]);
-}
-extern "C" __global__ void scatter(char* base, const long long* offsets, const TYPE* packed,
-                                   long long count) {
-  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) *(TYPE*)(base + offsets[i]) = packed[i];
+  if (i < count) *(TYPE*)to[i] = *(const TYPE*)from[i];
 }
 """
 _TYPES: Final = {
     1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long",
 }  # fmt: skip
 
+Part: TypeAlias = tuple[gpu.Array, Indices, int]
 
-class DevicePiece:
-    """The part of one field on a GPU in one message.
+
+class DevicePieces:
+    """What fields on a GPU have in the messages of one way.
 
     Args:
-        field: the field.
-        array: its array.
-        offsets: of the elements from the first one, in bytes and in the order of the message.
-        packed: their copy in the message, in pinned memory or on the device.
+        device: that GPU.
+        parts: arrays, the offsets of their elements in bytes and in the order of the message, and
+            where these begin in the messages.
+        messages: the memory of all messages, bytes of the device or pinned ones of the host. The
+            arrays stay where they are as long as this is used.
 
     """
 
-    def __init__(self, field: Any, array: gpu.Array, offsets: Indices, packed: gpu.Array) -> None:
-        self.field, self._array, self._packed = field, array, packed
-        assert array.device is not None  # `on_device` tells
-        self.device = array.device
-        self._count = len(offsets)
-        size = self._count * array.itemsize
-        self._offsets = gpu.Array.from_host(offsets, np.int64, device=self.device)
-        self._is_staged = packed.device is None
-        self._dense = (
-            gpu.Array.empty(size, np.uint8, device=self.device) if self._is_staged else packed
+    def __init__(self, device: gpu.Device, parts: Sequence[Part], messages: gpu.Array) -> None:
+        self.device = device
+        is_staged = messages.device is None
+        dense = gpu.Array.empty(messages.nbytes, np.uint8, device=device) if is_staged else messages
+        ranges = _joined((start, start + len(at) * of.itemsize) for of, at, start in parts)
+        self._staged = [
+            (messages[first:last], dense[first:last]) for first, last in ranges if is_staged
+        ]
+        self._moves = [
+            _Move(device, [part for part in parts if part[0].itemsize == size], dense)
+            for size in sorted({array.itemsize for array, _, _ in parts})
+        ]
+        gpu.current_stream(device).sync()  # what was allocated is used on other streams
+
+    def gather(self, stream: gpu.Stream) -> None:
+        """Queue copies from the fields into the messages, or beside them."""
+        for each in self._moves:
+            each.launch(each.packed, each.fields, stream)
+
+    def to_host(self, stream: gpu.Stream) -> None:
+        """Queue the copy into messages on the host."""
+        for host, dense in self._staged:
+            host.copy_from(dense, stream=stream)
+
+    def from_host(self, stream: gpu.Stream) -> None:
+        """Queue the copy from messages on the host."""
+        for host, dense in self._staged:
+            dense.copy_from(host, stream=stream)
+
+    def scatter(self, stream: gpu.Stream) -> None:
+        """Queue copies from the messages, or beside them, into the fields."""
+        for each in self._moves:
+            each.launch(each.fields, each.packed, stream)
+
+
+class _Move:
+    """The addresses of elements of one size, in fields and in messages."""
+
+    def __init__(self, device: gpu.Device, parts: Sequence[Part], dense: gpu.Array) -> None:
+        size = parts[0][0].itemsize
+        fields = np.concatenate([array.ptr + at for array, at, _ in parts])
+        packed = np.concatenate(
+            [dense.ptr + start + size * np.arange(len(at)) for _, at, start in parts]
         )
-        self._gather, self._scatter = _kernels(self.device, array.itemsize)
-        gpu.current_stream(self.device).sync()  # another stream may pack
+        self._count, self._kernel = len(fields), _kernel(device, size)
+        self._keep = dense
+        self.fields, self.packed = (
+            gpu.Array.from_host(each, np.int64, device=device) for each in (fields, packed)
+        )
 
-    def pack(self) -> None:
-        """Queue the copy from the field into the message."""
+    def launch(self, to: gpu.Array, source: gpu.Array, stream: gpu.Stream) -> None:
         if self._count:
-            arguments = self._array.ptr, self._offsets, self._dense, self._count
-            self._gather(*arguments, grid=-(-self._count // BLOCK))
-            if self._is_staged:
-                self._packed.copy_from(self._dense, stream=gpu.current_stream(self.device))
+            blocks = -(-self._count // BLOCK)
+            self._kernel(to.ptr, source.ptr, self._count, grid=blocks, stream=stream)
 
-    def unpack(self) -> None:
-        """Queue the copy from the message into the field."""
-        if self._count:
-            if self._is_staged:
-                self._dense.copy_from(self._packed, stream=gpu.current_stream(self.device))
-            arguments = self._array.ptr, self._offsets, self._dense, self._count
-            self._scatter(*arguments, grid=-(-self._count // BLOCK))
+
+def _joined(ranges: Iterable[tuple[int, int]], gap: int = 64) -> list[tuple[int, int]]:
+    """Return ranges of bytes with those joined that have less than a gap between them."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(each for each in ranges if each[0] < each[1]):
+        if found and first - found[-1][1] < gap:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return found
 
 
 def on_device(array: Any) -> gpu.Array | None:
@@ -106,11 +141,7 @@ def offsets_of(array: gpu.Array, axes: Sequence[int], places: Places) -> Indices
 
 
 @functools.lru_cache(maxsize=64)
-def _kernels(device: gpu.Device, itemsize: int) -> tuple[Any, Any]:
-    """Compile the kernels for elements of a size, once in a process."""
-    image = gpu.compile_kernels(_KERNELS.replace("TYPE", _TYPES[itemsize]), arch=device.arch)
-    module = gpu.Module.load(image, device=device)
-    return (
-        module.kernel("gather").prepare("RRPq", block=BLOCK),
-        module.kernel("scatter").prepare("PRRq", block=BLOCK),
-    )
+def _kernel(device: gpu.Device, itemsize: int) -> Any:
+    """Compile the kernel for elements of a size, once in a process."""
+    image = gpu.compile_kernels(_KERNEL.replace("TYPE", _TYPES[itemsize]), arch=device.arch)
+    return gpu.Module.load(image, device=device).kernel("move").prepare("RRq", block=BLOCK)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import queue
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
 from .. import gpu
 from ..process.errors import ArgumentError, FieldforgeError
-from .device_pieces import on_device
-from .messages import Bytes, Message, messages
+from .messages import Bytes, Messages, messages
 from .pattern import Pattern, check_size
 
 R = TypeVar("R")
+URGENT: Final = -1  # the priority of streams that go before others
 PATIENCE: Final = 120.0  # seconds that a rank in this process waits for another
 
 
@@ -33,10 +33,10 @@ class Route:
     """The messages of an exchange of certain fields, and requests that are kept for it."""
 
     fields: tuple[Any, ...]
-    send: Sequence[Message]
-    receive: Sequence[Message]
+    send: Messages
+    receive: Messages
     requests: Any
-    devices: Sequence[gpu.Device] = ()
+    devices: Sequence[gpu.Device]
 
 
 class Exchange(ABC, Generic[R]):
@@ -51,8 +51,17 @@ class Exchange(ABC, Generic[R]):
         self.start(*fields)
         self.finish()
 
-    def start(self, *fields: Any) -> None:
-        """Send the owned points that others need; their values may change from now on.
+    def close(self) -> None:
+        """Give back what the ranks share, such as communicators; all ranks call it, at the end."""
+        self._routes.clear()
+
+    def start(self, *fields: Any, untouched: bool = False) -> None:
+        """Send the owned points that others need; the halo belongs to the exchange until `finish`.
+
+        Args:
+            fields: on dimensions that are cut; all ranks give the same ones in the same order.
+            untouched: nobody changes the owned points before `finish`, either, so that a GPU may
+                pack them beside its other work. By default they may change from now on.
 
         Raises:
             ArgumentError: another exchange has not been finished, or a field has no halo here.
@@ -64,7 +73,7 @@ class Exchange(ABC, Generic[R]):
         route = self._routes.get(names)
         if route is None:
             route = self._routes[names] = self._route(fields)
-        self._begin(route)
+        self._begin(route, untouched)
         self._running = route
 
     def finish(self) -> None:
@@ -84,7 +93,7 @@ class Exchange(ABC, Generic[R]):
         """Prepare the exchange of some fields; the route keeps them alive."""
 
     @abstractmethod
-    def _begin(self, route: R) -> None: ...
+    def _begin(self, route: R, untouched: bool) -> None: ...
 
     @abstractmethod
     def _end(self, route: R) -> None: ...
@@ -99,28 +108,54 @@ class HaloExchange(Exchange[Route]):
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         super().__init__()
         self._patterns = tuple(patterns)
+        self._streams: dict[gpu.Device, gpu.Stream] = {}
 
-    def _begin(self, route: Route) -> None:
-        for message in route.send:
-            for piece in message.pieces:
-                piece.pack()
+    def _begin(self, route: Route, untouched: bool) -> None:
+        for piece in route.send.pieces:
+            piece.pack()
+        if not untouched:
+            self._gather(route, gpu.current_stream)
+        for device in route.devices:  # what is sent is written there, and the halo still read
+            self._beside(device).wait(gpu.current_stream(device))
+        if untouched:
+            self._gather(route, self._beside)
+        for each in route.send.on_gpus:
+            each.to_host(self._beside(each.device))
         self._post(route)
+
+    def _gather(self, route: Route, stream: Callable[[gpu.Device], gpu.Stream]) -> None:
+        for each in route.send.on_gpus:
+            each.gather(stream(each.device))
 
     def _end(self, route: Route) -> None:
         self._wait(route)
-        for message in route.receive:
-            for piece in message.pieces:
-                piece.unpack()
+        for piece in route.receive.pieces:
+            piece.unpack()
+        for each in route.receive.on_gpus:
+            beside = self._beside(each.device)
+            each.from_host(beside)
+            each.scatter(beside)
+        for device in route.devices:
+            gpu.current_stream(device).wait(self._beside(device))
+
+    def _beside(self, device: gpu.Device) -> gpu.Stream:
+        """Return the stream for copies and messages; they go before the work of other streams."""
+        if device not in self._streams:
+            self._streams[device] = gpu.Stream(device, priority=URGENT)
+        return self._streams[device]
+
+    def _await_packing(self, route: Route) -> None:
+        """Wait until the messages are whole and what was received before has been read."""
+        for device in route.devices:
+            self._beside(device).sync()
 
     def _route(self, fields: tuple[Any, ...]) -> Route:
         chosen = [(field, self._pattern(field)) for field in fields]
-        place = self._place()
+        place = self._place(fields)
         send = messages([(field, each, each.send) for field, each in chosen], place)
         receive = messages([(field, each, each.receive) for field, each in chosen], place)
-        arrays = (on_device(field.ndarray) for field in fields)
-        devices = dict.fromkeys(each.device for each in arrays if each is not None)
-        requests = self._requests(send, receive)
-        return Route(fields, send, receive, requests, [each for each in devices if each])
+        devices = dict.fromkeys(each.device for each in (*send.on_gpus, *receive.on_gpus))
+        return Route(fields, send, receive, self._requests(send, receive), list(devices))
 
     def _pattern(self, field: Any) -> Pattern:
         if not hasattr(field, "ndarray"):
@@ -136,11 +171,11 @@ class HaloExchange(Exchange[Route]):
         check_size(field, fitting[0])
         return fitting[0]
 
-    def _place(self) -> gpu.Device | None:
-        """Return the GPU that holds the messages; None for the host."""
+    def _place(self, fields: tuple[Any, ...]) -> gpu.Device | None:
+        """Return the GPU that holds the messages of these fields; None for the host."""
         return None
 
-    def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any:
+    def _requests(self, send: Messages, receive: Messages) -> Any:
         """Prepare what is repeated with each exchange of these messages."""
 
     @abstractmethod
@@ -148,39 +183,6 @@ class HaloExchange(Exchange[Route]):
 
     @abstractmethod
     def _wait(self, route: Route) -> None: ...
-
-
-def await_packing(route: Route) -> None:
-    """Wait for the GPUs: what the host sends must be there, and what it receives must be read."""
-    for device in route.devices:
-        gpu.current_stream(device).sync()
-
-
-class MpiExchange(HaloExchange):
-    """Exchange by persistent requests of MPI; `comm` is a communicator of mpi4py.
-
-    The requests live on a duplicate of the communicator, which this duplicates on all ranks.
-    """
-
-    def __init__(self, comm: Any, patterns: Sequence[Pattern]) -> None:
-        super().__init__(patterns)
-        self._comm = comm.Dup()
-
-    def _requests(self, send: Sequence[Message], receive: Sequence[Message]) -> Any:
-        tag = len(self._routes)
-        return [
-            *(self._comm.Recv_init(each.buffer, each.rank, tag) for each in receive),
-            *(self._comm.Send_init(each.buffer, each.rank, tag) for each in send),
-        ]
-
-    def _post(self, route: Route) -> None:
-        await_packing(route)
-        for request in route.requests:
-            request.Start()
-
-    def _wait(self, route: Route) -> None:
-        for request in route.requests:
-            request.Wait()
 
 
 class LocalExchange(HaloExchange):
@@ -202,12 +204,12 @@ class LocalExchange(HaloExchange):
                 box.put(None)
 
     def _post(self, route: Route) -> None:
-        await_packing(route)
-        for message in route.send:
+        self._await_packing(route)
+        for message in route.send.each:
             self._boxes[self._rank, message.rank].put(message.buffer.copy())
 
     def _wait(self, route: Route) -> None:
-        for message in route.receive:
+        for message in route.receive.each:
             try:
                 got = self._boxes[message.rank, self._rank].get(timeout=PATIENCE)
             except queue.Empty:

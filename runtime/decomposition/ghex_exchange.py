@@ -13,8 +13,9 @@ import numpy as np
 
 from ..language.dimension import Dimension
 from ..process.errors import ArgumentError
-from .exchange import Exchange, MpiExchange
+from .exchange import Exchange
 from .local_mesh import LocalMesh
+from .mpi_exchange import MpiExchange
 from .pattern import Pattern, check_size, points_first
 
 DTYPES: Final = ("float32", "float64", "int32", "int64")
@@ -72,10 +73,15 @@ class GhexExchange(Exchange[_Route]):
             name: unstructured.make_communication_object(self._context) for name in DTYPES
         }
 
-    def _begin(self, route: _Route) -> None:
+    def close(self) -> None:
+        """Give back what MPI holds for the fields that GHEX did not take; all ranks call it."""
+        super().close()
+        self._mpi.close()
+
+    def _begin(self, route: _Route, untouched: bool) -> None:
         self._handles = [self._objects[name].exchange(each) for name, each in route.by_ghex.items()]
         if route.by_mpi:
-            self._mpi.start(*route.by_mpi)
+            self._mpi.start(*route.by_mpi, untouched=untouched)
 
     def _end(self, route: _Route) -> None:
         for handle in self._handles:

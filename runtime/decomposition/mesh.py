@@ -116,7 +116,10 @@ def _start(tables: Tables, name: str, along: Dimension) -> Dimension:
 
 
 def _rings(start: NDArray[np.bool_], ways: Sequence[Table], count: int) -> Indices:
-    """Return 0 at the start, then how many steps over attached points away; FAR beyond `count`."""
+    """Return 0 at the start, then how many steps over attached points away; FAR beyond `count`.
+
+    The rows of `ways` may be those only from which a step can lead to a new point.
+    """
     level = np.where(start, 0, FAR)
     for ring in range(1, count + 1):
         reached = np.append(level < ring, False)  # the last entry is that of a missing neighbour
@@ -128,11 +131,31 @@ def _rings(start: NDArray[np.bool_], ways: Sequence[Table], count: int) -> Indic
     return level
 
 
-def _after(level: Indices, way: Table) -> Indices:
-    """Return the lowest level of the neighbours plus 1."""
-    padded = np.append(level, FAR)
-    lowest = functools.reduce(np.minimum, [padded[column] for column in way.T])
-    return np.asarray(np.minimum(lowest + 1, FAR))
+def _after(level: Indices, way: Table, rows: Indices) -> Indices:
+    """Return the lowest level of the neighbours plus 1 in some rows of a table, FAR elsewhere."""
+    padded, found = np.append(level, FAR), np.full(len(way), FAR)
+    lowest = functools.reduce(np.minimum, [padded[column] for column in way[rows].T])
+    found[rows] = np.minimum(lowest + 1, FAR)
+    return found
+
+
+def _by_the_border(owners: Indices, ways: Sequence[Table], count: int) -> list[Indices]:
+    """Return, for each table, the rows that name a point up to `count` steps from other ranks.
+
+    Only these lead from the points of a rank to those of others, and back.
+    """
+    padded, next_to = np.append(owners, -1), np.zeros(len(owners), bool)
+    for way in ways:
+        first, mixed = padded[way[:, 0]], np.zeros(len(way), bool)
+        for column in way.T[1:]:
+            mixed |= (padded[column] != first) & (column >= 0)
+        ids = way[mixed]
+        next_to[ids[ids >= 0]] = True
+    near = np.append(_rings(next_to, ways, count) < FAR, False)
+    return [
+        np.flatnonzero(functools.reduce(np.logical_or, [near[column] for column in way.T]))
+        for way in ways
+    ]
 
 
 PointsOf: TypeAlias = Mapping[Dimension, Points]
@@ -148,6 +171,7 @@ class _Cut:
     ways: Mapping[Dimension, Table]
     halo: int
     ranks: int
+    border: Mapping[Dimension, Indices]
 
     @classmethod
     def of(
@@ -174,23 +198,28 @@ class _Cut:
             names = ", ".join(sorted(f"'{dim.value}'" for dim in missing))
             raise ArgumentError(f"No table of 'attached' leads from {names} to '{along.value}'.")
         everywhere = {along: owners} | {dim: owners[way[:, 0]] for dim, way in ways.items()}
-        return cls(tables, along, everywhere, ways, halo, count)
+        border = dict(zip(ways, _by_the_border(owners, list(ways.values()), halo + 2), strict=True))
+        return cls(tables, along, everywhere, ways, halo, count, border)
 
     def points(self, rank: int) -> PointsOf:
         """Return the local points of a rank."""
-        own, ways = self.owners[self.along] == rank, list(self.ways.values())
+        own, ways = self.owners[self.along] == rank, self._ways_by_the_border()
         level = _rings(own, ways, self.halo)
         distance = _rings(~own, ways, self.halo + 2)
         points = {self.along: _sorted(level, distance, self.halo)}
         for dim, way in self.ways.items():
-            outward = np.where(self.owners[dim] == rank, 0, _after(level, way))
-            points[dim] = _sorted(outward, _after(distance, way), self.halo)
+            rows = self.border[dim]
+            outward = np.where(self.owners[dim] == rank, 0, _after(level, way, rows))
+            points[dim] = _sorted(outward, _after(distance, way, rows), self.halo)
         return points
+
+    def _ways_by_the_border(self) -> list[Table]:
+        return [way[self.border[dim]] for dim, way in self.ways.items()]
 
     def near(self, rank: int) -> list[int]:
         """Return all ranks whose local points may be owned by this one, or the other way round."""
         owners = self.owners[self.along]
-        level = _rings(owners == rank, list(self.ways.values()), self.halo + 1)
+        level = _rings(owners == rank, self._ways_by_the_border(), self.halo + 1)
         return [each for each in np.unique(owners[level < FAR]).tolist() if each != rank]
 
     def part(self, rank: int, known: Mapping[int, PointsOf]) -> LocalMesh:

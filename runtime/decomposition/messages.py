@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import gpu
 from ..process.errors import ArgumentError
-from .device_pieces import DevicePiece, offsets_of, on_device, pinned
+from .device_pieces import DevicePieces, Part, offsets_of, on_device, pinned
 from .pattern import Pattern, points_first, positions, shape_first
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -20,7 +20,7 @@ ALIGNMENT: Final = 64
 
 @attrs.frozen(eq=False)
 class Piece:
-    """The part of one field in one message: where it lies in the field, and its packed copy."""
+    """The part of one field of the host in one message: where it lies, and its packed copy."""
 
     field: Any = attrs.field(repr=False)
     view: NDArray[Any]
@@ -42,13 +42,32 @@ class Message:
 
     rank: int
     buffer: Any
-    pieces: Sequence[Piece | DevicePiece]
+
+
+@attrs.frozen(eq=False)
+class Messages:
+    """All messages that go one way: one for each rank, and the parts of fields in them."""
+
+    each: Sequence[Message]
+    pieces: Sequence[Piece]
+    on_gpus: Sequence[DevicePieces]
 
 
 Wanted: TypeAlias = Sequence[tuple[Any, Pattern, Mapping[int, Any]]]
 
 
-def messages(wanted: Wanted, device: gpu.Device | None = None) -> list[Message]:
+@attrs.frozen(eq=False)
+class _Room:
+    """Where the part of one field lies in the memory of all messages."""
+
+    field: Any
+    pattern: Pattern
+    places: Any
+    shape: tuple[int, ...]
+    bytes: slice
+
+
+def messages(wanted: Wanted, device: gpu.Device | None = None) -> Messages:
     """Return one message for each rank, with room for its part of every field.
 
     Args:
@@ -60,30 +79,36 @@ def messages(wanted: Wanted, device: gpu.Device | None = None) -> list[Message]:
 
     """
     ranks = sorted({rank for _, _, by_rank in wanted for rank in by_rank})
-    return [_message(rank, wanted, device) for rank in ranks]
+    rooms: list[_Room] = []
+    size, ends = 0, []
+    for rank in ranks:
+        for field, pattern, by_rank in wanted:
+            if rank in by_rank:
+                room = _room(field, pattern, by_rank[rank], size)
+                rooms.append(room)
+                size += -(-(room.bytes.stop - size) // ALIGNMENT) * ALIGNMENT
+        ends.append(size)
+    memory, whole = _memory(size, [field for field, _, _ in wanted], device)
+    starts = [0, *ends]
+    return Messages(
+        [Message(rank, memory[starts[n] : starts[n + 1]]) for n, rank in enumerate(ranks)],
+        [_piece(room, memory) for room in rooms if on_device(room.field.ndarray) is None],
+        [] if whole is None else _on_gpus(rooms, whole),
+    )
 
 
-def _message(rank: int, wanted: Wanted, device: gpu.Device | None) -> Message:
-    chosen = [(field, each, by_rank[rank]) for field, each, by_rank in wanted if rank in by_rank]
-    rooms, size = [], 0
-    for field, pattern, places in chosen:
-        shape = (len(places[0]), *shape_first(field, pattern)[len(places) :])
-        length = int(np.prod(shape)) * field.ndarray.dtype.itemsize
-        rooms.append((shape, slice(size, size + length)))
-        size += -(-length // ALIGNMENT) * ALIGNMENT
-    buffer, whole = _buffer(size, [field for field, _, _ in chosen], device)
-    return Message(rank, buffer, [
-        _piece(field, pattern, places, shape, buffer[part], None if whole is None else whole[part])
-        for (field, pattern, places), (shape, part) in zip(chosen, rooms, strict=True)
-    ])  # fmt: skip
+def _room(field: Any, pattern: Pattern, places: Any, start: int) -> _Room:
+    shape = (len(places[0]), *shape_first(field, pattern)[len(places) :])
+    length = int(np.prod(shape)) * field.ndarray.dtype.itemsize
+    return _Room(field, pattern, places, shape, slice(start, start + length))
 
 
-def _buffer(
+def _memory(
     size: int, fields: Sequence[Any], device: gpu.Device | None
 ) -> tuple[Any, gpu.Array | None]:
-    """Return room for a message; if a field is on a GPU, also as memory that it can copy to."""
+    """Return room for all messages; if a field is on a GPU, also as memory that it can copy to."""
     arrays = [on_device(field.ndarray) for field in fields]
-    if device is not None:
+    if device is not None and size:
         if any(each is None or each.device != device for each in arrays):
             raise ArgumentError(f"Expected fields on {device}, got one that lies elsewhere.")
         whole = gpu.Array.empty(size, np.uint8, device=device)
@@ -95,18 +120,21 @@ def _buffer(
     return np.asarray(memoryview(whole)), whole
 
 
-def _piece(
-    field: Any,
-    pattern: Pattern,
-    places: Any,
-    shape: tuple[int, ...],
-    packed: Any,
-    room: gpu.Array | None,
-) -> Piece | DevicePiece:
-    places = positions(field, pattern, places)
-    array = on_device(field.ndarray)
-    if array is None or room is None:
-        view = points_first(field, pattern)
-        return Piece(field, view, places, packed.view(view.dtype).reshape(shape))
-    axes = [field.domain.dims.index(dim) for dim in pattern.dims]
-    return DevicePiece(field, array, offsets_of(array, axes, places), room)
+def _piece(room: _Room, memory: Bytes) -> Piece:
+    view = points_first(room.field, room.pattern)
+    packed = memory[room.bytes].view(view.dtype).reshape(room.shape)
+    return Piece(room.field, view, positions(room.field, room.pattern, room.places), packed)
+
+
+def _on_gpus(rooms: Sequence[_Room], whole: gpu.Array) -> list[DevicePieces]:
+    """Return what moves between the fields on each GPU and the messages."""
+    by_device: dict[gpu.Device, list[Part]] = {}
+    for room in rooms:
+        array = on_device(room.field.ndarray)
+        if array is None or array.device is None:
+            continue
+        axes = [room.field.domain.dims.index(dim) for dim in room.pattern.dims]
+        places = positions(room.field, room.pattern, room.places)
+        part = array, offsets_of(array, axes, places), room.bytes.start
+        by_device.setdefault(array.device, []).append(part)
+    return [DevicePieces(device, parts, whole) for device, parts in by_device.items()]

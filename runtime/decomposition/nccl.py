@@ -8,8 +8,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,10 +59,21 @@ class Nccl:
 
 
 class Communicator:
-    """What one rank sends to others and receives from them, in the order of a stream."""
+    """What one rank sends to others and receives from them, in the order of a stream.
+
+    One that nobody destroys is aborted with its last reference or with the process: `destroy` may
+    wait for other ranks, which then may be gone.
+    """
 
     def __init__(self, nccl: Nccl, handle: ctypes.c_void_p, device: gpu.Device) -> None:
         self._nccl, self._handle, self._device = nccl, handle, device
+        self._end = weakref.finalize(self, _abort, nccl, handle, device)
+
+    def destroy(self) -> None:
+        """Give back what NCCL holds for it; all ranks call this when their streams are done."""
+        if self._end.detach() is not None:
+            with self._device:
+                self._nccl.call("ncclCommDestroy", self._handle)
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -84,6 +96,12 @@ class Communicator:
     def _move(self, name: str, array: gpu.Array, rank: int, stream: gpu.Stream) -> None:
         place, count = ctypes.c_void_p(array.ptr), ctypes.c_size_t(array.nbytes)
         self._nccl.call(name, place, count, BYTE, rank, self._handle, ctypes.c_void_p(stream.ptr))
+
+
+def _abort(nccl: Nccl, handle: ctypes.c_void_p, device: gpu.Device) -> None:
+    """End a communicator without the other ranks; nobody is there to be told of an error."""
+    with device, suppress(NcclError):
+        nccl.call("ncclCommAbort", handle)
 
 
 @functools.cache

@@ -14,8 +14,9 @@ from .pattern import Pattern
 class NcclExchange(HaloExchange):
     """Fill the halos of fields on GPUs, as `MpiExchange` does; each rank has a GPU of its own.
 
-    Kernels pack on the current stream; the messages go on a stream of their own, which waits for
-    that, and `finish` lets the current stream wait for them. Both calls only queue work.
+    One kernel packs, on the current stream or, if the points stay untouched, beside it. The
+    messages go on a stream of their own, which fills the halos when they have come; `finish` lets
+    the current stream wait for this. Both calls only queue work.
 
     Args:
         comm: a communicator of mpi4py, by which the ranks find each other.
@@ -41,18 +42,32 @@ class NcclExchange(HaloExchange):
         self._device = gpu.current_device() if device is None else device
         name = comm.bcast(library.unique_id() if comm.rank == 0 else None)
         self._ranks = library.communicator(comm.size, name, comm.rank, self._device)
-        self._stream = gpu.Stream(self._device)
 
-    def _place(self) -> gpu.Device:
+    def close(self) -> None:
+        """Wait for the messages and destroy the communicator; all ranks call it.
+
+        A communicator that is not closed is aborted when the exchange is collected, or when the
+        process ends.
+        """
+        self._beside(self._device).sync()
+        self._ranks.destroy()
+        super().close()
+
+    def _place(self, fields: tuple[Any, ...]) -> gpu.Device:
         return self._device
 
     def _post(self, route: Route) -> None:
-        self._stream.wait(gpu.current_stream(self._device))
+        beside = self._beside(self._device)
         with self._ranks.group():
-            for message in route.receive:
-                self._ranks.receive(message.buffer, message.rank, self._stream)
-            for message in route.send:
-                self._ranks.send(message.buffer, message.rank, self._stream)
+            for message in route.receive.each:
+                self._ranks.receive(message.buffer, message.rank, beside)
+            for message in route.send.each:
+                self._ranks.send(message.buffer, message.rank, beside)
+        for each in route.receive.on_gpus:
+            each.scatter(beside)
 
     def _wait(self, route: Route) -> None:
-        gpu.current_stream(self._device).wait(self._stream)
+        """Wait for nothing: the stream does."""
+
+    def _end(self, route: Route) -> None:
+        gpu.current_stream(self._device).wait(self._beside(self._device))

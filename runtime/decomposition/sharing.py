@@ -87,7 +87,7 @@ class Graph:
         start, end = both.T
         is_link = (start >= 0) & (end >= 0) & (start != end)
         count = int(rows.max(initial=-1)) + 1
-        start, end = np.divmod(np.unique(start[is_link] * count + end[is_link]), max(count, 1))
+        start, end = np.divmod(distinct(start[is_link] * count + end[is_link]), max(count, 1))
         degrees = np.bincount(start, minlength=count)
         return cls(np.concatenate([[0], np.cumsum(degrees)]), end)
 
@@ -102,6 +102,13 @@ class Graph:
         ends = np.cumsum(counts)
         places = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
         return np.asarray(self.ids[np.repeat(self.first[points], counts) + places])
+
+
+def distinct(numbers: Indices) -> Indices:
+    """Return the distinct numbers, sorted; sorting is faster than the table of `np.unique`."""
+    ordered = np.sort(numbers)
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    return np.asarray(ordered[is_first[: len(ordered)]])
 
 
 def cuthill_mckee(graph: Graph) -> Indices:

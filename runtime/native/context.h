@@ -36,6 +36,7 @@ struct Context {
     const Machine* machine;  // null if nobody has measured it
     int32_t* status;  // memory of the device for the code of an entry that returns before its work
                       // is done; null: the entry returns its code
+    int64_t (*threads)(void* pool);  // how many may share a loop of this call; null: unknown
 };
 
 }  // namespace fieldforge

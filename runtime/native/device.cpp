@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "pool.h"
+#include "thread_count.h"
 #include "wishes.h"
 
 #if defined(__linux__)
@@ -46,6 +47,12 @@ void share(void* pool, int64_t count, int64_t most, int64_t points, LoopBody bod
     share_loop(own.threads > 0 ? &own : pool, count, most, points, body, data);
 }
 
+// `Context::threads`: how many threads `share` would use.
+int64_t threads(void* pool) noexcept {
+    const int limit = wishes.threads > 0 ? wishes.threads : static_cast<const Crew*>(pool)->threads;
+    return limit > 0 ? limit : default_threads();
+}
+
 }  // namespace
 
 Machine host_machine = {};
@@ -55,7 +62,7 @@ namespace {
 
 constexpr Context host_context = {
     context_version, sizeof(Context), device_cpu, 0,
-    nullptr, share, nullptr, &host_machine, nullptr,
+    nullptr, share, nullptr, &host_machine, nullptr, threads,
 };
 
 std::array<const Device*, 4> devices = {&host_device};

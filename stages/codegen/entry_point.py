@@ -24,6 +24,7 @@ struct Context {
   void* pool;
   const Machine* machine;
   s32* status;
+  s64 (*threads)(void* pool);
 };"""
 
 
@@ -43,4 +44,11 @@ def entry_head(name: str = ENTRY, context: str = "") -> tuple[str, ...]:
     )
 
 
+# Types and names of the parameters but the last, for functions that the entry point calls.
+PARAMETERS: Final = (
+    ("const void* const* ", "ptrs"),
+    ("const s64* ", "ints"),
+    ("const void* ", "scalars"),
+    ("void* ", "arena"),
+)
 UNUSED: Final = "  (void)ptrs, (void)ints, (void)scalars, (void)arena;"

@@ -24,6 +24,11 @@ class GpuChoices:
             elsewhere.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
+        unaligned: whether short nests have a version for memory that is not aligned; None for
+            those whose elements all have 8 bytes.
+        blocked: whether columns that do not fit are scanned in one kernel, some levels through
+            memory.
+        land: levels of a scan on their way to shared memory by asynchronous copies; -1 for none.
         patches: for nests that are one kernel for each patch of a mesh: elements of a patch, levels
             of a block, points of a thread, threads of a block, blocks on a multiprocessor; 0 leaves
             a number to the model, -1 in the first place is for none.
@@ -38,6 +43,9 @@ class GpuChoices:
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    unaligned: bool | None = None
+    blocked: bool = True
+    land: int = 0
     patches: tuple[int, ...] = ()
     most_shared: int = 48 << 10
 

@@ -86,6 +86,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
+        yield from scans.blocked.bounds if scans.blocked else ()
         for tile in scans.tiles:
             ranges = [*([tile.filled] if tile.filled else []), *(r for _, r in tile.written)]
             yield from (end for range_ in ranges for end in (range_.start, range_.stop))

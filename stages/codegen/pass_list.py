@@ -16,7 +16,9 @@ from ..base import Stage
 PassName: TypeAlias = str | Callable[..., Any]
 
 # Each name is that of a function in `loop_passes/`; `passes.py` has them all.
-CPU_PASSES: Final = ("tile", "stream", "prefetch", "unswitch", "slide", "plan_arena")
+CPU_PASSES: Final = (
+    "tile", "stream", "march", "prefetch", "unswitch", "slide", "plan_arena",
+)  # fmt: skip
 PLAN_ONLY: Final = ("plan_arena",)
 GPU_PASSES: Final = (
     "fuse", "spread", "widen", "patch", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
@@ -54,7 +56,7 @@ def without(passes: Iterable[PassName], *names: str) -> tuple[PassName, ...]:
     """Leave out passes of ours by name.
 
     >>> without(CPU_PASSES, "tile", "stream")
-    ('prefetch', 'unswitch', 'slide', 'plan_arena')
+    ('march', 'prefetch', 'unswitch', 'slide', 'plan_arena')
     """
     return tuple(step for step in passes if step not in names)
 
@@ -68,7 +70,7 @@ def edited(
 ) -> tuple[PassName, ...]:
     """Return a list with other passes: some replaced, removed (None), or added beside one.
 
-    >>> edited(CPU_PASSES, [], {"stream": None, "prefetch": None, "unswitch": None, "slide": None})
+    >>> edited(CPU_PASSES, [], dict.fromkeys(CPU_PASSES[1:-1]))
     ('tile', 'plan_arena')
     >>> edited(("tile", "plan_arena"), ["stream"], {}, after="tile")
     ('tile', 'stream', 'plan_arena')

@@ -14,6 +14,7 @@ from .loop_passes.arena import plan_arena
 from .loop_passes.fusing import fuse
 from .loop_passes.handing_on import hand_on
 from .loop_passes.loading_ahead import load_ahead
+from .loop_passes.marching import march
 from .loop_passes.patching import patch
 from .loop_passes.prefetching import prefetch
 from .loop_passes.reciprocals import share_reciprocals
@@ -31,7 +32,9 @@ from .schedule.schedule import schedule
 LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
-PASSES: Final[tuple[LoopPass, ...]] = (tile, stream, prefetch, unswitch, slide, plan_arena)
+PASSES: Final[tuple[LoopPass, ...]] = (
+    tile, stream, march, prefetch, unswitch, slide, plan_arena,
+)  # fmt: skip
 BY_NAME: Final[Mapping[str, LoopPass]] = {
     step.__name__: step
     for step in (*PASSES, fuse, spread, widen, patch, load_ahead, share_reciprocals, hand_on)

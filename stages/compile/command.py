@@ -16,12 +16,15 @@ from ...cache.files import keep_note, read_file
 from ...runtime.calls.elf import fault_in
 from ...runtime.process.errors import LAST_LINES, CompilationError
 from ...runtime.process.private_folder import Folder
+from ..units import MACRO, count_units
 from .build_folder import build_folder
 from .headers import digests, headers_of
-from .running import run_compiler
+from .running import run_compilers
 from .toolchain import Outcome
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
+# What words begin with that do nothing where nothing is linked.
+_OF_LINKER: Final = ("-Wl,", "-l", "-L", "-shared", "-nodefaultlibs")
 _LIMIT: Final = 1 << 32
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -49,7 +52,8 @@ def compile_source(
 ) -> Outcome:
     """Compile `source` with `command`, to which input and output are added.
 
-    The directory is mapped to '.', so the bytes of the library do not depend on it. The library
+    A source in several translation units is compiled unit by unit, side by side, and linked. The
+    directory is mapped to '.', so the bytes of the library do not depend on it. The library
     must be whole and export the function `symbol`, if one is given. The options `libraries` come
     after the source.
 
@@ -66,24 +70,14 @@ def compile_source(
                 f"The source cannot be written to '{directory}': {error.strerror or error}.",
                 hints=("Free some space, or name another folder in FIELDFORGE_LOCAL_DIR.",),
             ) from error
-        hidden = (word.format(directory) for word in dialect.hide)
-        words = [*command, *hidden, dialect.headers, "-MF", HEADERS, "-o", LIBRARY, dialect.source,
-                 *libraries]  # fmt: skip
+        steps = commands(command, count_units(source), directory, dialect, libraries)
         began = time.time_ns()
-        try:
-            done = run_compiler(words, folder, environment)
-        except OSError as error:
-            raise CompilationError(
-                f"The compiler '{command[0]}' cannot be run: {error.strerror or error}.",
-                command=words,
-            ) from error
-        log = done.stdout.decode(errors="replace").replace(directory, ".")
-        shown = [word.replace(directory, "DIRECTORY") for word in words]
-        if done.returncode != 0:
-            raise _failure(source, shown, done.returncode, log, logs)
+        log = "".join(_run(step, source, folder, environment, logs) for step in steps)
+        shown = _shown(steps[-1][0], directory)
+        rules = [HEADERS] if len(steps) == 1 else map(rule_of, range(len(steps[0])))
         try:
             library = read_file(LIBRARY, _LIMIT, folder)
-            headers = headers_of(_rule(folder))
+            headers = sorted({name for rule in rules for name in headers_of(_rule(folder, rule))})
         except (OSError, ValueError) as error:
             raise CompilationError(
                 f"The compiler '{command[0]}' reported success but wrote no library.",
@@ -100,22 +94,85 @@ def compile_source(
         return Outcome(library, log, digests(headers, command, environment, began))
 
 
+def commands(
+    command: Sequence[str],
+    units: int,
+    directory: str,
+    dialect: Dialect = CPLUSPLUS,
+    libraries: Sequence[str] = (),
+) -> list[list[list[str]]]:
+    """Return the steps of a build: commands that may run side by side.
+
+    >>> for step in commands(["c++", "-O2", "-shared", "-lm"], 2, "/b"):
+    ...     for words in step:
+    ...         print(*words)
+    c++ -O2 -ffile-prefix-map=/b=. -MD -MF unit0.d -c -DUNIT=0 -o unit0.o program.cpp
+    c++ -O2 -ffile-prefix-map=/b=. -MD -MF unit1.d -c -DUNIT=1 -o unit1.o program.cpp
+    c++ -O2 -shared -lm -ffile-prefix-map=/b=. -o program.so unit0.o unit1.o
+    """
+    hidden = [word.format(directory) for word in dialect.hide]
+    if units == 1:
+        asks = [dialect.headers, "-MF", HEADERS]
+        return [[[*command, *hidden, *asks, "-o", LIBRARY, dialect.source, *libraries]]]
+    ours = [word for word in (*command, *libraries) if not word.startswith(_OF_LINKER)]
+    compiled = [
+        [*ours, *hidden, dialect.headers, "-MF", rule_of(unit), "-c", f"-D{MACRO}={unit}",
+         "-o", f"unit{unit}.o", dialect.source]
+        for unit in range(units)
+    ]  # fmt: skip
+    objects = [f"unit{unit}.o" for unit in range(units)]
+    return [compiled, [[*command, *hidden, "-o", LIBRARY, *objects, *libraries]]]
+
+
+def rule_of(unit: int) -> str:
+    """Return the file to which the compiler writes the headers of a unit."""
+    return f"unit{unit}.d"
+
+
+def _run(
+    step: Sequence[Sequence[str]],
+    source: str,
+    folder: Folder,
+    environment: Mapping[str, str],
+    logs: Path | None,
+) -> str:
+    """Run the commands of a step and return what they said."""
+    try:
+        done = run_compilers(step, folder, environment)
+    except OSError as error:
+        raise CompilationError(
+            f"The compiler '{step[0][0]}' cannot be run: {error.strerror or error}.",
+            command=step[0],
+        ) from error
+    said = [each.stdout.decode(errors="replace").replace(folder.path, ".") for each in done]
+    code = done[-1].returncode
+    if code != 0:
+        shown = _shown(step[len(done) - 1], folder.path)
+        where = f" in translation unit {len(done)} of {len(step)}" if len(step) > 1 else ""
+        raise _failure(source, shown, code, said[-1], logs, where)
+    return "".join(said)
+
+
+def _shown(words: Sequence[str], directory: str) -> list[str]:
+    return [word.replace(directory, "DIRECTORY") for word in words]
+
+
 def _write(folder: Folder, name: str, content: bytes) -> None:
     handle = os.open(name, _CREATE, 0o600, dir_fd=folder.handle)
     with open(handle, "wb") as stream:
         stream.write(content)
 
 
-def _rule(folder: Folder) -> str:
-    """Return the rule for `make` that the compiler wrote, empty if there is none."""
+def _rule(folder: Folder, name: str) -> str:
+    """Return a rule for `make` that the compiler wrote, empty if there is none."""
     try:
-        return read_file(HEADERS, _LIMIT, folder).decode(errors="surrogateescape")
+        return read_file(name, _LIMIT, folder).decode(errors="surrogateescape")
     except (OSError, ValueError):
         return ""
 
 
 def _failure(
-    source: str, command: Sequence[str], code: int, log: str, logs: Path | None
+    source: str, command: Sequence[str], code: int, log: str, logs: Path | None, where: str
 ) -> CompilationError:
     end = f"was ended by signal {_signal(-code)}" if code < 0 else f"failed with exit code {code}"
     kept = _keep(source, command, code, log, logs)
@@ -126,7 +183,7 @@ def _failure(
     if -code == signal.SIGKILL:
         hints.append("The machine may have run out of memory; build fewer programs at a time.")
     return CompilationError(
-        f"The compiler '{os.path.basename(command[0])}' {end}.",
+        f"The compiler '{os.path.basename(command[0])}' {end}{where}.",
         command=command, exit_code=code, log=log, log_path=kept, hints=hints,
     )  # fmt: skip
 

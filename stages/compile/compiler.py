@@ -26,6 +26,7 @@ CANDIDATES: Final = ("c++", "g++", "clang++")
 MEMORY: Final = "compilers"  # identities by path, size, time and inode
 # The programs that GCC's driver runs, and the files that it links into every library.
 PROGRAMS: Final = ("cc1plus", "as", "ld")
+OF_HIPCC: Final = ("clang", "ld.lld")  # which is a script
 PARTS: Final = ("crti.o", "crtbeginS.o", "libgcc.a", "libc.so.6", "libm.so.6", "libstdc++.so.6")
 _KIND: Final = "fieldforge-compilers-2"
 _LIMIT: Final = 1 << 20
@@ -194,7 +195,8 @@ def _identify(
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:
     """Ask the compiler for its version and its programs, and digest their files."""
     version = _version(_ask(found, "--version"))
-    questions = [*(f"prog-name={name}" for name in PROGRAMS), *(f"file-name={p}" for p in PARTS)]
+    programs = (*PROGRAMS, *OF_HIPCC) if os.path.basename(found) == "hipcc" else PROGRAMS
+    questions = [*(f"prog-name={name}" for name in programs), *(f"file-name={p}" for p in PARTS)]
     named = [_ask(found, f"-print-{question}").strip() for question in questions]
     return {
         "version": version,
@@ -259,6 +261,7 @@ def _ask(command: str, question: str) -> str:
         done = subprocess.run(
             [command, question], capture_output=True, text=True, errors="replace", check=False,
             stdin=subprocess.DEVNULL,
+            env={**os.environ, "HIP_PLATFORM": "amd"},  # hipcc speaks for nvcc where it finds one
         )  # fmt: skip
     except OSError as error:
         raise CompilerNotFoundError(

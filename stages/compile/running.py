@@ -4,56 +4,145 @@ from __future__ import annotations
 
 import errno
 import os
+import selectors
 import shutil
 import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import IO, Final
 
 from ...runtime.process.private_folder import Folder
-from .watcher import announced, watcher
+from .slots import slots_here
+from .watcher import Watcher, announced, watcher
 
-_running: Final[dict[subprocess.Popen[bytes], str]] = {}  # by the thread that waits
+_CHUNK: Final = 1 << 16
+_PATIENCE: Final = 0.05  # seconds until a free slot of another build is noticed
+# The name of the thread that waits for each compiler, and its watcher.
+_running: Final[dict[subprocess.Popen[bytes], tuple[str, Watcher | None]]] = {}
 
 
-def run_compiler(
-    words: Sequence[str], folder: Folder, environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a compiler in `folder`, in a process group of its own.
+def run_compilers(
+    commands: Sequence[Sequence[str]], folder: Folder, environment: Mapping[str, str]
+) -> list[subprocess.CompletedProcess[bytes]]:
+    """Run compilers in `folder`, each in a process group of its own, at once if slots are free.
 
-    An exception that ends the wait kills the whole group: a driver that is killed alone would leave
-    `cc1plus` behind. A watcher does the same when this process is killed.
+    After a failure, later commands do not count: they are killed or not started, and left out of
+    the result. So the first failure in the order of the commands is the last of the result.
+    An exception that ends the wait kills the whole groups: a driver that is killed alone would
+    leave `cc1plus` behind. A watcher does the same when this process is killed.
 
     Raises:
         OSError: the compiler cannot be run.
 
     """
+    batch = _Batch(commands, folder, environment)
+    try:
+        return batch.run()
+    finally:
+        batch.close()
+
+
+class _Batch:
+    """Compilers that run, and commands that wait for a slot."""
+
+    def __init__(
+        self, commands: Sequence[Sequence[str]], folder: Folder, environment: Mapping[str, str]
+    ) -> None:
+        self._commands, self._folder, self._environment = commands, folder, environment
+        self._slots = slots_here()
+        self._left = range(len(commands))  # numbers of the commands that are not started
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}  # that run, by number
+        self._outputs: dict[int, bytes] = {}
+        self._done: dict[int, subprocess.CompletedProcess[bytes]] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def run(self) -> list[subprocess.CompletedProcess[bytes]]:
+        while self._left or self._processes:
+            while self._left and self._slots.take(is_first=not self._processes):
+                self._start()
+            patience = _PATIENCE if self._left else None
+            for key, _ in self._selector.select(patience):
+                self._read(key.data)
+        return [self._done[number] for number in sorted(self._done)]
+
+    def _start(self) -> None:
+        number, self._left = self._left[0], self._left[1:]
+        try:
+            process = _start(self._commands[number], self._folder, self._environment)
+        except BaseException:
+            self._slots.give()
+            raise
+        self._processes[number] = process
+        self._outputs[number] = b""
+        self._selector.register(_output(process), selectors.EVENT_READ, number)
+
+    def _read(self, number: int) -> None:
+        process = self._processes.get(number)
+        if process is None:  # killed since the selector returned
+            return
+        output = os.read(_output(process).fileno(), _CHUNK)
+        self._outputs[number] += output
+        if output:
+            return
+        code = process.wait()
+        self._forget(number)
+        command = self._commands[number]
+        self._done[number] = subprocess.CompletedProcess(command, code, self._outputs[number])
+        if code != 0:
+            self._left = self._left[:0]
+            for later in [each for each in self._processes if each > number]:
+                self._end(later)
+            self._done = {each: done for each, done in self._done.items() if each <= number}
+
+    def _end(self, number: int) -> None:
+        _kill(self._processes[number])
+        self._processes[number].wait()
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        process = self._processes.pop(number)
+        self._selector.unregister(_output(process))
+        _output(process).close()
+        _forget(process)
+        self._slots.give()
+
+    def close(self) -> None:
+        """End the compilers that still run."""
+        for number in tuple(self._processes):
+            self._end(number)
+        self._selector.close()
+
+
+def _start(
+    words: Sequence[str], folder: Folder, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     watched = watcher()
     process = subprocess.Popen(
         announced(_found(words, environment)) if watched else words, cwd=folder.lasting_path,
-        env={**environment, "LC_ALL": "C", "TMPDIR": "."}, process_group=0,
+        env={**environment, "LC_ALL": "C", "TMPDIR": "."}, process_group=0, bufsize=0,
         stdin=watched.pipe if watched else subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    _running[process] = threading.current_thread().name
-    try:
-        output, _ = process.communicate()
-    except BaseException:
-        _kill(process)
-        process.wait()
-        raise
-    finally:
-        del _running[process]
-        if watched:
-            watched.forget(process.pid)
-    return subprocess.CompletedProcess(words, process.returncode, output)
+    _running[process] = threading.current_thread().name, watched
+    return process
+
+
+def _forget(process: subprocess.Popen[bytes]) -> None:
+    _, watched = _running.pop(process)
+    if watched:
+        watched.forget(process.pid)
+
+
+def _output(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdout is not None, "it was asked for"
+    return process.stdout
 
 
 def stop_compilers(threads: str) -> None:
     """Kill the compilers that threads with this prefix wait for; their waits raise errors."""
-    for process, thread in tuple(_running.items()):
+    for process, (thread, _) in tuple(_running.items()):
         if thread.startswith(threads):
             _kill(process)
 

@@ -189,6 +189,11 @@ def is_empty(start: Bound, stop: Bound) -> bool:
     return any(count is not None and count <= 0 for count in counts)
 
 
+def is_empty_box(box: Ranges) -> bool:
+    """Tell whether a box is known to have no points."""
+    return any(is_empty(side.start, side.stop) for side in box)
+
+
 def hull(left: Ranges, right: Ranges) -> Ranges:
     """Return the smallest box around two boxes over the same dimensions."""
     return tuple(

@@ -49,7 +49,8 @@ class Buffer:
 
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
-    dimensions of its tiling count from the start of the tile.
+    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    last indices: index i lies at i modulo the extent of the box, a power of two.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Buffer:
     order: tuple[Dimension, ...] = ()
     slot: int = -1
     reason: str = ""
+    ring: Dimension | None = None
 
 
 @attrs.frozen
@@ -209,17 +211,20 @@ class Nest:
     """A loop nest: loops around a body; `statement` is the statement that it belongs to.
 
     The nest runs, and reads, only if `guard` is not empty. `states` are the dtype and the initial
-    value of each state of a scan. `streams` are the fields written by non-temporal stores if a call
-    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
-    iterations of the loop around the innermost one before it reads them; on a GPU, those of a scan
-    are loaded to registers `ahead` levels before their use. Unswitching: the writer
-    emits a second version of the innermost loops for the case that each condition in `usual` has
+    value of each state of a scan. With `marching`, the two outer loops walk blocks of rows of about
+    so many points, all planes of a block before the next block. `streams` are the fields written
+    by non-temporal stores if a call writes more than the caches hold. The nest prefetches the rows
+    of the loads `asked` `ahead` iterations of the loop around the innermost one before it reads
+    them; on a GPU, those of a scan are loaded to registers `ahead` levels before their use.
+    Unswitching: the writer emits a second version of the innermost loops for the case that each
+    condition in `usual` has
     the given value. `slides` are rows that have the value which another row had some points before
     (row, other row, points): whole strips take them from registers. `block` is how many threads a
     block of a GPU has along each `thread` loop, inner to outer; one number for several loops counts
     their points in one row. `each` is how many points a thread has along each of these loops, 1
-    where it ends early. Where it `shares_reciprocals`, a GPU divides several numbers by one through
-    its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
+    where it ends early; `unaligned` tells that these points have a version with single accesses for
+    memory that is not aligned. Where it `shares_reciprocals`, a GPU divides several numbers by one
+    through its reciprocal. Threads leave registers for `blocks` blocks on a multiprocessor.
     """
 
     statement: int
@@ -230,6 +235,7 @@ class Nest:
     reads: tuple[Reading, ...] = ()
     parts: tuple[Range, ...] = ()
     states: tuple[tuple[str, Row], ...] = ()
+    marching: int = 0
     streams: tuple[str, ...] = ()
     ahead: int = 0
     asked: tuple[Row, ...] = ()
@@ -238,6 +244,7 @@ class Nest:
     block: tuple[int, ...] = ()
     each: tuple[int, ...] = ()
     shares_reciprocals: bool = False
+    unaligned: bool = False
     blocks: int = 1
 
     @property
@@ -293,12 +300,50 @@ class ColumnTile:
 
 
 @attrs.frozen
+class Landed:
+    """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
+
+    They land in the room that array `room` has for the same levels until the scan stores there; in
+    a room of their own if `room` is empty. If it is the buffer itself, they stay for later scans.
+    """
+
+    buffer: str
+    offsets: tuple[int, ...]
+    dtype: str
+    room: str = ""
+
+
+@attrs.frozen
+class Blocked:
+    """The kernel of some scans for long columns; a thread has a column, a block `threads` of them.
+
+    Shared memory has room for `levels` levels of a column, in `needed` bytes. Of the first scan the
+    levels `outside`, the first `rest`, go to arrays in memory, and later scans read them there.
+    """
+
+    threads: int
+    levels: Bound
+    rest: Bound
+    outside: Range
+    needed: Bound
+    most: int
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Everything that its kernel takes from the call."""
+        return (self.levels, self.rest, self.outside.start, self.outside.stop, self.needed)
+
+
+@attrs.frozen
 class Together:
     """Scans `first:stop` over the same columns, which one kernel of a GPU runs one after another.
 
     A thread has a column, a block `threads` of them. The `arrays` that only these nests touch are
     in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
     calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
+
+    If the scans are `blocked`, that kernel runs in these calls. What has `landed` comes to the
+    first scan by asynchronous copies, `rounds` rounds of `ahead` levels before it is used.
 
     Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
     `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
@@ -319,6 +364,10 @@ class Together:
     pitch: Bound = NOTHING
     blocks: int = 1
     keeps: bool = False
+    blocked: Blocked | None = None
+    landed: tuple[Landed, ...] = ()
+    ahead: int = 0
+    rounds: int = 0
 
     @property
     def lanes(self) -> int:

@@ -11,6 +11,7 @@ from .bounds import Apply, Bound, Const, Range, TableBound, is_long
 from .loops import (
     Advance,
     Argument,
+    Blocked,
     Buffer,
     Compute,
     Constant,
@@ -98,6 +99,7 @@ class _Printer:
             text += f" unit {buffer.unit.value}"
         if buffer.memory in ("arena", "tile"):
             text += f" box ({', '.join(map(self.range, buffer.box))})"
+            text += f" ring {buffer.ring.value}" if buffer.ring is not None else ""
             text += f" slot {buffer.slot}" if buffer.slot >= 0 else ""
         return text + (f"  # {buffer.reason}" if buffer.reason else "")
 
@@ -118,8 +120,17 @@ class _Printer:
             tiles = ", ".join("/".join((tile.source, *tile.holds)) for tile in scans.tiles)
             what = f"{scans.columns} columns of {tiles}"
         room = f"{what} in shared memory of {self.bound(scans.needed)} bytes"
-        most = f"at most {scans.most}, else one by one"
+        most = f"at most {scans.most}, else {self.blocked(scans.blocked) or 'one by one'}"
         return f"one kernel of {members}, {room}, {most}  # {scans.reason}"
+
+    def blocked(self, each: Blocked | None) -> str:
+        """Return the text of scans over columns of any length."""
+        if each is None:
+            return ""
+        return (
+            f"in shared memory of {self.bound(each.needed)} bytes, {each.threads} columns of at "
+            f"most {self.bound(each.levels)} levels"
+        )
 
     def instead(self, each: Instead) -> str:
         """Return the text of a nest in place of others."""
@@ -139,6 +150,8 @@ class _Printer:
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
+        if nest.marching:
+            yield f"  marches through blocks of rows, about {nest.marching} points each"
         if nest.streams:
             yield f"  past the caches: {', '.join(nest.streams)}"
         if nest.asked:
@@ -223,6 +236,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         for range_ in buffer.box:
             yield from (range_.start, range_.stop)
     yield from (each.needed for each in kernel.together)
+    yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
     yield from (each.fits for each in kernel.patches)
     for tiling in kernel.tilings:

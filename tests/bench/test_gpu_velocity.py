@@ -145,7 +145,7 @@ class Hand:
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.in_full)])
 @pytest.mark.parametrize(
     "name", ["three kernels", "three kernels, vertical wind stored", "in order"]
 )

@@ -22,7 +22,8 @@ from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Lowered, Variant
 from fieldforge.stages.bind.stage import Bind
 from fieldforge.stages.codegen.cpp.stage import FLAGS, Codegen
-from fieldforge.stages.codegen.dace.openmp import THREADS, WRAPPED
+from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
@@ -95,6 +96,9 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         options = {"numerics": "strict", "checked": schedule.checked}
         stage: Any = CodegenDace(target, schedule.parallel_from, arrays, inline, **options)
         return _finished(stage, low, variant)
+    if schedule.backend == "dace_gpu-host":
+        options = {"numerics": "strict", "checked": schedule.checked, "host": True}
+        return _finished(CodegenDaceGpu(arrays=arrays, inline=inline, **options), low, variant)
     if schedule.backend == "gpu-host":
         options = {"numerics": "strict", "checked": schedule.checked, "host": True}
         return _finished(CodegenGpu(arrays=arrays, inline=inline, **options), low, variant)
@@ -148,7 +152,11 @@ def compiled(programs: Sequence[Written], optimise: str = "-O1") -> list[Any]:
 
 def _apart(index: int, source: str) -> str:
     """Give a program a namespace of its own, and its entry a name of its own."""
-    return f"namespace n{index} {{\n{source.replace(ENTRY, f'entry{index}')}\n}}"
+    source = source.replace("fieldforge_place", f"place_of_{index}")  # a symbol of the assembler
+    lines = source.replace(ENTRY, f"entry{index}").splitlines()
+    headers = [line for line in lines if line.startswith("#include")]
+    rest = [line for line in lines if not line.startswith("#include")]
+    return "\n".join([*headers, f"namespace n{index} {{", *rest, "}"])
 
 
 def _callable(library: Any, index: int, plan: Plan) -> Any:

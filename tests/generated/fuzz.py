@@ -34,6 +34,7 @@ from .running import Disagreement, schedule_of
 from .shrinking import shrink
 
 BATCH: Final = 64
+BACKENDS: Final = ("cpu", "dace_cpu", "gpu-host", "dace_gpu-host")
 MOST_OF_A_SORT: Final = 2  # disagreements of one sort that a worker makes small
 OFTEN_CPU: Final = "cpu"
 
@@ -267,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--features", help="'every', 'supported' (the default), or names with commas"
     )
-    parser.add_argument("--backend", choices=("cpu", "dace_cpu", "gpu-host"), default="cpu")
+    parser.add_argument("--backend", choices=BACKENDS, default="cpu")
     parser.add_argument("--output", type=Path, help="a folder for the disagreements, as test files")
     parser.add_argument("--only", type=_place, help="one program, as BATCH/PLACE")
     parser.add_argument("--optimise", help="compile all programs with this option, such as -O0")

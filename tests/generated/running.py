@@ -100,7 +100,7 @@ class Run:
         if self.found is not None:
             return
         try:
-            is_dace = self.schedule.backend == "dace_cpu" and stage == "codegen"
+            is_dace = self.schedule.backend.startswith("dace") and stage == "codegen"
             with _in_time(stage, LONG_PATIENCE if is_dace or stage == "direct" else PATIENCE):
                 step()
         except Exception as error:

@@ -57,13 +57,6 @@ def other_side(a: Column, k: Levels, n: int32) -> Column:
     return where(k >= n, -1.0, a(K + 2) * 2.0)
 
 
-@pytest.fixture(autouse=True)
-def _refused_by_dace(request):
-    """DaCe's code has no version that clamps indices: docs/dace.md."""
-    if "[dace_gpu" in request.node.name:
-        pytest.skip("DaCe refuses calls whose reads lead out of a field, see docs/dace.md")
-
-
 def test_shift_up(backend):
     a = random(8)
     out = run(above, field(K, a), levels(), 7, on={K: 8}, backend=backend)

@@ -1,4 +1,4 @@
-"""One rank of an MPI job that runs shallow water and exchanges fields of many kinds.
+"""One rank of an MPI job that runs shallow water, moist columns, and exchanges of many kinds.
 
 mpirun -n 4 python sphere.py FOLDER
 """
@@ -10,17 +10,20 @@ import signal
 import sys
 from pathlib import Path
 
+import attrs
 import numpy as np
 
 import fieldforge as ff
+from fieldforge.examples.moist_columns.__main__ import run as moist_columns
 from fieldforge.examples.shallow_water.ranks import world
 from fieldforge.examples.shallow_water.simulation import Case, silent, simulate
 from fieldforge.runtime.decomposition.blocks import blocks
-from fieldforge.runtime.decomposition.exchange import MpiExchange
+from fieldforge.runtime.decomposition.mpi_exchange import MpiExchange
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", ff.DimensionKind.VERTICAL)
 CASE = Case(name="5", level=3, days=0.25)
+STEADY = Case(name="2", level=3, days=0.25)
 STRICT = ff.cpu.with_options(
     numerics="strict", flags=("-O0",)
 )  # the program is optimised elsewhere
@@ -80,10 +83,13 @@ def main() -> None:
         simulate(CASE, STRICT, comm=comm, told=ENDS[end] if comm.rank == 1 else silent)
     wrong = comm.reduce(exchanged(comm) + exchanged_by_few(comm))
     result = simulate(CASE, STRICT, comm=comm)
+    steady = simulate(STEADY, STRICT, comm=comm)
+    moist = moist_columns(2, 5, 0.3, comm=comm, backend=STRICT)
     if comm.rank == 0:
         np.savez(
             Path(sys.argv[1], f"{comm.size}.npz"),
             h=result.h, u=result.u, wrong=wrong, compiled=result.compiled_in_loop,
+            moist=moist.state, steady=attrs.astuple(steady.height_norms),
         )  # fmt: skip
 
 

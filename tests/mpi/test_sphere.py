@@ -1,4 +1,4 @@
-"""Shallow water on 1, 2 and 4 ranks of MPI has the same bits, and halos of blocks arrive."""
+"""Both models have the same bits on 1, 2 and 4 ranks of MPI, and halos of blocks arrive."""
 
 from __future__ import annotations
 
@@ -63,15 +63,24 @@ def two(tmp_path_factory):
 
 
 def test_the_fields_have_the_bits_of_one_rank(results):
-    for name in ("h", "u"):
+    for name in ("h", "u", "moist"):
         assert results[4][name].tobytes() == results[1][name].tobytes()
 
 
 @pytest.mark.in_full
 def test_two_ranks_do_what_one_does(results, two):
-    for name in ("h", "u"):
+    for name in ("h", "u", "moist"):
         assert two[name].tobytes() == results[1][name].tobytes()
     assert [int(two["compiled"]), int(two["wrong"])] == [0, 0]
+
+
+def test_the_norms_of_the_steady_case_hold_and_do_not_depend_on_the_ranks(results):
+    l1, l2, linf = results[1]["steady"]
+
+    assert results[4]["steady"].tobytes() == results[1]["steady"].tobytes()
+    assert 1e-4 < l1 < 6e-4
+    assert 1e-4 < l2 < 8e-4
+    assert 2e-4 < linf < 3e-3
 
 
 def test_nothing_is_compiled_in_the_loop(results):

@@ -50,9 +50,13 @@ def _size(slowest: Result, results: Mapping[str, Result]) -> str:
 
 
 def _size_of_code(source: str, loops: str) -> str:
+    from ...stages.units import count_units  # few builds take so long
+
     starts = [found.start() for found in _NEST.finditer(loops)]
     lines, nests = source.count("\n"), _many(len(starts), "nest")
-    text = f" on a translation unit of {lines} lines with {nests}"
+    units = count_units(source)
+    where = "a translation unit" if units == 1 else f"{units} translation units"
+    text = f" on {where} of {lines} lines with {nests}"
     if not starts:
         return text
     ends = [*starts[1:], len(loops)]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from threading import BoundedSemaphore, Lock
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import attrs
 
@@ -16,6 +16,9 @@ from ..engine.executors import WorkerLostError, Workers
 from ..engine.request import RequestError, fulfil, read_reply
 from .order import Order
 from .progress import Built, Observe, Progress, shown
+
+if TYPE_CHECKING:  # only a process that builds imports it
+    from ...stages.compile.slots import Slots
 
 E = TypeVar("E", bound=BaseException)
 
@@ -42,6 +45,7 @@ class BuildPool:
     _threads: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
     _workers: Workers | None = attrs.field(default=None, init=False, repr=False)
     _budget: BoundedSemaphore = attrs.field(init=False, repr=False)
+    _slots: Slots = attrs.field(init=False, repr=False)
     _is_over: bool = attrs.field(default=False, init=False, repr=False)
     _observe: Observe | None = attrs.field(default=None, init=False, repr=False)
     _shown: ExitStack = attrs.field(factory=ExitStack, init=False, repr=False)
@@ -50,7 +54,10 @@ class BuildPool:
     _refusal: BaseException | None = attrs.field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        from ...stages.compile.slots import Slots
+
         self._budget = BoundedSemaphore(max(self.jobs, 1))
+        self._slots = Slots(self.jobs)
         self._observe = self.progress if callable(self.progress) else None
 
     def add_order(self, order: Order) -> Future[Any]:
@@ -162,8 +169,7 @@ class BuildPool:
         if remote is not None and not any(stored):
             request = order.request()
         if remote is None or request is None:
-            with self._budget:
-                return order.build()
+            return self._build_here(order)
         content = request.encode(results=remote is self._executor)
         try:
             reply = read_reply(remote.submit(fulfil, content).result())
@@ -171,8 +177,13 @@ class BuildPool:
         except (WorkerLostError, RequestError):
             if self._is_over:
                 raise
-            with self._budget:
-                return order.build()
+            return self._build_here(order)
+
+    def _build_here(self, order: Order) -> Any:
+        from ...stages.compile.slots import using_slots
+
+        with self._budget, using_slots(self._slots):
+            return order.build()
 
     def _repr_html_(self) -> str:
         from ..reports.page import overview_fragment

@@ -22,6 +22,7 @@ from ...cache.memory import Memory
 from ...cache.record import parse_record
 from ...cache.store import Store
 from ...runtime.process.errors import FieldforgeError
+from ...stages.compile.slots import Slots, using_slots
 from ..graph.graph import Workflow
 from ..graph.plan import Step, ancestors
 from .engine import Engine
@@ -107,9 +108,10 @@ def fulfil(content: bytes) -> bytes:
         store = Memory() if request.store is None else _disk(request.store)
         engine = Engine(store, observers=[seen])
         inputs = {need: kind.from_files(files) for need, (kind, files) in request.inputs.items()}
-        done = engine.run(
-            request.flow, inputs, program=request.program, deep=False, policy="may_build"
-        )
+        with using_slots(Slots(1)):  # the caller asks for as many builds as it has jobs
+            done = engine.run(
+                request.flow, inputs, program=request.program, deep=False, policy="may_build"
+            )
         results = [pack(store, result.key) for result in done.values()] if wants_results else []
     except Exception as error:
         return _encoded(Reply(tuple(seen.events), error=error))

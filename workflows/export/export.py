@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +12,9 @@ import attrs
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process.errors import CompilationError, OptionError
 from ...runtime.process.private_folder import Folder
-from ...runtime.process.settings import current
 from ...stages.compile.build_folder import build_folder
-from ...stages.compile.running import run_compiler
+from ...stages.compile.running import run_compilers
+from ...stages.units import MACRO, NAMESPACE, count_units
 from ..backends.pipelines import cpu
 from .fortran import module
 from .header import header
@@ -151,8 +150,12 @@ def _compiled(library: str, programs: Sequence[Exported], text: str) -> bytes:
                 flags = [f for f in built.generated.flags if f != "-shared"]
                 linked |= dict.fromkeys(f for f in flags if f.startswith(_LINKED))
                 kept = [f for f in flags if not f.startswith(_LINKED)]
-                commands.append([*kept, "-fvisibility=hidden", f"-D{ENTRY}={entry}", "-c",
-                                 f"{entry}.cpp", "-o", f"{entry}.o"])  # fmt: skip
+                names = [f"-D{ENTRY}={entry}", f"-D{NAMESPACE}={entry}_parts"]
+                commands += [
+                    [*kept, "-fvisibility=hidden", *names, f"-D{MACRO}={unit}", "-c",
+                     f"{entry}.cpp", "-o", f"{entry}.{unit}.o"]
+                    for unit in range(count_units(built.generated.source))
+                ]  # fmt: skip
         (base / f"{library}.h").write_text(text)
         functions = [wrapper(library, program) for program in programs]
         common = FUNCTIONS.format(library=library)
@@ -161,23 +164,20 @@ def _compiled(library: str, programs: Sequence[Exported], text: str) -> bytes:
         )
         commands.append([*_OPTIONS, "-c", "functions.cpp", "-o", "functions.o"])
         objects = [command[-1] for command in commands]
-        with ThreadPoolExecutor(max(current().jobs, 1)) as threads:
-            list(threads.map(lambda words: _run(compiler.command, words, folder, environment),
-                             commands))  # fmt: skip
+        _run([[*compiler.command, *words] for words in commands], folder, environment)
         link = ["-shared", "-o", "library.so", *objects, *linked, f"-Wl,-soname,lib{library}.so"]
-        _run(compiler.command, link, folder, environment)
+        _run([[*compiler.command, *link]], folder, environment)
         return (base / "library.so").read_bytes()
 
 
-def _run(
-    command: Sequence[str], words: Sequence[str], folder: Folder, environment: Mapping[str, str]
-) -> None:
-    done = run_compiler([*command, *words], folder, environment)
+def _run(commands: Sequence[Sequence[str]], folder: Folder, environment: Mapping[str, str]) -> None:
+    """Run commands side by side; raise the error of the first that fails."""
+    done = run_compilers(commands, folder, environment)[-1]
     if done.returncode != 0:
         raise CompilationError(
-            f"The compiler '{os.path.basename(command[0])}' failed with exit code "
+            f"The compiler '{os.path.basename(done.args[0])}' failed with exit code "
             f"{done.returncode}.",
-            command=[*command, *words], exit_code=done.returncode,
+            command=done.args, exit_code=done.returncode,
             log=done.stdout.decode(errors="replace"),
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from ...ir.loops import (
     Store,
 )
 from .checks import is_nothing, tested
+from .extrema import spelled, trees
 from .names import Names, stored_type
 from .operations import TYPES, express, literal, vectorised, written_out
 
@@ -42,6 +43,7 @@ class BodyText:
         self.nest = nest
         self.later = later
         self.dims = [loop.range.dim for loop in nest.loops]
+        self.trees = trees(nest)
         self.rows: dict[tuple[str, Places], str] = {}
         asked = [nest.body[number] for number in nest.asked]
         for row in asked if later else nest.body:
@@ -207,7 +209,12 @@ class BodyText:
             return f"{place} = {value};{test}"
         if isinstance(row, Advance):
             return f"s{row.index} = {self._operand(row.value)};"
-        return f"const {TYPES[row.dtype][0]} {self._name(number)} = {self._value(row)};"
+        if number in self.trees and isinstance(row, Compute):
+            value, functions = spelled(row, self.trees[number], self._operand)
+            self.names.functions.update(functions)
+        else:
+            value = self._value(row)
+        return f"const {TYPES[row.dtype][0]} {self._name(number)} = {value};"
 
     def _value(self, row: Instruction) -> str:
         if isinstance(row, Load):

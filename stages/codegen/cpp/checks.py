@@ -23,6 +23,7 @@ _BITS: Final = {
     "float32": ("u32", "0x7f800000u", "0x00800000u", 31),
     "float64": ("u64", "0x7ff0000000000000u", "0x0010000000000000u", 63),
 }
+FOUND: Final = ("s32* ", "found")  # type and name of the pointer to the smallest number
 NOTE: Final = """\
 static inline void note(s32* first, s32 store) {
   s32 known = __atomic_load_n(first, __ATOMIC_RELAXED);

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
-from ..entry_point import UNUSED, entry_head
+from ..entry_point import PARAMETERS, UNUSED, entry_head
 from ..integers import buffers_of, integers
 from ..schedule.jamming import unjammed
 from ..soft_reads import Clamping
@@ -16,8 +16,9 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
-from .sharing import CALLEE, END, FAR, MACHINE, SHARING, flat_loop, opened
+from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, TURNS, enough, flat_loop, opened
 from .strips import stream_function
+from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
 
 EVEN = """\
 static inline s64 even(s64 count, s64 most) {
@@ -56,39 +57,56 @@ def write_cpp(
     names.steps = steps
     if options.checked:
         names.tests = cpp_checks.tested_stores(kernel)
-    nests = list(_nests(names))
-    clamped = list(clamped_version(names, clamping)) if clamping and not options.checked else []
+    nests = tuple(_nests(names))
+    clamped = clamped_version(names, clamping) if clamping and not options.checked else None
     functions = [text for _, text in sorted(names.functions.items())]
     types = [f"typedef {meaning} {name};" for name, meaning in TYPES.values()]
-    shares = any(END in line for line in (*nests, *clamped))
+    shares = _shares(nests) or (clamped is not None and _shares(clamped.lines))
     streams = any(nest.streams for nest in kernel.nests)
     asks_far = streams and options.stream_from is None
     tools = [ENDS]
     tools += [MACHINE] if shares or asks_far else []
+    tools += [MARCH] if any(nest.marching for nest in kernel.nests) else []
     tools += [EVEN] if kernel.tilings else []
+    tools += [TURNS] if any(tiling.rolled for tiling in kernel.tilings) else []
     tools += [SHARING] if shares else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     tools += [WITHIN, CLAMPED] if clamped else []
     first = [f"  if (ints[{clamping.flag}]) {_beyond(names, clamped)}"] if clamping else []
-    head = [
-        *entry_head(context=CALLEE if shares or asks_far else ""),
-        *first,
-        *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
-        *_only(names),
-        *scalars(names),
-        *pointers(names),
-        *cpp_checks.head(names),
-        *([FAR] if asks_far else []),
-    ]
-    body = [*tools, *functions, "", *clamped, *head, UNUSED, *nests]
-    return "\n".join([*types, "", *body, f"  return {cpp_checks.status(names)};", "}", ""])
+    has_context = shares or asks_far
+    entry = Caller(
+        (*entry_head(context=CALLEE if has_context else ""), *first),
+        (
+            *(f"  const s64 n{i} = ints[{i}];" for i in range(len(names.places))),
+            *_only(names),
+            *scalars(names),
+            *pointers(names),
+            *cpp_checks.head(names),
+            *([FAR] if asks_far else []),
+        ),
+        (UNUSED, *nests),
+        (f"  return {cpp_checks.status(names)};", "}"),
+        _parameters(has_context, checked=bool(names.tests)),
+    )
+    callers = [entry] if clamped is None else [clamped, entry]
+    return "\n".join([*write_units([*types, "", *tools, *functions, ""], callers), ""])
 
 
-def _beyond(names: Names, clamped: Sequence[str]) -> str:
-    if names.options.checked:
+def _shares(lines: Sequence[Line]) -> bool:
+    return any(END in line for line in flat(lines))
+
+
+def _parameters(has_context: bool, *, checked: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return types and names of what the nests of a function need."""
+    context = (("const Context* ", CALLEE),) if has_context else ()
+    return (*PARAMETERS, *context, *((cpp_checks.FOUND,) if checked else ()))
+
+
+def _beyond(names: Names, clamped: Caller | None) -> str:
+    if clamped is None:
         return f"return {cpp_checks.beyond(names.kernel)};"
-    context = f", {CALLEE}" if any(END in line for line in clamped) else ""
+    context = f", {CALLEE}" if _shares(clamped.lines) else ""
     return f"return clamped(ptrs, ints, scalars, arena{context});"
 
 
@@ -104,18 +122,32 @@ def _selected(names: Names, nest: Nest) -> str:
     return f"if (!only || only == {names.steps.numbers[nest.statement]}) "
 
 
-def clamped_version(names: Names, clamping: Clamping) -> Iterator[str]:
+def clamped_version(names: Names, clamping: Clamping) -> Caller:
     """Write the version that clamps loads: plain loops, so that it takes little time to compile."""
     kernel = _plain(names.kernel)
     known = (*integers(names.kernel), *clamping.integers)
     own = Names(kernel, known, names.options)
     own.clamped, own.functions, own.steps = clamping.ends, names.functions, names.steps
-    nests = list(_nests(own))
-    context = f", const Context* {CALLEE}" if any(END in line for line in nests) else ""
-    yield "CLAMPED static s32 clamped(const void* const* ptrs, const s64* ints,"
-    yield f"                           const void* scalars, void* arena{context}) {{"
-    yield from (f"  const s64 n{i} = ints[{i}];" for i in range(len(known)))
-    yield from (*_only(own), *scalars(own), *pointers(own), UNUSED, *nests, "  return 0;", "}", "")
+    nests = tuple(_nests(own, "clamped_"))
+    has_context = _shares(nests)
+    context = f", const Context* {CALLEE}" if has_context else ""
+    return Caller(
+        (
+            "CLAMPED static s32 clamped(const void* const* ptrs, const s64* ints,",
+            f"                           const void* scalars, void* arena{context}) {{",
+        ),
+        (
+            *(f"  const s64 n{i} = ints[{i}];" for i in range(len(known))),
+            *_only(own),
+            *scalars(own),
+            *pointers(own),
+        ),
+        (UNUSED, *nests),
+        ("  return 0;", "}", ""),
+        _parameters(has_context),
+        "CLAMPED HIDDEN",
+        CLAMPED_SHARE,
+    )
 
 
 def _plain(kernel: Kernel) -> Kernel:
@@ -127,7 +159,9 @@ def _plain(kernel: Kernel) -> Kernel:
             for loop in nest.loops
         )
         nests.append(
-            attrs.evolve(nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=())
+            attrs.evolve(
+                nest, loops=loops, streams=(), ahead=0, asked=(), usual=(), slides=(), marching=0
+            )
         )
     return attrs.evolve(kernel, nests=tuple(nests))
 
@@ -135,52 +169,66 @@ def _plain(kernel: Kernel) -> Kernel:
 # --- nests, alone or tile by tile ---------------------------------------------------------------
 
 
-def _nests(names: Names) -> Iterator[str]:
+def _nests(names: Names, prefix: str = "") -> Iterator[Line]:
     kernel = names.kernel
     heads = {tiling.first: tiling for tiling in kernel.tilings}
     index = 0
     while index < len(kernel.nests):
+        selected = _selected(names, kernel.nests[index])
         if index in heads:
-            yield from _tiled(names, heads[index])
-            index = heads[index].stop
+            tiling = heads[index]
+            yield f"  {selected}{{  // nests {tiling.first} .. {tiling.stop - 1}"
+            lines = tuple(_tiled(names, tiling, prefix))
+            yield Part(f"{prefix}nests{tiling.first}", lines)
+            index = tiling.stop
         else:
-            selected = _selected(names, kernel.nests[index])
             yield f"  {selected}{{  // nest {index}"
-            yield from write_nest(names, kernel.nests[index], None)
+            lines = tuple(write_nest(names, kernel.nests[index], None))
+            yield Part(f"{prefix}nest{index}", lines)
             index += 1
 
 
-def _tiled(names: Names, tiling: Tiling) -> Iterator[str]:
+def _tiled(names: Names, tiling: Tiling, prefix: str) -> Iterator[Line]:
     """Write nests that run tile by tile in one parallel region."""
     kernel = names.kernel
     members = kernel.nests[tiling.first : tiling.stop]
     guard = [f"{names.bound(r.start)} < {names.bound(r.stop)}" for r in members[0].guard]
-    yield f"  {_selected(names, members[0])}{{  // nests {tiling.first} .. {tiling.stop - 1}"
     yield f"  if ({' && '.join(guard or ['true'])}) {{"
-    for level, cut in enumerate(tiling.cuts):
+    largest = max(members, key=lambda nest: len(nest.loops))
+    for level, cut in sorted(
+        enumerate(tiling.cuts), key=lambda pair: pair[1].range.dim is tiling.rolled
+    ):
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
-        if cut.even:
+        if cut.even and cut.range.dim is tiling.rolled:
+            others = [f"m{other}" for other in range(len(tiling.cuts)) if other != level]
+            parts = f"parts({CALLEE}, {enough(names, largest)}, {' * '.join(others) or '1'})"
+            yield f"  const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
+        elif cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"
         size = _size(level, cut)
         yield f"  const s64 m{level} = later(0, {count} + {size} - 1) / {size};"
-    largest = max(members, key=lambda nest: len(nest.loops))
     tiles = " * ".join(f"m{level}" for level in range(len(tiling.cuts)))
     yield opened(names, largest, tiles, kernel.threads)
     arrays = _tile_arrays(names, tiling)
-    yield from own_slots(names)
-    for array in arrays:
-        yield from strides(names, array)
+    sizes = [*own_slots(names), *(line for array in arrays for line in strides(names, array))]
+    yield from sizes
     for line in _tile_loop(names, tiling.cuts):
         yield f"  {line}"
     for level, cut in enumerate(tiling.cuts):
         end = f"t{level} + {_size(level, cut)}"
         yield f"    const s64 u{level} = earlier({end}, {names.bound(cut.range.stop)});"
-    for array in arrays:
-        yield _tile_array(names, array, tiling)
+    places = [_tile_array(names, array, tiling) for array in arrays]
+    yield from places
     yield from _rows_in_turn(members, tiling)
+    levels = range(len(tiling.cuts))
+    inside = ("place", *(f"t{level}" for level in levels), *(f"u{level}" for level in levels))
     for index in range(tiling.first, tiling.stop):
         yield f"  {{  // nest {index}"
-        yield from write_nest(names, kernel.nests[index], tiling)
+        lines = tuple(write_nest(names, kernel.nests[index], tiling))
+        if tiling.rolled is None:
+            yield Part(f"{prefix}nest{index}", lines, (*sizes, *places), inside)
+        else:  # a call for each row would cost
+            yield from lines
     yield "  " + "}" * (1 + (tiling.rolled is not None)) + END + "}}"
 
 
@@ -227,6 +275,8 @@ def _tile_array(names: Names, array: Buffer, tiling: Tiling) -> str:
     starts = {dim: f"t{level}" for level, dim in enumerate(tiling.dims)}
     origin = ""
     for axis, range_ in enumerate(array.box):
+        if range_.dim is array.ring:
+            continue
         start = names.bound(range_.start)
         if range_.dim in starts:
             start = f"({starts[range_.dim]} + {start})" if start != "0" else starts[range_.dim]

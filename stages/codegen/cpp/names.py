@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from ...ir.bounds import Bound
+from ...ir.bounds import Bound, Const, difference
 from ...ir.loops import Buffer, Kernel, Load, Nest, Store
 from ...ir.strides import Stride
 from ..integers import split
@@ -26,6 +26,7 @@ class WriterOptions:
         vector_math: whether the C library has `exp` and a few others for vectors.
         own_math: whether the writer emits its own transcendental functions.
         checked: whether every store tests that its number is finite.
+        core_memory: bytes of the second-level cache of a core.
 
     """
 
@@ -35,6 +36,7 @@ class WriterOptions:
     vector_math: bool = False
     own_math: bool = False
     checked: bool = False
+    core_memory: int = 1 << 20
 
 
 @attrs.frozen
@@ -80,6 +82,9 @@ class Names:
         dim = buffer.dims[axis]
         if dim is buffer.unit:
             return index
+        if dim is buffer.ring:
+            last = difference(buffer.box[axis].stop, Const(1))
+            index = f"({index} & {last})"
         if buffer.memory in ("arena", "tile"):
             return f"{index} * {self.buffers[buffer.name]}s{axis}"
         return f"{index} * n{self.places[Stride(buffer.name, axis)]}"
@@ -108,6 +113,17 @@ class Names:
         size = sum(ITEMSIZES[buffer.dtype] for buffer in whole)
         known = self.options.stream_from
         return f"{self.points(nest)} * {size} >= {'far' if known is None else known}"
+
+    def leaves_core(self, nest: Nest) -> str:
+        """Return the test that a nest touches more bytes than the second cache of a core holds.
+
+        The test takes each buffer to be as large as the domain of the nest.
+        """
+        touched = {row.buffer for row in nest.body if isinstance(row, Load | Store)}
+        inner = nest.loops[-1].range.dim
+        buffers = [self.by_name[name] for name in touched]
+        size = sum(ITEMSIZES[buffer.dtype] for buffer in buffers if inner in buffer.dims)
+        return f"{self.points(nest)} * {size} > {self.options.core_memory}"
 
     def points(self, nest: Nest) -> str:
         """Return the number of points of a nest."""

@@ -9,7 +9,7 @@ from ...ir.loops import Loop, Nest, Tiling
 from .body import BodyText
 from .checks import Tests
 from .names import Names
-from .sharing import BLOCK, END, extents, flat_loops, opened
+from .sharing import BLOCK, END, extents, flat_loops, marching_loop, opened
 from .strips import SIMD, Strips
 
 
@@ -48,10 +48,15 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
 def _shared_loops(names: Names, nest: Nest, body: BodyText, flat: int) -> Iterator[str]:
     """Open the function that runs a part of the outer loops."""
     loops = nest.loops[:flat]
-    lines, count = extents(names, loops)
-    yield from (f"  {line}" for line in lines)
+    counts, count = extents(names, loops)
+    yield from (f"  {line}" for line in counts)
     yield opened(names, nest, count)
-    for line in flat_loops(names, loops):
+    lines = flat_loops(names, loops)
+    if nest.marching:
+        inner = nest.loops[-1].range
+        wide = f"{names.bound(inner.stop)} - {names.bound(inner.start)}"
+        lines = marching_loop(names, loops, nest.marching, wide)
+    for line in lines:
         yield f"    {line}"
     for level in range(flat):
         yield from body.at(level + 1)

@@ -19,7 +19,7 @@ Spelling: TypeAlias = Callable[[str, Sequence[str], Sequence[str]], Expression]
 # GCC merges both choices of an extremum into one, and turns the test whether an extremum of extrema
 # is NaN into a choice between two tests, which it cannot vectorise. Values that it may not take
 # apart become one instruction for the extremum and two for NaN.
-_WHOLE: Final = """\
+WHOLE: Final = """\
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define WHOLE(value) __builtin_assoc_barrier(value)
 #else
@@ -109,7 +109,7 @@ def _extreme_of_lanes(name: str, sign: str) -> Spelling:
             "  return WHOLE(a != a ? a : beyond);\n"
             "}"
         )
-        return Expression(f"{called}({', '.join(args)})", (("WHOLE", _WHOLE), (called, text)))
+        return Expression(f"{called}({', '.join(args)})", (("WHOLE", WHOLE), (called, text)))
 
     return spell
 

@@ -167,4 +167,5 @@ class Codegen(Stage):
             vector_math=self.target.vector_math and not is_strict,
             own_math=own_math,
             checked=self.checked,
+            core_memory=self.target.core_memory,
         )

@@ -74,6 +74,7 @@ class Strips:
     def before(self) -> Iterator[str]:
         """Name the rows to prefetch, which all parts share."""
         if self.later.rows:
+            yield f"{self.indent}const bool asks = {self.names.leaves_core(self.nest)};"
             yield f"{self.indent}{self._position()}"
             yield from self.later.pointers(self.indent)
 
@@ -141,12 +142,16 @@ class Strips:
         return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
 
     def _asked(self) -> Iterator[str]:
-        """Prefetch the lines of a strip into the second-level cache."""
+        """Prefetch the lines of a strip into the second-level cache, unless it holds them all."""
+        if self.later.rows:
+            yield f"{self.indent}      if (asks) {{"
         for (name, _), row in self.later.rows.items():
             size = ITEMSIZES[self.names.by_name[name].dtype]
             for line in range(0, self.lanes * size, LINE):
                 at = f"{row} + b + {line // size}" if line else f"{row} + b"
-                yield f"{self.indent}      __builtin_prefetch({at}, 0, 2);"
+                yield f"{self.indent}        __builtin_prefetch({at}, 0, 2);"
+        if self.later.rows:
+            yield f"{self.indent}      }}"
 
     def _kept(self) -> Iterator[str]:
         """Define the arrays that hold a strip before non-temporal stores write it."""

@@ -12,7 +12,7 @@ from ..cpp.names import Names as CppNames
 from ..cpp.names import WriterOptions
 from ..entry_point import UNUSED, entry_head
 from ..integers import integers
-from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement
+from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement, TileCount
 from .tasklet import STATUS
 
 
@@ -49,13 +49,20 @@ class Entry:
         yield "}"
 
     def write_for_gpu(
-        self, signature: Sequence[str], *, tested: int, is_host: bool, waits: bool, status: str
+        self,
+        signature: Sequence[str],
+        *,
+        tested: int,
+        is_host: bool,
+        waits: bool,
+        status: str,
+        rare: Sequence[str] = (),
     ) -> Iterator[str]:
         """Write the function for a GPU: it queues kernels, and returns the vendor's error or 0.
 
         A checked program leaves the first of its `tested` stores that failed in memory of the
         context; without that, on the host, it returns `status`. If it `waits`, the kernels have
-        ended.
+        ended. The lines `rare` stand before the call of DaCe's program.
         """
         self.data[STATUS] = "found" if is_host else "context->status"
         yield from entry_head(context="context")
@@ -68,6 +75,7 @@ class Entry:
             yield f"  s32 first = {tested};"
             yield "  s32* const found = context->status ? context->status : &first;"
         arguments = ", ".join(["&state", *map(self._argument, signature)])
+        yield from rare
         yield f"  __program_{SDFG_NAME}_internal({arguments});"
         if waits and not is_host:
             yield "  const s32 late = s32(gpuStreamSynchronize(state.stream));"
@@ -88,6 +96,8 @@ class Entry:
             case GuardedStop(start=start, stop=stop, guard=guard):
                 test = " && ".join(self._is_there(each) for each in guard)
                 return f"({test} ? {self.cpp.bound(stop)} : {self.cpp.bound(start)})"
+            case TileCount(most=most):
+                return f"(omp_get_max_threads() < {most} ? omp_get_max_threads() : {most})"
             case OnlyStatement():
                 return f"ints[{len(self.cpp.places)}]"  # see `step_place`
         return self.cpp.bound(meaning)

@@ -15,6 +15,7 @@ from .checks import finite_functions, status_of
 from .entry import Entry
 from .gpu_text import gpu_text
 from .names import SDFG_NAME, Names, type_name
+from .rare_kernels import RareKernels
 from .settings import dace_defaults
 from .source import Plan, Written, optimised, with_arrays_left
 from .text import show_graph
@@ -41,25 +42,28 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
     device = "\n".join(each.clean_code for each in objects if each.language in ("cu", "cpp")
                        and each.name == f"{SDFG_NAME}_cuda")  # fmt: skip
     text = gpu_text(frame, device, names.symbols, plan.platform).text
-    entry = Entry(left, names)
+    rare = RareKernels(kernel, plan)
+    entry = Entry(left, names, rare.integers)
     called = set(re.findall(r"\b(\w+)\(", text))
     source = [
         opening(plan.platform),
         *(line for name, line in FUNCTIONS.items() if name in called),
         *_check_functions(kernel, tests, plan),
-        *(on_device(line) for _, line in graph.functions),
+        *rare.functions(dict(graph.functions)),
         text,
         "",
+        *rare.lines,
         *entry.write_for_gpu(
             signature,
             tested=len(tests),
             is_host=plan.platform == "host",
             waits=not plan.asynchronous,
             status=status_of(kernel, tests),
+            rare=rare.opening,
         ),
         "",
     ]
-    return Written("\n".join(source), listing, as_steps(left, graph.together))
+    return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
 
 
 def _choose_vendor(platform: Platform) -> None:
@@ -68,6 +72,8 @@ def _choose_vendor(platform: Platform) -> None:
 
     Config.set("compiler", "cuda", "max_concurrent_streams", value=_NO_STREAMS)
     Config.set("compiler", "cuda", "backend", value="hip" if platform == "hip" else "cuda")
+    # DaCe would look for a GPU of AMD and count its chiplets: the text may not depend on that.
+    Config.set("compiler", "cuda", "chiplet_number", value=1)
 
 
 def _check_functions(

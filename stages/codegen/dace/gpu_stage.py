@@ -68,6 +68,8 @@ class CodegenDaceGpu(SdfgStage):
             of a block, and '0' asks for none.
         launch_factor: the same as a multiple of the threads of a block.
         most_registers: the most registers of a thread; 0 leaves it to the compiler.
+        columns_beside: whether what scans over contiguous levels touch is copied to arrays where
+            columns lie beside each other.
         asynchronous: whether a call returns when its kernels are queued, or when they are done.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -111,6 +113,9 @@ class CodegenDaceGpu(SdfgStage):
     launch_bounds: str = attrs.field(default="", converter=str)
     launch_factor: int = attrs.field(default=0, validator=check_count)
     most_registers: int = attrs.field(default=0, validator=check_count)
+    columns_beside: bool = attrs.field(
+        default=True, validator=check_flag, metadata=tunable(True, False)
+    )
     asynchronous: bool = attrs.field(default=True, validator=check_flag)
     checked: bool = False
     host: bool = False
@@ -131,7 +136,8 @@ class CodegenDaceGpu(SdfgStage):
             BACKEND,
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(written.kernel) if self.checked else (),
+            statuses(written.kernel, plan.clamping) if self.checked else (),
+            clamping=plan.clamping,
             in_steps=True,
         )
         if self.checked:
@@ -159,7 +165,9 @@ class CodegenDaceGpu(SdfgStage):
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..gpu_choices import GpuChoices
+        from ..pass_list import PLAN_ONLY
         from ..schedule.placement import Rules
+        from .beside import beside
         from .grid import Grid
         from .passes import Settings
         from .source import Plan
@@ -199,4 +207,5 @@ class CodegenDaceGpu(SdfgStage):
             ),
             self.platform,
             self.asynchronous,
+            loop_passes=(beside, "plan_arena") if self.columns_beside else PLAN_ONLY,
         )  # fmt: skip

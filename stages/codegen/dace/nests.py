@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -16,8 +16,7 @@ from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
 from .strips import NEST
-from .subsets import Subsets
-from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style
+from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, Subsets
 
 # A number of threads that no machine has marks each nest in DaCe's text.
 MARK: Final = 100_000
@@ -27,7 +26,8 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 class NestBuilder:
     """Adds one nest to rooms; `functions` are those that its tasklets call.
 
-    With a `grid` its maps are kernels of a GPU.
+    With a `grid` its maps are kernels of a GPU. Inside a loop over rows, `row` is the dimension of
+    that loop and the name of its index.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class NestBuilder:
         style: Style,
         tests: dict[tuple[int, str], int],
         grid: Grid | None = None,
+        row: tuple[Dimension, str] | None = None,
     ) -> None:
         self.names = names
         self.number = number
@@ -47,8 +48,10 @@ class NestBuilder:
         self.indices: dict[Dimension, str] = {
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
+        if row is not None:
+            self.indices |= [row]
         self.writer = BlockWriter(names, nest, style, self.indices, tests)
-        self.subsets = Subsets(names, self.indices)
+        self.subsets = Subsets(names, self.indices, row[0] if row else None)
         self.functions: dict[str, str] = {}
         self.guarded = needs_guard(nest)
 
@@ -142,6 +145,8 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
+        if len(self.nest.block) == 2:  # a copy around scans, see `beside.py`
+            block = (*self.nest.block, 1)
         block = ONE_THREAD if is_alone else block
         kernel.gpu_block_size = list(block)
         if bounds := self.grid.bounds(block):
@@ -189,12 +194,12 @@ class NestBuilder:
             else:
                 self._descend(step, level + 1)
             previous = region
-        self._nest(room, inner, known, level)
+        self.join(room, inner, self._rows_inside(level), known)
 
-    def _nest(self, room: Room, inner: Any, known: dict[Row, str], level: int) -> None:
-        """Join a nested SDFG with the state around it."""
+    def join(self, room: Room, inner: Any, body: Sequence[Any], known: Mapping[Row, str]) -> None:
+        """Join a nested SDFG, in which the rows of `body` stand, with the state around it."""
         dace, state = room.dace, room.state
-        rows = [row for row in self._rows_inside(level) if isinstance(row, Load | Store)]
+        rows = [row for row in body if isinstance(row, Load | Store)]
         reads = {self.names.data[row.buffer] for row in rows if isinstance(row, Load)}
         writes = {self.names.data[row.buffer] for row in rows if isinstance(row, Store)}
         given = [name for name in inner.arrays if not inner.arrays[name].transient]
@@ -206,7 +211,7 @@ class NestBuilder:
             room.describe.symbol(inner, name)
         params = {name for entry, _ in room.maps for name in entry.map.params}
         for name in free:
-            if name not in params and not room.nested:
+            if name not in params or room.nested:
                 room.describe.symbol(room.sdfg, name)
         node = state.add_nested_sdfg(
             inner,

@@ -46,7 +46,7 @@ class RareVersion:
         options = WriterOptions(0, vector_math=False, own_math=style.own_math)
         names = Names(self.kernel, integers(kernel), options)
         names.steps = Steps(len(self.integers), plan.steps) if plan.steps else None
-        written = list(clamped_version(names, clamping))
+        written = clamped_version(names, clamping).text({})
         self._functions = names.functions
         self.lines = [ENDS, WITHIN, CLAMPED, *written]
         self.opening = [f"{flag}clamped(ptrs, ints, scalars, arena);"]

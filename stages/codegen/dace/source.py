@@ -18,20 +18,19 @@ from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD, stream_function
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
-from ..pass_list import PLAN_ONLY, PassName
+from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
 from ..schedule.drafts import Group
 from ..schedule.placement import Rules
 from ..soft_reads import Clamping, clamping_of
-from .arrangement import Together, as_steps, needs_guard
+from .arrangement import Together, as_steps, has_tile_arrays, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
 from .gpu_text import DaceTextError
 from .graph import Graph, build_graph
 from .grid import Grid
-from .names import SDFG_NAME, GuardedStop, Names
+from .names import SDFG_NAME, GuardedStop, Names, TileCount
 from .nests import MARK
-from .openmp import ALONE
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
 from .rare import RareVersion
@@ -55,6 +54,24 @@ FUNCTIONS: Final = {
     "int_floor": "static inline s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
     "int_ceil": "static inline s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
 }
+THREADS: Final = "-fopenmp"  # for DaCe's pragmas; no other backend uses the threads of OpenMP
+WRAPPED: Final = ("-Wl,--wrap=GOMP_parallel",)  # by the function in `ALONE`
+# Entering the OpenMP runtime takes 0.4 us, including a system call, even for one thread. Inside a
+# parallel region of the caller, the loops would wait for threads that never reach this code.
+ALONE: Final = """\
+#if !defined(__clang__) && !defined(FIELDFORGE_ALONE)
+#define FIELDFORGE_ALONE
+extern "C" s32 omp_in_parallel(void) noexcept;
+extern "C" s32 omp_get_max_threads(void) noexcept;
+extern "C" void __real_GOMP_parallel(void (*)(void*), void*, unsigned, unsigned);
+extern "C" __attribute__((visibility("hidden")))
+void __wrap_GOMP_parallel(void (*region)(void*), void* data, unsigned count, unsigned flags) {
+  const bool alone = (count ? s32(count) : omp_get_max_threads()) == 1 && !omp_in_parallel();
+  if (alone) region(data);
+  else __real_GOMP_parallel(region, data, count, flags);
+}
+#endif"""
+COUNTED: Final = 'extern "C" s32 omp_get_max_threads(void) noexcept;'
 HEADERS: Final = ("#include <dace/dace.h>", '#include "../../include/hash.h"')
 STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
@@ -97,8 +114,11 @@ def with_loops(
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
-    if plan.grid is None:
-        plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
+    clamping = clamping_of(lowered.program, groups, kernel)
+    if has_tile_arrays(kernel) or (kernel.tilings and clamping is not None):
+        untiled = without(plan.loop_passes, "tile")
+        return with_loops(lowered, variant, attrs.evolve(plan, loop_passes=untiled))
+    plan = attrs.evolve(plan, clamping=clamping)
     if step_place(kernel, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
@@ -167,6 +187,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         *(f"typedef {meaning} {name};" for name, meaning in TYPES.values()),
         "",
         *([ALONE] if threads else []),
+        *([COUNTED] if any(isinstance(m, TileCount) for m in names.symbols.values()) else []),
         *functions,
         "namespace {",
         *lines,

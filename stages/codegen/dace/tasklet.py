@@ -1,9 +1,9 @@
-"""Write instructions of a nest that stand at one place as a C++ tasklet."""
+"""Write instructions of a nest that stand at one place as a C++ tasklet, and what it touches."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -27,7 +27,10 @@ from ..cpp.expressions import literal
 from ..cpp.operations import express, vectorised, written_out
 from ..gpu.spellings import express as express_on_device
 from ..gpu.spellings import on_device
-from .names import Names, type_name
+from .names import THREAD, Names, type_name
+
+if TYPE_CHECKING:
+    from .rooms import Room
 
 # Instructions whose text stands at each use.
 NAMELESS: Final = (Constant, Argument, Index, Number)
@@ -224,3 +227,52 @@ class BlockWriter:
         if number not in here:
             self.known[number] = None
         return f"v{number}"
+
+
+@attrs.frozen
+class Subsets:
+    """The subsets of one nest; `indices` are the names of its loops.
+
+    Along dimension `rows`, the index in arrays is that of the thread.
+    """
+
+    names: Names
+    indices: Mapping[Dimension, str]
+    rows: Dimension | None = None
+
+    def element_type(self, room: Room, load: Load) -> Any:
+        """Return the type of the loaded element."""
+        return room.describe.type("uint8" if load.dtype == "bool" else load.dtype)
+
+    def _places(self, room: Room, access: Load | Store) -> list[Any]:
+        """Return the index of each axis, without indirect parts."""
+        dims = self.names.by_name[access.buffer].dims
+        offsets = access.offsets or (0,) * len(dims)
+        named = room.dace.symbolic.pystr_to_symbolic
+        indices = dict(self.indices)
+        if self.rows is not None and self.names.by_name[access.buffer].memory == "arena":
+            indices[self.rows] = THREAD
+        return [
+            (named(indices[dim]) if dim in indices else 0) + offset
+            for dim, offset in zip(dims, offsets, strict=True)
+        ]
+
+    def element(self, room: Room, access: Load | Store) -> Any:
+        """Return the one element that an access touches in each iteration."""
+        places = self._places(room, access)
+        return room.dace.subsets.Range([(place, place, 1) for place in places] or [(0, 0, 1)])
+
+    def opened(self, room: Room, load: Load) -> Any:
+        """Return the elements that a lookup may read."""
+        assert is_lookup(load)
+        data = self.names.data[load.buffer]
+        room.describe.ensure(room.sdfg, data, nested=room.nested)
+        whole = room.describe.whole(room.sdfg, data).ranges
+        opened = ranged_axes(load)
+        return room.dace.subsets.Range(
+            [
+                whole[axis] if axis in opened else (place, place, 1)
+                for axis, place in enumerate(self._places(room, load))
+            ]
+            or [(0, 0, 1)]
+        )

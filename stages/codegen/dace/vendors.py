@@ -43,6 +43,8 @@ struct dim3 {
 };""",
 }
 _STATE: Final = """\
+static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
+static inline s64 earlier(s64 a, s64 b) { return a < b ? a : b; }
 #define DACE_DFI DEVICE
 #define DACE_ALIGN(bytes)
 namespace dace { typedef uint32_t uint; }
@@ -67,6 +69,7 @@ const s32 error = s32(gpuLaunchKernel(kernel, grid, block, args, shared, state->
     if (state->error == 0) state->error = error;"""
 _RUN: Final = """\
 (void)state, (void)shared;
+    gridDim = {grid.x, grid.y, grid.z};
     for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z)
     for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y)
     for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x)

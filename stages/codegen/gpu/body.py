@@ -17,6 +17,7 @@ class ThreadBody(BodyText):
 
     def __init__(self, names: Names, nest: Nest) -> None:
         super().__init__(names, nest)
+        self.trees = {}  # a GPU takes one instruction for an extremum and its test for NaN
         self.divisions = shared_divisions(nest) if nest.shares_reciprocals else {}
         self.divided = {row for rows in self.divisions.values() for row in rows}
 

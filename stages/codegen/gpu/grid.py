@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from ...ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ...ir.loops import Nest, Together
+from ...ir.loops import Nest
 from ..cpp.names import Names
 
 AXES = "xyz"
@@ -40,9 +40,9 @@ def single(nest: Nest) -> Nest:
     return attrs.evolve(nest, each=())
 
 
-def columns_in_a_row(nest: Nest, scans: Together) -> Nest:
-    """Return a scan whose columns, those of all loops, are counted in one row."""
-    return attrs.evolve(nest, block=(scans.columns or scans.threads,))
+def columns_in_a_row(nest: Nest, columns: int) -> Nest:
+    """Return a scan whose columns, those of all loops, are counted in one row for blocks."""
+    return attrs.evolve(nest, block=(columns,))
 
 
 def is_flat(nest: Nest) -> bool:

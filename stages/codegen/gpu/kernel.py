@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from ...gpu_target import Platform
-from ...ir.loops import Kernel, Patches, Store, Together
+from ...ir.loops import Blocked, Kernel, Patches, Store, Together
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
@@ -19,10 +19,11 @@ from ..cpp.operations import TYPES
 from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
-from .nest import write_kernel, write_together
+from .nest import write_kernel
 from .patches import write_patches
 from .preludes import entry_of, prelude, whole_grid
 from .spellings import on_device
+from .together import write_together
 
 # The names of what kernels take: pointers, slots of the arena, integers, scalars.
 _NAMES: Final = re.compile(r"\b(p|slot|n|x)(\d+)\b")
@@ -33,8 +34,9 @@ _KINDS: Final = {"p": "pointer", "slot": "slot", "n": "int", "x": "scalar"}
 class Written:
     """One kernel: its name in the module, and its arguments as (kind, place) in their order.
 
-    It is nest `first` of the program, or with `scans` or `patches` several of them. `version` is
-    -1, or whether its loads clamp indices.
+    It is nest `first` of the program, or with `scans` or `patches` several of them, `blocked` for
+    columns of any length. `version` is -1, or whether its loads clamp indices. `types` are those of
+    the arguments in the text.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Written:
     first: int
     scans: Together | None = None
     version: int = -1
+    types: tuple[str, ...] = ()
+    blocked: Blocked | None = None
     patches: Patches | None = None
 
 
@@ -66,7 +70,7 @@ def write_gpu(
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter) in enumerate(versions):
-        for text, written in _version(each, letter, platform):
+        for text, written in write_version(each, letter, platform):
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(attrs.evolve(written, version=number))
@@ -77,7 +81,7 @@ def write_gpu(
     return source, tuple(found)
 
 
-def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
+def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
     """Write each nest as a kernel, and scans that are one kernel before the first of them."""
     together = {scans.first: scans for scans in names.kernel.together}
     patches = {each.first: each for each in names.kernel.patches}
@@ -92,10 +96,18 @@ def _version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[st
             yield entry, attrs.evolve(written, patches=each)
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
-            lines = list(write_together(names, scans))
             said = f"nests {scans.first} to {scans.stop - 1}"
+            lines = list(write_together(names, scans))
             text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
             yield _written(names, text, number, platform, scans)
+            if scans.blocked:
+                lines = list(write_together(names, scans, blocked=True))
+                size, blocks = scans.blocked.threads, scans.blocks
+                text = _Text(f"{letter}b{number}", size, said, lines, blocks)
+                made = _written(names, text, number, platform, scans)
+                yield made[0], attrs.evolve(made[1], blocked=scans.blocked)
+        if any(each.blocked and each.first <= number < each.stop for each in together.values()):
+            continue
         own = single(nest) if names.clamped else nest
         if any(scans.first <= number < scans.stop for scans in together.values()):
             own = attrs.evolve(own, ahead=own.ahead // 2)  # addresses of arrays need registers too
@@ -129,7 +141,8 @@ def _written(
     if platform == "host":
         texts.append(whole_grid(text.name, tuple(type_ for type_, _ in takes)))
     entry = entry_of(text.name, platform)
-    return "\n".join(texts), Written(entry, arguments, number, scans)
+    types = tuple(type_ for type_, _ in takes)
+    return "\n".join(texts), Written(entry, arguments, number, scans, types=types)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:

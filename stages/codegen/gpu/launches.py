@@ -93,17 +93,19 @@ def _order(
     if written.version > 0:
         nest = single(nest)
     if scans is not None and not (written.version > 0 and scans.tiles):
-        when = scans.fits if written.scans else subtract(Const(1), scans.fits)
-    if written.scans:
-        nest = columns_in_a_row(nest, written.scans)
+        is_whole = written.scans is not None and written.blocked is None
+        when = scans.fits if is_whole else subtract(Const(1), scans.fits)
+    rooms = written.blocked or written.scans
+    if written.scans and rooms:
+        nest = columns_in_a_row(nest, written.scans.columns or rooms.threads)
     first, second, third = _blocks(nest)
     return Order(
         written,
         (multiply(first, when), second, third),
-        _triple((written.scans.threads,) if written.scans else nest.block, 1),
+        _triple((rooms.threads,) if rooms else nest.block, 1),
         {place: offsets[place] for kind, place in written.arguments if kind == "slot"},
-        written.scans.needed if written.scans else NOTHING,
-        written.scans.most if written.scans else 0,
+        rooms.needed if rooms else NOTHING,
+        rooms.most if rooms else 0,
     )
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ...ir.loops import Load, Nest, Store, Together
-from ..cpp.names import Names, stored_type
+from ...ir.loops import Nest, Store
+from ..cpp.names import Names
 from ..integers import buffers_of
 from ..loop_passes.unrolling import unrolled
-from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
-from .columns import write_columns
-from .grid import AXES, Axis, axes_of, columns_in_a_row, first_text, flat_places, is_flat
+from .grid import AXES, Axis, axes_of, first_text, flat_places, is_flat
 from .memory import array_text
-from .sweep import Shared, SweepBody
+from .sweep import SweepBody
 from .wide import PatchBody, together
 
 
@@ -71,63 +69,28 @@ def _points(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
         yield "  " + "}" * depth
 
 
-def write_together(names: Names, scans: Together) -> Iterator[str]:
-    """Write several scans over the same columns as one kernel: a thread has a column."""
-    nests = [columns_in_a_row(nest, scans) for nest in names.kernel.nests[scans.first : scans.stop]]
-    if scans.tiles:
-        for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
-            if name not in scans.arrays:
-                yield from array_text(names, name)
-        yield from write_columns(names, scans)
-        return
-    axis, kept = nests[0].loops[-1].range.dim, set(scans.arrays)
-    for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
-        if name not in kept:
-            yield from array_text(names, name)
-    shared: dict[str, Shared] = {}
-    room = "0"
-    for place, name in enumerate(scans.arrays):
-        buffer = names.by_name[name]
-        levels = next(range_ for range_ in buffer.box if range_.dim is axis)
-        first, stop = names.bound(levels.start), names.bound(levels.stop)
-        count = f"({stop} - {first}) * {scans.threads}"
-        type_ = stored_type(buffer)
-        yield f"  const ff::shared_array<{type_}> h{place}(u32({room}), {count});"
-        shared[name] = Shared(f"h{place}", first, scans.threads)
-        room += f" + {count} * {ITEMSIZES[buffer.dtype]}"
-    yield from flat_places(names, nests[0], "i")
-    axes = axes_of(nests[0])
-    inside = [
-        f"i{axis.level} < {names.bound(nests[0].loops[axis.level].range.stop)}" for axis in axes
-    ]
-    yield f"  if ({' && '.join(inside)}) {{"
-    for place, nest in enumerate(nests):
-        once = _once(nests, place, kept) if scans.keeps else ()
-        yield from SweepBody(names, nest, shared, once).scope()
-    yield "  }"
-
-
-def _once(nests: Sequence[Nest], place: int, kept: Container[str]) -> set[str]:
-    """Return what one of several scans touches last; nothing if none reads what another does."""
-    loaded = [{row.buffer for row in nest.body if isinstance(row, Load)} for nest in nests]
-    later = {name for names in loaded[place + 1 :] for name in names}
-    return {name for name in buffers_of(nests[place]) if name not in kept and name not in later}
-
-
 def _patches(names: Names, nest: Nest, body: ThreadBody) -> Iterator[str]:
     """Write the loops of a thread that has several points: all at once, or one by one at the ends.
 
-    Unrolled code needs all points of a thread inside, and aligned memory.
+    Unrolled code needs all points of a thread inside, and aligned memory or a version of its own
+    for other memory.
     """
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    patch = PatchBody(names, attrs.evolve(nest, body=unrolled(nest, dims_of)))
+    whole = attrs.evolve(nest, body=unrolled(nest, dims_of))
+    patch = PatchBody(names, whole)
+    bodies = [("aligned", patch)]
+    if patch.groups and nest.unaligned and not names.clamped:
+        bodies.append(("", PatchBody(names, whole, wide=False)))
     own = [axis for axis in axes_of(nest) if axis.points > 1 or axis.level == len(nest.loops) - 1]
     yield f"  const bool aligned = {together(patch.aligned())};"
     yield from _patch_loops(names, nest, body, own)
     indent = "  " * (len(nest.loops) + 1)
-    yield f"{indent}if ({' && '.join(['aligned', *_all_inside(names, nest, own)])}) {{"
-    yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
-    yield from patch.everything(f"{indent}  ")
+    inside = list(_all_inside(names, nest, own))
+    for number, (test, each) in enumerate(bodies):
+        tests = " && ".join([test, *inside] if test else inside) or "true"
+        yield f"{indent}{'} else ' if number else ''}if ({tests}) {{"
+        yield from (f"{indent}  const s64 i{axis.level} = f{axis.level};" for axis in reversed(own))
+        yield from each.everything(f"{indent}  ")
     yield f"{indent}}} else {{"
     yield from _one_by_one(names, nest, body, list(reversed(own)), indent)
     yield f"{indent}}}"

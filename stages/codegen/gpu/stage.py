@@ -49,6 +49,12 @@ class CodegenGpu(Stage):
         tiles: columns of a block of scans where levels have unit stride, which come to shared
             memory as rows, against the model; -1 for none.
         keep: whether scans of one kernel ask the caches to keep what several of them read.
+        unaligned: whether the points of a thread are computed together by single accesses where
+            memory is not aligned, if the code is short; None for elements of 8 bytes only.
+        blocked: whether scans of columns that do not fit in shared memory are one kernel all the
+            same, some levels of its arrays in memory.
+        land: levels of a scan on their way to shared memory by asynchronous copies, against the
+            model; -1 for loads to registers.
         patches: for nests that hand arrays on within patches of a mesh: elements of a patch, levels
             of a block, points of a thread, threads of a block, blocks on a multiprocessor, against
             the model (0: as the model says); -1 for a kernel for each nest.
@@ -84,6 +90,9 @@ class CodegenGpu(Stage):
     shared: bool = True
     tiles: int = 0
     keep: bool = True
+    unaligned: bool | None = None
+    blocked: bool = True
+    land: int = 0
     patches: tuple[int, ...] = attrs.field(default=(), converter=tuple, validator=check_patches)
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
@@ -163,6 +172,9 @@ class CodegenGpu(Stage):
                 shared=self.shared,
                 tiles=self.tiles,
                 keep=self.keep,
+                unaligned=self.unaligned,
+                blocked=self.blocked,
+                land=self.land,
                 patches=self.patches,
                 most_shared=self.target.block_memory,
             ),

@@ -55,7 +55,10 @@ class SweepBody(ThreadBody):
     """The instructions of a scan, with windows and arrays in shared memory.
 
     What it touches of the buffers `once` is not used again soon; the caches need not keep it.
+    Without windows the compiler joins `unroll` levels, if that is not 0.
     """
+
+    unroll = 0
 
     def __init__(
         self,
@@ -124,8 +127,7 @@ class SweepBody(ThreadBody):
             number = self.current
             if number in self.placed:
                 window, offset = self.placed[number]
-                place = (self.slot_now + offset - window.low) % (2 * self.nest.ahead)
-                value = f"{window.name}[{place}]"
+                value = f"{window.name}[{self._slot(window, offset - window.low)}]"
                 if row.when is not None:
                     value = f"({self._operand(row.when)} ? {value} : {window.type_}(0))"
                 return f"{value}{' != 0' if row.dtype == 'bool' else ''}"
@@ -138,6 +140,14 @@ class SweepBody(ThreadBody):
             value = f"{type_}({self._operand(row.value)})"
             return f"ff::store_once(&{self._place(row)}, {value});"
         return super()._line(number, row, kept)
+
+    def _size(self, window: Window) -> int:
+        """Return how many elements a window has."""
+        return 2 * self.nest.ahead
+
+    def _slot(self, window: Window, age: int) -> int:
+        """Return where a step finds an element, so many after its oldest."""
+        return (self.slot_now + age) % self._size(window)
 
     # --- text -----------------------------------------------------------------------------------
 
@@ -156,6 +166,8 @@ class SweepBody(ThreadBody):
         index, range_ = f"i{self.level - 1}", self.loop.range
         start, stop = self.names.bound(range_.start), self.names.bound(range_.stop)
         if not self.windows:
+            if self.unroll:
+                yield f"{indent}#pragma unroll {self.unroll}"
             yield indent + (
                 f"for (s64 {index} = {stop} - 1; {index} >= {start}; --{index}) {{"
                 if self.loop.backward
@@ -173,7 +185,7 @@ class SweepBody(ThreadBody):
     def rings(self, indent: str) -> Iterator[str]:
         """Define the windows."""
         for window in self.windows:
-            yield f"{indent}{window.type_} {window.name}[{2 * self.nest.ahead}];"
+            yield f"{indent}{window.type_} {window.name}[{self._size(window)}];"
 
     def first_elements(self, indent: str) -> Iterator[str]:
         """Load what the first round needs."""
@@ -279,7 +291,7 @@ class SweepBody(ThreadBody):
         self, window: Window, first: str, slot: int, count: int, indent: str
     ) -> Iterator[str]:
         """Load `count` elements of a row from `first` on, each if a step of the sweep loads it."""
-        size, index = 2 * self.nest.ahead, f"i{self.level - 1}"
+        size, index = self._size(window), f"i{self.level - 1}"
         value = self._place(window.load)
         yield f"{indent}{{"
         if self._is_row(window):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from ...gpu_target import WIDEST
-from ...ir.loops import Load, Nest, Row, Store
+from ...ir.loops import Instruction, Load, Nest, Row, Store
 from ..cpp.names import Names, stored_type
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
@@ -26,13 +26,13 @@ class Group:
 
 
 class PatchBody(ThreadBody):
-    """The instructions of all points of a thread, with wide accesses."""
+    """The instructions of all points of a thread, with wide accesses or with single ones."""
 
-    def __init__(self, names: Names, nest: Nest) -> None:
+    def __init__(self, names: Names, nest: Nest, *, wide: bool = True) -> None:
         super().__init__(names, nest)
         self.level = len(nest.loops)
         self.groups: dict[Row, tuple[Group, int]] = {}  # of each access: its group, and its place
-        for group in self._groups():
+        for group in self._groups() if wide else ():
             for place, row in enumerate(group.members):
                 self.groups[row] = (group, place)
 
@@ -98,9 +98,9 @@ class PatchBody(ThreadBody):
     def _rows_at(self, level: int, indent: str) -> Iterator[str]:
         yield from (indent + line.lstrip() for line in self.at(level) if line.strip())
 
-    def _line(self, number: Row, row: object, kept: Mapping[str, str]) -> str:
+    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
         if number not in self.groups:
-            return super()._line(number, row, kept)  # type: ignore[arg-type]
+            return super()._line(number, row, kept)
         group, place = self.groups[number]
         name, type_ = f"w{group.members[0]}", self._wide(group)
         if isinstance(row, Store):
@@ -108,7 +108,7 @@ class PatchBody(ThreadBody):
                 return ""
             values = ", ".join(self._operand(self.nest.body[each].value) for each in group.members)  # type: ignore[attr-defined]
             return f"ff::store({self._start(group)}, {type_}{{{{{values}}}}});"
-        text = super()._line(number, row, kept)  # type: ignore[arg-type]
+        text = super()._line(number, row, kept)
         head, _, _ = text.partition(" = ")
         value = f"{name}[{place}]" + (" != 0" if head.startswith("const b8") else "")
         text = f"{head} = {value};"

@@ -13,7 +13,9 @@ from ...ir.bounds import Bound, Const, Range, add, maximum, multiply, subtract
 from ...ir.loops import Buffer, Kernel, Load, Loop, Nest, Store, Together
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
+from .blocking import in_blocks
 from .column_tiles import in_tiles
+from .landing import land
 
 # Shared memory answers soon, and registers are for more blocks.
 AHEAD_IN_TILES: Final = 3
@@ -116,10 +118,11 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
     names = tuple(buffer.name for buffer in arrays)
     again = sorted(_read_again(nests, names)) if rules.gpu.keep else []
     kept = f"; caches keep {', '.join(again)}" if again else ""
-    return Together(
+    made = Together(
         first, stop, names, threads, needed, rules.gpu.most_shared,
         f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
     )  # fmt: skip
+    return land(kernel, in_blocks(kernel, made, rules), rules)
 
 
 def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:
@@ -162,6 +165,8 @@ def _where_needed(buffer: Buffer, together: Together, axis: Dimension) -> Buffer
     cut = next(dim for dim in buffer.order if dim is not axis)
     box = []
     for range_ in buffer.box:
+        if together.blocked and range_.dim is axis:
+            range_ = together.blocked.outside  # noqa: PLW2901
         if range_.dim is cut:
             extent = multiply(maximum(_extent(range_), Const(0)), subtract(Const(1), together.fits))
             range_ = Range(cut, range_.start, add(range_.start, extent))  # noqa: PLW2901

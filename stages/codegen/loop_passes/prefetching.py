@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from ....runtime.language.dimension import DimensionKind
+from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.loops import Kernel, Load, Nest, Row
 from ..schedule.placement import Rules
 
@@ -35,6 +35,8 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
         for row, load in enumerate(nest.body)
         if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
     }
+    if nest.marching:
+        loads = _first_plane(loads, nest)
     read = {_place(load, nest) for load in loads.values()}
     around = nest.loops[-2]
     step = -around.step if around.backward else around.step
@@ -46,6 +48,20 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
     ahead = COLUMNS if is_column else max(1, NEXT // around.step)
     return attrs.evolve(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
+
+
+def _first_plane(loads: dict[Row, Load], nest: Nest) -> dict[Row, Load]:
+    """Return the loads from the plane that a block of rows reaches first: others were read."""
+    loop = nest.loops[0]
+    planes = {row: _offset(load, loop.range.dim) for row, load in loads.items()}
+    last: dict[str, int] = {}
+    for row, load in loads.items():
+        last[load.buffer] = max(last.get(load.buffer, planes[row]), planes[row])
+    return {row: load for row, load in loads.items() if planes[row] == last[load.buffer]}
+
+
+def _offset(load: Load, dim: Dimension) -> int:
+    return load.offsets[load.dims.index(dim)] if dim in load.dims else 0
 
 
 def _is_row(nest: Nest, load: Load) -> bool:

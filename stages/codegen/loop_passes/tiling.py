@@ -20,6 +20,7 @@ from ...ir.loops import Buffer, Cut, Kernel, Load, Loop, Nest, Store, Tiling
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .arena import lives_of
+from .rings import in_ring
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
@@ -46,8 +47,8 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
             continue
         for index in range(run.first, run.stop):
             nests[index] = _cut_nest(nests[index], tiling, run.margins[index - first])
-        for name, margins in run.local.items():
-            buffers[name] = _cut_array(buffers[name], tiling, margins)
+        for name in run.local:
+            buffers[name] = _local(buffers[name], run, tiling.cuts, tiling.rolled)
         tilings.append(tiling)
         first = run.stop
     if not tilings:
@@ -204,23 +205,19 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     needed = _bytes(arrays, sizes)
     wanted = rules.tile_size
     if bound and (wanted or not free or needed > budget):
-        dim = bound[-1]
-        row = _bytes(arrays, {**sizes, dim: 1})
-        size = wanted or min(LARGEST_TILE, budget // row - run.margin(dim))
-        if not wanted and size < 2 * run.margin(dim):
-            return None
-        sizes[dim] = size
+        sizes[bound[-1]] = wanted or LARGEST_TILE
     elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
         columns = wanted or budget // _bytes(arrays, {**sizes, inner: 1})
         sizes[inner] = max(ROW, columns // ROW * ROW)
     if not sizes:
         return None
     order = [dim for dim in run.margins[0] if dim in sizes]
-    cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim is inner) for dim in order)
-    kept = _bytes(arrays, sizes)
+    rolled = next((dim for dim in sizes if run.margin(dim)), None)
+    even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
+    cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
+    kept = _bytes([_local(array, run, cuts, rolled) for array in arrays], {})
     names = ", ".join(array.name for array in arrays)
     reason = f"{names}: about {-(-kept // 1024)} of {rules.target.core_memory // 1024} KiB of cache"
-    rolled = next((dim for dim in sizes if run.margin(dim)), None)
     return Tiling(run.first, run.stop, cuts, reason, rolled)
 
 
@@ -265,8 +262,14 @@ def _cut_loops(
             yield attrs.evolve(loop, kind="sequential", margin=margin)
 
 
-def _cut_array(array: Buffer, tiling: Tiling, margins: Mapping[Dimension, Margin]) -> Buffer:
-    sizes = {cut.range.dim: cut.size for cut in tiling.cuts}
+def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:
+    """Return an array as large as a tile, or as the rows of it that are in use at a time."""
+    array = _cut_array(array, cuts, run.local[array.name])
+    return array if rolled is None else in_ring(array, run.nests, run.margins, rolled)
+
+
+def _cut_array(array: Buffer, cuts: Sequence[Cut], margins: Mapping[Dimension, Margin]) -> Buffer:
+    sizes = {cut.range.dim: cut.size for cut in cuts}
     box = tuple(
         Range(
             range_.dim,

@@ -9,7 +9,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
-from ...ir.loops import Buffer, Kernel, Load, Nest, Store
+from ...ir.loops import Buffer, Instruction, Kernel, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .unrolling import DimsOf, unrolled
@@ -23,6 +23,8 @@ FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
+WIDE: Final = 8  # bytes
+MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
 BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
@@ -58,13 +60,37 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         return nest
     if not given and not flat:
         block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
+    unaligned = _has_single(nest, each, dims_of, rules)
     if f"accesses of {WIDEST} bytes" in why:
-        why += "; one by one where memory is not aligned"
+        how = "by single accesses" if unaligned else "one by one"
+        why += f"; {how} where memory is not aligned"
     reason = f"{nest.reason}; {why}"
     blocks = 1
     if flat and each[0] > 1 and not given and _gathers(nest):
         blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
-    return attrs.evolve(nest, each=each, block=block, blocks=blocks, reason=reason)
+    return attrs.evolve(
+        nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
+    )
+
+
+def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules) -> bool:
+    """Tell whether the points of a thread have a version with single accesses.
+
+    It must cost no registers: few values, no addresses by tables. With elements of 4 bytes, of
+    which a thread has more, the compiler then orders the loads of the other version worse.
+    """
+    body = _body(nest, each, dims_of)
+    touched = [row for row in body if isinstance(row, Load) and row.level == len(nest.loops)]
+    is_wide = all(ITEMSIZES[row.dtype] == WIDE for row in touched)
+    if not (is_wide if rules.gpu.unaligned is None else rules.gpu.unaligned):
+        return False
+    words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
+    return words <= MOST_WORDS and not any(isinstance(row, Load) and _is_told(row) for row in body)
+
+
+def _is_told(load: Load) -> bool:
+    """Tell whether a table says where to load."""
+    return any(row is not None for row in load.rows)
 
 
 def _each(
@@ -116,9 +142,7 @@ def _is_of_tables(nest: Nest, threads: list[Dimension]) -> bool:
 
 def _gathers(nest: Nest) -> bool:
     """Tell whether a nest reads at indices that tables give."""
-    return any(
-        isinstance(row, Load) and any(each is not None for each in row.rows) for row in nest.body
-    )
+    return any(isinstance(row, Load) and _is_told(row) for row in nest.body)
 
 
 def _levels(
@@ -144,7 +168,7 @@ def _wide(nest: Nest, buffers: dict[str, Buffer], inner: Dimension) -> int:
     return max(1, WIDEST // max(ITEMSIZES[b.dtype] for b in touched if b.unit is inner))
 
 
-def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[object, ...]:
+def _body(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> tuple[Instruction, ...]:
     return unrolled(attrs.evolve(nest, each=each), dims_of)
 
 

@@ -196,9 +196,4 @@ def _halves(part: Part, test: Beyond) -> list[Part]:
     if known is not False:
         above = Range(test.dim, bounds.maximum(start, test.bound), stop)
         halves.append(Part(above, {**part.known, test: True}))
-    return [half for half in halves if not _is_empty(half.range)]
-
-
-def _is_empty(range_: Range) -> bool:
-    count = bounds.difference(range_.stop, range_.start)
-    return count is not None and count <= 0
+    return [half for half in halves if not bounds.is_empty_box((half.range,))]

@@ -8,7 +8,7 @@ import attrs
 
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
-from ...ir.bounds import Ranges, hull, is_empty
+from ...ir.bounds import Ranges, hull, is_empty_box
 from ...ir.loops import Buffer, Instruction, Kernel, Nest, Store
 from .body import copy_body
 from .discovery import table_buffer
@@ -47,7 +47,7 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         for group in _groups(index, statement):
             number = len(groups)
             groups.append(group)
-            if any(is_empty(range_.start, range_.stop) for range_ in group.box):
+            if is_empty_box(group.box):
                 continue  # a build that knows the domain knows that there is nothing to do
             drafts.append(draft_nests(points, group, number, len(buffers), rules))
             buffers += drafts[-1].arrays

@@ -87,14 +87,14 @@ class Areas:
     def number(self, area: Area) -> int | None:
         """Return the number of an area; None if the area is known to be empty."""
         if area not in self._numbers:
-            is_empty = any(map(_is_empty, area.ranges))
+            is_empty = bounds.is_empty_box(area.ranges)
             self._numbers[area] = None if is_empty else len(self._areas)
             self._areas.extend([area] * (not is_empty))
         return self._numbers[area]
 
     def _unless_empty(self, area: Area, unsure: Sequence[Range]) -> int | None:
         """Return the number of an area that exists only if none of some ranges is empty."""
-        if not self.gates or not unsure or any(map(_is_empty, area.ranges)):
+        if not self.gates or not unsure or bounds.is_empty_box(area.ranges):
             return self.number(area)
         return self.number(_gated(area, unsure))
 
@@ -298,7 +298,3 @@ def _gated(area: Area, unsure: Sequence[Range]) -> Area:
         for each in area.ranges
     )
     return attrs.evolve(area, ranges=ranges, certain=False)
-
-
-def _is_empty(each: Range) -> bool:
-    return bounds.is_empty(each.start, each.stop)

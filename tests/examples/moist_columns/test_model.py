@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 
 import numpy as np
@@ -10,15 +11,9 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.examples.moist_columns.__main__ import main
-from fieldforge.examples.moist_columns.model import (
-    NAMES,
-    MoistColumns,
-    columns,
-    mixing,
-    parts_of,
-    time_step,
-    wind_of,
-)
+from fieldforge.examples.moist_columns.columns import columns, mixing, time_step, wind_of
+from fieldforge.examples.moist_columns.inputs import inputs_of
+from fieldforge.examples.moist_columns.model import NAMES, MoistColumns, parts_of
 from fieldforge.examples.saturation_adjustment import HEATING, VAPOUR_GAS
 from fieldforge.examples.shallow_water.cases import RADIUS
 from fieldforge.examples.shallow_water.grid import Cell, voronoi_grid
@@ -43,8 +38,8 @@ def run(air, ranks, backend, steps=STEPS):
     parts = parts_of(air.grid, ranks)
     exchanges = local_exchanges([part.patterns for part in parts]) if ranks > 1 else [None]
     models = [
-        MoistColumns(air, part, dt, backend, each)
-        for part, each in zip(parts, exchanges, strict=True)
+        MoistColumns(inputs, backend, each)
+        for inputs, each in zip(inputs_of(air, dt, parts), exchanges, strict=True)
     ]
     threads = [
         threading.Thread(target=lambda model=model: [model.step() for _ in range(steps)])
@@ -113,6 +108,16 @@ def test_the_wind_has_no_divergence_and_mixing_keeps_the_mass(air):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_do_not_change_a_bit(air, ranks):
     assert run(air, ranks, STRICT, 5).tobytes() == run(air, 1, STRICT, 5).tobytes()
+
+
+def test_inputs_of_a_rank_hold_nothing_of_the_whole_sphere(air):
+    parts = parts_of(air.grid, 4)
+    _, dt = time_step(air.grid, 1.0)
+    whole = len(pickle.dumps(next(inputs_of(air, dt, parts_of(air.grid, 1)))))
+
+    for inputs in inputs_of(air, dt, parts):
+        cells = len(inputs.part.points[Cell].global_ids)
+        assert len(pickle.dumps(inputs)) < whole * 1.3 * cells / air.grid.cells
 
 
 @pytest.mark.filterwarnings("ignore:.*runs embedded")

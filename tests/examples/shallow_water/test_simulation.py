@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ from fieldforge.examples.shallow_water.extents import extents
 from fieldforge.examples.shallow_water.grid import Cell, Edge, Vertex
 from fieldforge.examples.shallow_water.inputs import inputs_of
 from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
+from fieldforge.examples.shallow_water.norms import vorticity
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
@@ -47,6 +49,45 @@ def test_mass_is_conserved_to_rounding_and_energy_to_that_of_the_time_step(stead
         assert abs(result.drift.mass) < 1e-13
         assert abs(result.drift.energy) < 1e-9
         assert abs(result.drift.potential_enstrophy) < 1e-3
+
+
+def test_potential_vorticity_that_is_uniform_stays_uniform(steady):
+    """What Ringler et al. (2010) call consistency: vorticity and thickness move with one flux."""
+    grid, uniform = steady[3].grid, 1e-8
+    start = initial_state("6", grid)
+
+    def at_vertices(h):
+        return (grid.kites * h[grid.tables["V2C"]]).sum(1) / grid.vertex_areas
+
+    start = attrs.evolve(start, coriolis=uniform * at_vertices(start.h) - vorticity(grid, start.u))
+    (inputs,) = inputs_of(grid, start, parts_of(grid, 1))
+    model = ShallowWater(inputs, 300.0, STRICT)
+    for _ in range(50):
+        model.step()
+    h, u = model.owned()
+    found = (start.coriolis + vorticity(grid, u)) / at_vertices(h)
+
+    assert np.abs(h / start.h - 1).max() > 0.01
+    np.testing.assert_allclose(found, uniform, rtol=1e-10)
+
+
+def test_the_jet_without_its_bump_stays():
+    case = Case(name="galewsky-balanced", level=3, days=0.5)
+    result, fine = (simulate(attrs.evolve(case, level=level), STRICT) for level in (3, 4))
+
+    assert fine.height_norms.l2 < min(1e-3, 0.4 * result.height_norms.l2)
+    assert initial_state("galewsky", result.grid).h.max() > result.start.h.max() - 1.0
+
+
+def test_a_grid_that_is_kept_in_a_file_gives_the_same_run(tmp_path, steady):
+    case, file = Case(name="2", level=3, days=0.05), tmp_path / "grid.npy"
+
+    made, read = (simulate(case, STRICT, generators=file) for _ in range(2))
+
+    assert made.h.tobytes() == read.h.tobytes()
+    assert made.grid.weights.tobytes() == steady[3].grid.weights.tobytes()
+    with pytest.raises(ValueError, match="Expected 162 generators for level 2"):
+        simulate(Case(name="2", level=2, days=0.05), STRICT, generators=file)
 
 
 def test_nothing_is_compiled_in_the_loop(steady):

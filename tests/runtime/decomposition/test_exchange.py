@@ -304,3 +304,19 @@ def test_work_that_is_queued_before_the_exchange_is_sent(mesh):
 
         for field, (_, expected) in zip(fields, made, strict=True):
             np.testing.assert_array_equal(field.asnumpy(), expected + 7.0)
+
+
+@pytest.mark.parametrize("place", [ON_NULL, Device(DeviceType.CPU, 0)])
+def test_points_that_stay_untouched_reach_the_others(mesh, place):
+    _, parts = mesh
+    made = [filled(part, (Cell,), (0,), np.float64) for part in parts]
+    fields = [ff.as_field(field.domain, field.asnumpy(), device=place) for field, _ in made]
+    ranks = local_exchanges([part.patterns for part in parts])
+    for _ in range(2):
+        for rank, field in zip(ranks, fields, strict=True):
+            rank.start(field, untouched=True)
+        for rank in ranks:
+            rank.finish()
+
+    for field, (_, expected) in zip(fields, made, strict=True):
+        np.testing.assert_array_equal(field.asnumpy(), expected)

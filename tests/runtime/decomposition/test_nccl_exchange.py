@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import queue
+import subprocess
+import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -47,7 +51,7 @@ class StandIn:
     """NCCL for threads: bytes go through queues, in the order of the streams."""
 
     def __init__(self):
-        self._boxes = defaultdict(queue.SimpleQueue)
+        self.boxes = defaultdict(queue.SimpleQueue)
         self.groups = 0
 
     def unique_id(self):
@@ -55,7 +59,7 @@ class StandIn:
 
     def communicator(self, size, name, rank, device):
         assert name == b"the same"
-        return StandInRanks(self._boxes, rank, device)
+        return StandInRanks(self.boxes, rank, device)
 
 
 class StandInRanks:
@@ -77,6 +81,9 @@ class StandInRanks:
         assert stream.device == array.device == self._device
         stream.sync()
         self._boxes[self._rank, rank].put(ctypes.string_at(array.ptr, array.nbytes))
+
+    def destroy(self):
+        self._boxes["destroyed"].put(self._rank)
 
     def receive(self, array, rank, stream):
         assert array.device == self._device
@@ -119,12 +126,13 @@ def test_halos_arrive_for_every_kind_of_field(ranks):
             for (dims, _), (_, mine) in zip(kinds, made, strict=True)
         ]
         with gpu.use_stream(gpu.Stream(device)):
-            for _ in range(3):
-                exchange.start(*fields)
+            for untouched in (False, True, True):
+                exchange.start(*fields, untouched=untouched)
                 exchange.finish()
             found = [field.asnumpy() for field in fields]
         for (expected, _), got in zip(made, found, strict=True):
             np.testing.assert_array_equal(got, expected)
+        exchange.close()
 
     on_each_rank(run, ranks)
 
@@ -148,11 +156,76 @@ def test_fields_of_the_host_are_refused():
 
 
 class Library:
-    """The functions of NCCL, of which one fails."""
+    """The functions of NCCL, of which one fails; `ended` tells how communicators ended."""
 
     def __init__(self):
+        self.ended = []
         self.ncclGetErrorString = lambda code: b"it is odd"  # functions take attributes
         self.ncclGetUniqueId = lambda place: 3
+        self.ncclCommInitRank = self._begin
+        self.ncclCommDestroy = lambda handle: self._end("destroyed", handle)
+        self.ncclCommAbort = lambda handle: self._end("aborted", handle)
+
+    def _begin(self, place, _size, _name, rank):
+        ctypes.cast(place, ctypes.POINTER(ctypes.c_void_p))[0] = 100 + rank
+        return 0
+
+    def _end(self, how, handle):
+        self.ended.append((how, handle.value))
+        return 0
+
+
+def communicator(library, rank):
+    device = gpu.Device(0, platform="null")
+    return nccl.Nccl(library).communicator(2, b"x" * nccl.ID_SIZE, rank, device)
+
+
+def test_a_communicator_that_is_destroyed_ends_once():
+    library = Library()
+    made = communicator(library, 1)
+    made.destroy()
+    made.destroy()
+    del made
+    gc.collect()
+
+    assert library.ended == [("destroyed", 101)]
+
+
+def test_a_communicator_that_nobody_destroys_is_aborted_with_its_last_reference():
+    library = Library()
+    made = communicator(library, 0)
+    assert library.ended == []
+    del made
+    gc.collect()
+
+    assert library.ended == [("aborted", 100)]
+
+
+def test_a_process_that_ends_aborts_its_communicators():
+    program = """
+from tests.runtime.decomposition.test_nccl_exchange import Library, communicator
+library = Library()
+library.ended = type("Told", (list,), {"append": lambda self, each: print(*each, flush=True)})()
+kept = communicator(library, 1)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[3],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert done.stdout.split() == ["aborted", "101"]
+
+
+def test_an_exchange_that_is_closed_destroys_its_communicator():
+    def run(comm, library):
+        device = gpu.Device(0, platform="null")
+        exchange = NcclExchange(comm, (), device=device, library=library)
+        exchange.close()
+        return library
+
+    library = on_each_rank(run, 2)[0]
+
+    assert sorted(library.boxes["destroyed"].get(timeout=1) for _ in range(2)) == [0, 1]
 
 
 def test_errors_of_nccl_are_told():

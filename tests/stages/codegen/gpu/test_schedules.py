@@ -27,7 +27,7 @@ def generated(name: str, program: str, dtype: str, unit: str, **options: object)
     lowered = made.trace(until="lower")["lower"].artifact
     fields = [leaf for leaf in lowered.program.leaves if leaf.kind == "field"]
     variant = Variant(unit=tuple((leaf.name, unit) for leaf in fields))
-    return CodegenGpu(TARGET, **options).run(lowered=lowered, variant=variant)
+    return CodegenGpu(**{"target": TARGET, **options}).run(lowered=lowered, variant=variant)
 
 
 def listing(*args: str, **options: object) -> str:
@@ -44,6 +44,15 @@ def test_threads_of_a_stencil_have_wide_rows_that_share_loads(dtype: str, points
     assert f"{points} of I at a time: accesses of 16 bytes, 2 of J share" in made.loops
     assert f"ff::load<{points}>" in made.source
     assert f"f2 + {points} <= n" in made.source  # else one by one
+
+
+def test_single_accesses_where_memory_is_not_aligned() -> None:
+    single = "by single accesses where memory is not aligned"
+    assert single in listing("diffusion", "diffuse", "float64", "I")
+    assert single not in listing("diffusion", "diffuse", "float32", "I")
+    assert single in listing("diffusion", "diffuse", "float32", "I", unaligned=True)
+    made = generated("diffusion", "diffuse", "float64", "I")["generated"].source
+    assert "} else if (f2 >= " in made
 
 
 def test_points_and_blocks_can_be_asked_for() -> None:
@@ -77,7 +86,7 @@ def test_levels_that_lie_together_are_counted_in_one_row() -> None:
 
 
 def test_scans_over_the_same_columns_are_one_kernel() -> None:
-    made = generated("tridiagonal", "solve", "float64", "I")
+    made = generated("tridiagonal", "solve", "float64", "I", blocked=False)
     loops = made["generated"].loops
     assert "one kernel of nests 0 .. 1, @5, @6 in shared memory of" in loops
     assert "# @5, @6 need not go to memory and back" in loops
@@ -90,6 +99,34 @@ def test_scans_over_the_same_columns_are_one_kernel() -> None:
     assert fits in str(ints[together.blocks[0]])
     assert all(each.needed == -1 for each in alone)
     assert all(f"floordiv({TARGET.block_memory}, " in str(ints[each.blocks[0]]) for each in alone)
+
+
+def test_columns_that_do_not_fit_are_scanned_in_blocks() -> None:
+    made = generated("tridiagonal", "solve", "float64", "I")
+    loops = made["generated"].loops
+    assert "at most 76800, else in shared memory of" in loops  # for 96 columns
+    assert "32 columns of at most max(16, min(224, " in loops
+    assert "levels that do not fit go to memory and come back" in loops
+    short, blocked = made["interface"].launches
+    ints = made["interface"].ints
+    assert "floordiv(76800, " in str(ints[short.blocks[0]])
+    assert "floordiv(76800, " in str(ints[blocked.blocks[0]])
+    assert blocked.shared <= (TARGET.shared_memory - 2048) // 2
+    source = made["generated"].source
+    assert "h0[(place + 7) * 32 + threadIdx.x] = v" in source
+    assert "h0[kept(i2)]" in source
+
+
+def test_what_two_scans_read_lands_and_stays_in_shared_memory() -> None:
+    made = generated("vertical_advection", "advect", "float64", "I")["generated"]
+    assert "16 levels of u to @5, u_before to stay, tendency to @6 on their way" in made.loops
+    assert "ff::async_copy<1>(h0, (later + j) * 32 + threadIdx.x, from);" in made.source
+    single = generated("vertical_advection", "advect", "float32", "I")["generated"]
+    assert "on their way" not in single.loops
+    asked = generated("vertical_advection", "advect", "float32", "I", land=24)["generated"]
+    assert "32 levels of u to @5" in asked.loops  # pairs of rounds
+    older = generated("vertical_advection", "advect", "float64", "I", target=GpuTarget("sm_75"))
+    assert "on their way" not in older["generated"].loops  # its copies are not asynchronous
 
 
 def test_scans_can_be_kept_apart() -> None:
@@ -110,12 +147,14 @@ def test_what_a_scan_has_passed_leaves_its_room() -> None:
 
 
 def test_caches_keep_what_several_scans_read() -> None:
-    made = generated("vertical_advection", "advect", "float64", "I")["generated"]
+    options = {"blocked": False, "land": -1}
+    made = generated("vertical_advection", "advect", "float64", "I", **options)["generated"]
     assert "caches keep u_before" in made.loops
     first, second = made.source.split("ff::store_once(")[0], made.source
     assert "ff::load_once(from)" in first
     assert "ff::store_once(&r1" in second
-    without = generated("vertical_advection", "advect", "float64", "I", keep=False)["generated"]
+    options["keep"] = False
+    without = generated("vertical_advection", "advect", "float64", "I", **options)["generated"]
     assert "_once(&" not in without.source
     assert "caches keep" not in without.loops
     assert "caches keep" not in listing("tridiagonal", "solve", "float64", "I")
@@ -147,7 +186,9 @@ def test_long_bodies_have_no_registers_for_more_levels() -> None:
 
 # What the listing says of a schedule, and the options that leave it out: the table of docs/gpu.md.
 LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
-    ("one by one where memory is not aligned", ("diffusion", "diffuse", "I"),
+    ("by single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
+     {"unaligned": False}),
+    ("single accesses where memory is not aligned", ("diffusion", "diffuse", "I"),
      {"passes": without(GPU_PASSES, "widen")}),
     ("each with 2 x 2 x 1 points", ("diffusion", "diffuse", "I"), {"points": (1, 1)}),
     ("blocks of 128 threads", ("diffusion", "diffuse", "K"), {"block": (32, 4, 1)}),
@@ -157,6 +198,8 @@ LEFT_OUT: list[tuple[str, tuple[str, str, str], dict[str, object]]] = [
     ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"), {"shared": False}),
     ("one kernel of nests 0 .. 1, @5, @6", ("tridiagonal", "solve", "I"),
      {"passes": without(GPU_PASSES, "hand_on")}),
+    ("u_before to stay, tendency to @6", ("vertical_advection", "advect", "I"), {"land": -1}),
+    ("else in shared memory of", ("tridiagonal", "solve", "I"), {"blocked": False}),
     ("16 columns of a/@5/x", ("tridiagonal", "solve", "K"), {"tiles": -1}),
     ("caches keep u_before", ("vertical_advection", "advect", "I"), {"keep": False}),
 ]  # fmt: skip
@@ -174,8 +217,13 @@ def test_each_schedule_is_left_out_by_its_option(
 # --- the same bits ------------------------------------------------------------------------------
 
 SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
+BLOCKS = GpuTarget("sm_90", block_memory=700, shared_memory=100_000)  # some levels fit
 OPTIONS = [
     (None, {"ahead": 2, "column_block": (5,)}),
+    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS}),
+    (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS, "land": 6}),
+    (None, {"ahead": 4, "column_block": (5,), "target": BLOCKS, "land": -1}),
+    (None, {"land": 8}),
     (None, {"target": SMALL, "ahead": 4}),
     (np, {}),
     (np, {"tiles": 3, "ahead": -1}),
@@ -203,6 +251,10 @@ def test_sweeps_have_the_bits_of_the_cpu(options: dict[str, object], allocator: 
 
 ADVECTED = [
     ("float64", None, {}),
+    ("float32", None, {"land": 4, "ahead": 2}),
+    ("float64", None, {"target": BLOCKS, "ahead": 2, "land": 4, "column_block": (3,)}),
+    ("float32", None, {"target": BLOCKS, "ahead": 2, "column_block": (4,), "land": -1}),
+    ("float64", None, {"blocked": False}),
     ("float32", None, {"ahead": 2, "column_block": (5,)}),
     ("float64", np, {"tiles": 5, "column_block": (40,)}),
     ("float32", np, {"ahead": 2}),
@@ -249,6 +301,28 @@ def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
     for backend in (CPU, HOST.with_options(points=points)):
         out = ff.zeros(core, np.float32)
         fields = (ff.as_field(around, u), ff.as_field(core, coeff), out)
+        program.diffuse.with_backend(backend)(*fields)
+        found.append(out.asnumpy())
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("options", [{"unaligned": True}, {}, {"unaligned": False}], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_that_are_not_aligned_have_the_bits_of_the_cpu(
+    dtype: str, options: dict[str, object]
+) -> None:
+    program = in_precision("diffusion", dtype)
+    ni, nj, nk = 5, 7, 13
+    numbers = np.random.default_rng(2)
+    u = numbers.random((ni + 4, nj + 4, nk)).astype(dtype)
+    coeff = numbers.random((ni, nj, nk)).astype(dtype)
+    core = {program.I: ni, program.J: nj, program.K: nk}
+    around = {program.I: (-2, ni + 2), program.J: (-2, nj + 2), program.K: nk}
+    found = []
+    for backend in (CPU, HOST.with_options(**options)):
+        out = ff.as_field(core, np.full((ni, nj, nk), np.nan, dtype), allocator=np)
+        fields = (ff.as_field(around, u, allocator=np), ff.as_field(core, coeff, allocator=np), out)
         program.diffuse.with_backend(backend)(*fields)
         found.append(out.asnumpy())
     assert (found[0] == found[1]).all()

@@ -213,3 +213,25 @@ def test_points_outside_the_domain_are_not_touched_by_tiles():
 
     np.testing.assert_array_equal(*results)
     assert (results[0][:, :, 0] == 7.0).all()
+
+
+def test_arrays_of_rows_in_turn_keep_the_rows_in_use():
+    small = attrs.evolve(Target.host(), l2=64)
+    program = smooth.with_backend(ff.cpu.with_options(target=small))
+    loops = program.trace()["codegen"].loops
+    rings = [line for line in loops.splitlines() if " ring J" in line]
+    (array,) = rings
+    assert "J: 0 .. 8" in array, "rows r - 2 to r + 2, and a power of two"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("size", [0, 3, 64])
+def test_rings_have_the_bits_of_whole_arrays(threads, size):
+    small = attrs.evolve(Target.host(), l2=64)
+    chosen = ff.cpu.with_options(target=small, parallel_from=0, tile_size=size)
+    u = levels(14, 63, 4)
+    field = ff.as_field((I, J, K), u, allocator=ff.cpu)
+    out = ff.zeros(field.domain, allocator=ff.cpu)
+    smooth.with_backend(chosen).with_threads(threads)(field, out)
+    whole = ff.cpu.with_passes(tile=None)
+    np.testing.assert_array_equal(out.asnumpy(), ran(smooth, whole, u))

@@ -1,0 +1,76 @@
+"""Exchange halos by MPI: persistent requests on packed buffers, on the host or on GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import gpu
+from .device_pieces import on_device
+from .exchange import HaloExchange, Route
+from .gpu_aware import as_bytes, takes_memory_of
+from .messages import Messages
+from .pattern import Pattern
+
+
+class MpiExchange(HaloExchange):
+    """Exchange by persistent requests of MPI; `comm` is a communicator of mpi4py.
+
+    The requests live on a duplicate of the communicator, which this duplicates on all ranks.
+    Halos of fields on a GPU go through pinned memory of the host, unless MPI takes memory of GPUs.
+    `start` then waits for nothing; `finish` waits for the copies and the messages, while the GPU
+    does what it was given in between.
+
+    Args:
+        comm: a communicator of mpi4py.
+        patterns: of this rank.
+        direct: whether MPI gets memory of GPUs; by default, if the library says that it takes it.
+
+    """
+
+    def __init__(
+        self, comm: Any, patterns: Sequence[Pattern], *, direct: bool | None = None
+    ) -> None:
+        super().__init__(patterns)
+        self._comm, self._direct = comm.Dup(), direct
+
+    def close(self) -> None:
+        """Free the requests and the communicator; all ranks call it, and exchange no more."""
+        for route in self._routes.values():
+            for request in route.requests:
+                request.Free()
+        super().close()
+        if self._comm is not None:
+            self._comm.Free()
+        self._comm = None
+
+    def _place(self, fields: tuple[Any, ...]) -> gpu.Device | None:
+        arrays = [on_device(field.ndarray) for field in fields]
+        devices = {None if each is None else each.device for each in arrays}
+        if len(devices) != 1 or None in devices or self._direct is False:
+            return None
+        (device,) = devices
+        assert device is not None
+        return device if self._direct or takes_memory_of(device) else None
+
+    def _requests(self, send: Messages, receive: Messages) -> Any:
+        tag = len(self._routes)
+        return [
+            *(self._comm.Recv_init(as_bytes(each.buffer), each.rank, tag) for each in receive.each),
+            *(self._comm.Send_init(as_bytes(each.buffer), each.rank, tag) for each in send.each),
+        ]
+
+    def _post(self, route: Route) -> None:
+        if not route.devices:
+            self._start(route)
+
+    def _wait(self, route: Route) -> None:
+        if route.devices:
+            self._start(route)
+        for request in route.requests:
+            request.Wait()
+
+    def _start(self, route: Route) -> None:
+        self._await_packing(route)
+        for request in route.requests:
+            request.Start()

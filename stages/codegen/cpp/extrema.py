@@ -1,0 +1,96 @@
+"""Trees of extrema: the largest or smallest of several values, with one test for NaN.
+
+An extremum alone takes one instruction for the value and two for NaN. In a tree of them only the
+root needs the latter: it is NaN if one of its leaves is. Trees of the smallest and of the largest
+of the same values share that test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeGuard
+
+from ...ir.loops import Compute, Constant, Instruction, Nest, Row
+from .expressions import builtin, is_float
+from .operations import TYPES
+from .spellings import WHOLE
+
+FEWEST: Final = 4  # leaves: with fewer, a test for each extremum costs no more
+_SIGNS: Final = {"minimum": "<", "maximum": ">"}
+_NAMES: Final = {"minimum": "lower", "maximum": "upper"}
+
+
+def trees(nest: Nest) -> dict[Row, tuple[Row, ...]]:
+    """Return the leaves of each row of a tree of extrema; inner rows have none."""
+    if nest.slides:  # a leaf and its root may be in different stages
+        return {}
+    users = Counter(arg for row in nest.body for arg in row.operands)
+    users.update(row for _, row in nest.states)
+    inner = {
+        arg
+        for row in nest.body
+        if _is_extremum(row)
+        for arg in row.operands
+        if users[arg] == 1 and _is_inside(nest, arg, row)
+    }
+    found: dict[Row, tuple[Row, ...]] = {}
+    for number, row in enumerate(nest.body):
+        if _is_extremum(row) and number not in inner:
+            members, leaves = _walk(nest, number, inner)
+            if len(leaves) >= FEWEST:
+                found |= dict.fromkeys(members, ()) | {number: tuple(sorted(leaves))}
+    return found
+
+
+def _is_extremum(row: Instruction) -> TypeGuard[Compute]:
+    return isinstance(row, Compute) and row.op in _SIGNS and is_float(row.dtype)
+
+
+def _is_inside(nest: Nest, arg: Row, user: Compute) -> bool:
+    row = nest.body[arg]
+    return (
+        isinstance(row, Compute)
+        and (row.op, row.dtype, row.level, row.part) == (user.op, user.dtype, user.level, user.part)
+        and row.level == len(nest.loops)
+    )
+
+
+def _walk(nest: Nest, root: Row, inner: set[Row]) -> tuple[list[Row], set[Row]]:
+    """Return the rows of a tree, and its leaves that may be NaN."""
+    members, leaves, waiting = [root], set(), list(nest.body[root].operands)
+    while waiting:
+        number = waiting.pop()
+        if number in inner:
+            members.append(number)
+            waiting.extend(nest.body[number].operands)
+        elif not isinstance(row := nest.body[number], Constant) or row.text == "nan":
+            leaves.add(number)
+    return members, leaves
+
+
+def spelled(
+    row: Compute, leaves: Sequence[Row], name: Callable[[Row], str]
+) -> tuple[str, Mapping[str, str]]:
+    """Return the text of a row of a tree and the functions that it calls, by name."""
+    real = TYPES[row.dtype][0]
+    called = f"{_NAMES[row.op]}_{real}"
+    value = (
+        f"static inline {real} {called}({real} a, {real} b) {{\n"
+        f"  return WHOLE(a {_SIGNS[row.op]} b ? a : b);\n"
+        "}"
+    )
+    functions = {"WHOLE": WHOLE, called: value}
+    text = f"{called}({name(row.args[0])}, {name(row.args[1])})"
+    if leaves:
+        pairs = [leaves[at : at + 2] for at in range(0, len(leaves), 2)]
+        tests = (f"__builtin_isunordered({name(p[0])}, {name(p[-1])})" for p in pairs)
+        chosen = f"number_{real}"
+        nan = f'{builtin("nan", row.dtype)}("")'
+        functions[chosen] = (
+            f"static inline {real} {chosen}(bool is_nan, {real} a) {{\n"
+            f"  return WHOLE(is_nan ? {nan} : a);\n"
+            "}"
+        )
+        text = f"{chosen}({' | '.join(tests)}, {text})"
+    return text, functions
