@@ -33,7 +33,14 @@ _example: Any = attrs.frozen(eq=False, repr=False)(_Example)
 REFUSING: Final = {name: getattr(_example, name) for name in ("__setattr__", "__delattr__")}
 
 
-def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = True) -> Any:
+def make(
+    cls: type,
+    *,
+    frozen: bool = True,
+    kw_only: bool = False,
+    init: bool = True,
+    slots: bool = True,
+) -> Any:
     """Return the class, a new one if it gets slots; None if attrs has to make it.
 
     Without `init`, the method is called `__attrs_init__`.
@@ -41,13 +48,15 @@ def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = T
     own = cls.__dict__
     annotations = own.get("__annotations__", {})
     names = [name for name, text in annotations.items() if not _is_class_variable(text)]
-    known = _inherited(cls, names, takes_all=slots and not kw_only)
+    known = _inherited(cls, names, takes_all=frozen and slots and not kw_only)
     if known is None or not _is_simple(cls, annotations) or init is ("__init__" in own):
+        return None
+    if not frozen and (not slots or _reacts(cls)):
         return None
     values = {name: own.get(name, attrs.NOTHING) for name in names}
     made: Any = cls
     if slots:
-        made = type(cls)(cls.__name__, cls.__bases__, _content(cls, names))
+        made = type(cls)(cls.__name__, cls.__bases__, _content(cls, names, frozen))
         _adopt(cls, made)
     else:
         _strip(cls, names)
@@ -112,7 +121,13 @@ def _is_simple(cls: type, annotations: Mapping[str, Any]) -> bool:
     )
 
 
-def _content(cls: type, names: Sequence[str]) -> dict[str, Any]:
+def _reacts(cls: type) -> bool:
+    """Tell whether assignments to a class that is not frozen convert or validate."""
+    told = [each for each in vars(cls).values() if isinstance(each, Told)]
+    return any(each.converter or each._validator or each.on_setattr for each in told)
+
+
+def _content(cls: type, names: Sequence[str], frozen: bool) -> dict[str, Any]:
     """Return what stands in the class with slots."""
     left_out = {"__dict__", "__weakref__", *names}
     content = {name: value for name, value in cls.__dict__.items() if name not in left_out}
@@ -128,10 +143,10 @@ def _content(cls: type, names: Sequence[str]) -> dict[str, Any]:
     return {
         **content,
         **slots,
-        **REFUSING,
+        **(REFUSING if frozen else {}),
         "__slots__": (*own, *(() if weak else ("__weakref__",))),
         "__qualname__": cls.__qualname__,
-        "__attrs_own_setattr__": True,
+        "__attrs_own_setattr__": frozen,
     }
 
 
