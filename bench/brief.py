@@ -86,9 +86,13 @@ def main(
         list(pool.map(library, KERNELS))
     together = max(2, len(os.sched_getaffinity(0)))  # cases that are built before any is measured
     for first in range(0, len(makers), together):
-        with contextlib.ExitStack() as stack, ThreadPoolExecutor(together) as pool:
+        with contextlib.ExitStack() as stack:
             ready = functools.partial(_ready, stack, counts, with_others)
-            for built, beside in list(pool.map(ready, makers[first : first + together])):
+            # libgomp makes threads for each thread that calls a kernel; where they are more than
+            # the processors, all of them sleep at each barrier. So these end before the first row.
+            with ThreadPoolExecutor(together) as pool:
+                made = list(pool.map(ready, makers[first : first + together]))
+            for built, beside in made:
                 for count in counts:
                     if time.monotonic() > end:
                         return
@@ -126,8 +130,8 @@ def _built(case: Case) -> Built:
 
 def _timed(call: Callable[[], object]) -> TimeCalls:
     def time_calls(loops: int) -> float:
-        call()
         with undisturbed():
+            call()
             begin = time.perf_counter()
             for _ in range(loops):
                 call()
@@ -170,8 +174,8 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
     calls = built.calls | others
     times: dict[str, list[float]] = {name: [] for name in calls}
     loops = _loops(calls["fieldforge"])
-    for _ in range(rounds):
-        for name, call in calls.items():
+    for turn in range(rounds):  # each comes after another one: processors slow down while they wait
+        for name, call in rotated(list(calls.items()), turn):
             time.sleep(PAUSE)
             with contextlib.suppress(GaveUpError):
                 times[name].append(call(loops) / loops)
@@ -181,6 +185,12 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
         if each
     }
     return row_of(built.case, count, figures)
+
+
+def rotated(calls: list[tuple[str, TimeCalls]], turn: int) -> list[tuple[str, TimeCalls]]:
+    """Return the calls in their order, from another one on each time."""
+    first = turn % len(calls)
+    return calls[first:] + calls[:first]
 
 
 def _loops(call: TimeCalls) -> int:
