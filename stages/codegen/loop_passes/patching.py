@@ -116,8 +116,12 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Patches | None
         numbers[0], numbers[-1] + 1, numbers, tuple(fillers),
         PatchOrder(size, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, _extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back",
+        f"{names} need not go to memory and back{_why(blocks)}",
     )  # fmt: skip
+
+
+def _why(blocks: int) -> str:
+    return f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
 
 
 def _chosen(

@@ -25,7 +25,7 @@ MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
 WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
-BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
+BLOCKS: Final = 5  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
@@ -68,6 +68,8 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     blocks = 1
     if flat and each[0] > 1 and not given and _gathers(nest):
         blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
+        why = f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
+        reason += why if blocks > 1 else ""
     return attrs.evolve(
         nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
     )
