@@ -37,8 +37,8 @@ def documents(brief: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return alone, json.loads(others.read_text()) if others.exists() else alone
 
 
-def section(document: dict[str, Any], beside: dict[str, Any]) -> Iterator[str]:
-    """Return what the page says of one machine."""
+def section(document: dict[str, Any], beside: dict[str, Any] | None = None) -> Iterator[str]:
+    """Return what the page says of one machine; `beside` is another run with the other tools."""
     rows = document["rows"]
     counts = sorted({row["threads"] for row in rows})
     days = sorted({row["taken"] for row in rows})
@@ -51,7 +51,7 @@ def section(document: dict[str, Any], beside: dict[str, Any]) -> Iterator[str]:
     head = ["program", "type", *(_threads(count) for count in counts), "ms, 1 thread"]
     yield from table(head, [*_by_hand(rows, counts), *_means(rows, counts)])
     yield from _misses(rows)
-    yield from _beside(beside["rows"], counts)
+    yield from _beside((beside or document)["rows"], counts)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

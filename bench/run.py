@@ -26,7 +26,7 @@ from rich.table import Table
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 TRIALS = ROOT / "build" / "bench"
-PARTS = ("startup", "calls", "scaling", "dace", "programs")
+PARTS = ("startup", "large", "calls", "scaling", "dace", "programs")
 ASKED = ("ranks", "models")  # parts that run only if they are named
 
 
@@ -50,10 +50,13 @@ def small_part(part: str, console: Console) -> None:
     """Run a part that is one table."""
     import calls
     import dace_starts
+    import large
     import scaling
     import startup
 
-    measures = {"startup": startup, "calls": calls, "scaling": scaling, "dace": dace_starts}
+    measures = {
+        "startup": startup, "large": large, "calls": calls, "scaling": scaling, "dace": dace_starts,
+    }  # fmt: skip
     rows = measures[part].measure(console)
     table = Table(*rows[0], title=part)
     for row in rows:

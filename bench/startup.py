@@ -51,11 +51,11 @@ def measure(console: Console) -> list[dict[str, Any]]:
     rows = []
     with console.status("starting processes"), _bytecode_kept():
         imports = [_run(IMPORT) for _ in range(REPEATS + 1)][1:]  # the first writes the bytecode
-        heavy = imports[0][1]
-        rows.append(_row("import fieldforge", [took for took, _ in imports], f"heavy: {heavy}"))
+        note = f"heavy: {imports[0][1]}{_instructions('fieldforge')}"
+        rows.append(_row("import fieldforge", [took for took, _ in imports], note))
         bare = IMPORT.replace("import fieldforge", "import numpy")
-        numpy = [_run(bare) for _ in range(REPEATS)]
-        rows.append(_row("import numpy alone, for comparison", [took for took, _ in numpy], ""))
+        numpy = [took for took, _ in (_run(bare) for _ in range(REPEATS))]
+        rows.append(_row("import numpy alone, for comparison", numpy, _instructions("numpy")))
         rows += _first_results()
     return rows
 
@@ -104,6 +104,21 @@ def _run(script: str, *arguments: object) -> Any:
     command = [sys.executable, "-c", script, *map(str, arguments[:1])]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     return json.loads(answer.stdout)
+
+
+def _instructions(module: str) -> str:
+    """Return how many instructions an import takes over a bare interpreter, if valgrind counts."""
+    if shutil.which("valgrind") is None:
+        return ""
+    counts = []
+    for text in ("pass", f"import {module}"):
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        told = subprocess.run(
+            [*command, sys.executable, "-c", text], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )  # fmt: skip
+        counts.append(int(told.stderr.partition("Collected :")[2].split()[0]))
+    return f" {(counts[1] - counts[0]) / 1e6:.0f} million instructions"
 
 
 def _row(what: str, seconds: list[float], note: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from ..process import classes
 
 _MAGIC: Final = b"\x7fELF"
 _HEADER: Final = "16xHHIQQQIHHHHHH"
@@ -20,7 +22,8 @@ _SHARED, _LOADED = 3, 1  # kinds of files and segments
 _UNUSED, _DYNAMIC, _NO_BITS, _SYMBOLS = 0, 6, 8, 11  # kinds of sections
 
 
-class _Header(NamedTuple):
+@classes.frozen
+class _Header:
     kind: int
     machine: int
     version: int
@@ -36,7 +39,8 @@ class _Header(NamedTuple):
     names: int
 
 
-class _Segment(NamedTuple):
+@classes.frozen
+class _Segment:
     kind: int
     flags: int
     offset: int
@@ -47,7 +51,8 @@ class _Segment(NamedTuple):
     alignment: int
 
 
-class _Section(NamedTuple):
+@classes.frozen
+class _Section:
     name: int
     kind: int
     flags: int
@@ -78,16 +83,16 @@ def fault_in(library: bytes, symbol: str | None = None) -> str | None:
     if library[4] != 2:  # 32 bits
         return None
     order = "<" if library[5] == 1 else ">"
-    header = _Header._make(struct.unpack_from(order + _HEADER, library))
+    header = _Header(*struct.unpack_from(order + _HEADER, library))
     problem = _misplaced_table(len(library), header)
     if problem is not None:
         return problem
     segments = [
-        _Segment._make(row)
+        _Segment(*row)
         for row in _rows(library, order + _SEGMENT, header.segments, header.segment_count)
     ]
     sections = [
-        _Section._make(row)
+        _Section(*row)
         for row in _rows(library, order + _SECTION, header.sections, header.section_count)
     ]
     problem = _misplaced_part(library, header, segments, sections)

@@ -76,9 +76,7 @@ def _decorated(
     hashes = "__hash__" not in own
     shows = options.get("repr", True) and "__repr__" not in own
     is_frozen = decorator is attrs.frozen
-    made: Any = None
-    if is_frozen:
-        made = make(cls, **{name: options[name] for name in options.keys() & BUILT})
+    made: Any = make(cls, frozen=is_frozen, **{k: options[k] for k in options.keys() & BUILT})
     if made is not None:
         names = compared(made)
     else:

@@ -8,18 +8,19 @@ fields when `attrs.fields` asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MethodType
 from typing import Any, Final
 
 import attrs
 
+from .initializers import BIND, Spec, Told, initializer
+
 Rows = dict[str, Any]  # by field: what stood in the class, a default or what `attrs.field` returns
 
 CLASS_VARIABLES: Final = ("ClassVar", "typing.ClassVar", "t.ClassVar", "typing_extensions.ClassVar")
 _MATCHED: Final = "__match_args__"  # a name that mypy guards
-_BIND: Final = object.__setattr__.__get__
 _rows: Final[dict[type, Rows]] = {}  # of the classes made here, with the fields of their bases
 _by_keyword: Final[dict[type, frozenset[str]]] = {}  # the fields that have no position
 
@@ -30,11 +31,16 @@ class _Example:
 
 _example: Any = attrs.frozen(eq=False, repr=False)(_Example)
 REFUSING: Final = {name: getattr(_example, name) for name in ("__setattr__", "__delattr__")}
-USUAL: Any = attrs.field()  # of a field with nothing but a default
-Told: Final = type(USUAL)
 
 
-def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = True) -> Any:
+def make(
+    cls: type,
+    *,
+    frozen: bool = True,
+    kw_only: bool = False,
+    init: bool = True,
+    slots: bool = True,
+) -> Any:
     """Return the class, a new one if it gets slots; None if attrs has to make it.
 
     Without `init`, the method is called `__attrs_init__`.
@@ -42,13 +48,15 @@ def make(cls: type, *, kw_only: bool = False, init: bool = True, slots: bool = T
     own = cls.__dict__
     annotations = own.get("__annotations__", {})
     names = [name for name, text in annotations.items() if not _is_class_variable(text)]
-    known = _inherited(cls, names, takes_all=slots and not kw_only)
+    known = _inherited(cls, names, takes_all=frozen and slots and not kw_only)
     if known is None or not _is_simple(cls, annotations) or init is ("__init__" in own):
+        return None
+    if not frozen and (not slots or _reacts(cls)):
         return None
     values = {name: own.get(name, attrs.NOTHING) for name in names}
     made: Any = cls
     if slots:
-        made = type(cls)(cls.__name__, cls.__bases__, _content(cls, names))
+        made = type(cls)(cls.__name__, cls.__bases__, _content(cls, names, frozen))
         _adopt(cls, made)
     else:
         _strip(cls, names)
@@ -113,7 +121,13 @@ def _is_simple(cls: type, annotations: Mapping[str, Any]) -> bool:
     )
 
 
-def _content(cls: type, names: Sequence[str]) -> dict[str, Any]:
+def _reacts(cls: type) -> bool:
+    """Tell whether assignments to a class that is not frozen convert or validate."""
+    told = [each for each in vars(cls).values() if isinstance(each, Told)]
+    return any(each.converter or each._validator or each.on_setattr for each in told)
+
+
+def _content(cls: type, names: Sequence[str], frozen: bool) -> dict[str, Any]:
     """Return what stands in the class with slots."""
     left_out = {"__dict__", "__weakref__", *names}
     content = {name: value for name, value in cls.__dict__.items() if name not in left_out}
@@ -129,10 +143,10 @@ def _content(cls: type, names: Sequence[str]) -> dict[str, Any]:
     return {
         **content,
         **slots,
-        **REFUSING,
+        **(REFUSING if frozen else {}),
         "__slots__": (*own, *(() if weak else ("__weakref__",))),
         "__qualname__": cls.__qualname__,
-        "__attrs_own_setattr__": True,
+        "__attrs_own_setattr__": frozen,
     }
 
 
@@ -167,7 +181,7 @@ def _state_methods(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable
         return {name: getattr(self, name) for name in names}
 
     def restore(self: Any, values: Mapping[str, Any]) -> None:
-        put = _BIND(self)
+        put = BIND(self)
         for name in names:
             if name in values:
                 put(name, values[name])
@@ -211,7 +225,7 @@ class Fields:
         return found
 
 
-def _attribute(spec: _Spec, type_: Any, kw_only: bool) -> attrs.Attribute[Any]:
+def _attribute(spec: Spec, type_: Any, kw_only: bool) -> attrs.Attribute[Any]:
     told = spec.told
     return attrs.Attribute(  # type: ignore[call-arg]  # stubs leave out how it is made
         name=spec.name, default=spec.default, validator=spec.validator, repr=told.repr, cmp=None,
@@ -243,76 +257,11 @@ class Initializer:
         self._owner, self._name = owner, name
 
     def __get__(self, instance: object, _: type | None = None) -> Any:
-        made = _initializer(self._owner, self._name)
+        cls = self._owner
+        made = initializer(cls, self._name, _specs(cls), _by_keyword[cls])
         setattr(self._owner, self._name, made)
         return made if instance is None else MethodType(made, instance)
 
 
-class _Spec:
-    """A field as `__init__` sees it."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.told = told = value if isinstance(value, Told) else USUAL
-        self.name = name
-        self.alias: str = told.alias or name.lstrip("_")
-        self.default: Any = value if told is USUAL else told._default
-        self.validator: Any = told._validator
-        self.converter: Any = told.converter
-        self.init: bool = told.init
-
-    @property
-    def is_made(self) -> bool:
-        """Whether a function makes the default."""
-        return isinstance(self.default, attrs.Factory)  # type: ignore[arg-type]  # it is a class
-
-
-def _specs(cls: type) -> list[_Spec]:
-    return [_Spec(name, value) for name, value in _rows[cls].items()]
-
-
-def _initializer(cls: Any, name: str) -> Callable[..., None]:
-    """Compile `__init__` as attrs would."""
-    specs = _specs(cls)
-    known: dict[str, Any] = {"bind": _BIND, "NOTHING": attrs.NOTHING}
-    has_slots = "__slots__" in cls.__dict__
-    body = ["put = bind(self)" if has_slots else "put = self.__dict__.__setitem__"]
-    for number, spec in enumerate(specs):
-        body += _assigned(spec, number, known)
-    checked = [number for number, spec in enumerate(specs) if spec.validator]
-    if checked:
-        known |= {"are_off": attrs.validators.get_disabled, "fields": attrs.fields(cls)}
-        body.append("if not are_off():")
-        body += [f"  validate{n}(self, fields[{n}], self.{specs[n].name})" for n in checked]
-    if hasattr(cls, "__attrs_post_init__"):
-        body.append("self.__attrs_post_init__()")
-    keywords = _by_keyword[cls]
-    first = [spec for spec in specs if spec.init and spec.name not in keywords]
-    last = [spec for spec in specs if spec.init and spec.name in keywords]
-    words = ["self", *map(_parameter, first), *(["*"] if last else []), *map(_parameter, last)]
-    text = "\n ".join([f"def {name}({', '.join(words)}):", *body])
-    exec(compile(text, f"<{name} of {cls.__qualname__}>", "exec"), known)
-    made: Callable[..., None] = known[name]
-    made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
-    return made
-
-
-def _parameter(spec: _Spec) -> str:
-    if spec.is_made:
-        return f"{spec.alias}=NOTHING"
-    return spec.alias + ("" if spec.default is attrs.NOTHING else f"=default_{spec.name}")
-
-
-def _assigned(spec: _Spec, number: int, known: dict[str, Any]) -> Iterator[str]:
-    """Write the assignment of a field, and name what it uses."""
-    known[f"default_{spec.name}"] = spec.default
-    known[f"convert{number}"], known[f"validate{number}"] = spec.converter, spec.validator
-    value = spec.alias
-    if spec.is_made:
-        known[f"make{number}"] = spec.default.factory
-        made = f"make{number}({'self' if spec.default.takes_self else ''})"
-        value = f"{made} if {value} is NOTHING else {value}" if spec.init else made
-    elif not spec.init:
-        if spec.default is attrs.NOTHING:
-            return
-        value = f"default_{spec.name}"
-    yield f"put({spec.name!r}, {f'convert{number}({value})' if spec.converter else value})"
+def _specs(cls: type) -> list[Spec]:
+    return [Spec(name, value) for name, value in _rows[cls].items()]

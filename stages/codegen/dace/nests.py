@@ -355,7 +355,8 @@ class NestBuilder:
         if block.tests:
             outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
         self.functions.update(block.functions)
-        params = set(self.indices.values()) if room.nested else set()
+        around = {name for entry, _ in room.maps for name in entry.map.params}
+        params = set(self.indices.values()) - around if room.nested else set()
         for word in _WORD.findall(block.text):
             if word in self.names.symbols or word in params:
                 room.describe.symbol(room.sdfg, word)

@@ -255,6 +255,27 @@ def test_a_class_costs_attrs_nothing_until_it_is_used(monkeypatch):
     assert (Small(1).a, Small(1).b) == (1, 2)
 
 
+@pytest.mark.parametrize("define", [attrs.define, classes.define])
+def test_classes_that_change_take_assignments(define):
+    @define(eq=False)
+    class Counted:
+        a: int
+        b: list[int] = attrs.field(factory=list, init=False)
+
+    @define
+    class Converting:
+        a: int = attrs.field(converter=int)
+
+    made, converting = Counted(1), Converting("3")
+    made.a, made.b, converting.a = 2, [1], "4"
+    assert (made.a, made.b, converting.a) == (2, [1], 4)
+    assert not hasattr(made, "__dict__")
+    with pytest.raises(AttributeError):
+        made.c = 3
+    assert Converting(4) == converting
+    assert Converting.__hash__ is None
+
+
 def slotted_frozen(cls: type) -> Any:
     made = slotted.make(cls)
     assert made is not None
