@@ -32,11 +32,10 @@ from cases.case import Case
 from machines import cells
 from native import use_threads
 from peer.client import RefusedError, described
-from peer.undisturbed import undisturbed
 from programs import DTYPES, row_of
 from results import Results
 from run import RESULTS, machine
-from timing import PAUSE, GaveUpError, TimeCalls
+from timing import PAUSE, GaveUpError, TimeCalls, timed
 
 import fieldforge as ff
 from fieldforge.runtime.calls.machine import processor
@@ -121,23 +120,11 @@ def _built(case: Case) -> Built:
 
     ours()
     expected = {name: each.copy() for name, each in flat(case.arguments, case.outputs).items()}
-    calls: dict[str, TimeCalls] = {"fieldforge": _timed(ours)}
+    calls: dict[str, TimeCalls] = {"fieldforge": timed(ours)}
     for name, kernel in case.by_hand.items():
         if compared(expected, flat(kernel(), case.outputs), case.dtype)[0]:
-            calls[f"by hand: {name}"] = _timed(kernel)
+            calls[f"by hand: {name}"] = timed(kernel)
     return Built(case, calls, expected)
-
-
-def _timed(call: Callable[[], object]) -> TimeCalls:
-    def time_calls(loops: int) -> float:
-        with undisturbed():
-            call()
-            begin = time.perf_counter()
-            for _ in range(loops):
-                call()
-            return time.perf_counter() - begin
-
-    return time_calls
 
 
 def _beside(built: Built, counts: list[int], stack: contextlib.ExitStack) -> Beside:
