@@ -9,9 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Final
-
-from ..process import classes
+from typing import Final, NamedTuple
 
 _MAGIC: Final = b"\x7fELF"
 _HEADER: Final = "16xHHIQQQIHHHHHH"
@@ -22,8 +20,7 @@ _SHARED, _LOADED = 3, 1  # kinds of files and segments
 _UNUSED, _DYNAMIC, _NO_BITS, _SYMBOLS = 0, 6, 8, 11  # kinds of sections
 
 
-@classes.frozen
-class _Header:
+class _Header(NamedTuple):
     kind: int
     machine: int
     version: int
@@ -39,8 +36,7 @@ class _Header:
     names: int
 
 
-@classes.frozen
-class _Segment:
+class _Segment(NamedTuple):
     kind: int
     flags: int
     offset: int
@@ -51,8 +47,7 @@ class _Segment:
     alignment: int
 
 
-@classes.frozen
-class _Section:
+class _Section(NamedTuple):
     name: int
     kind: int
     flags: int
@@ -83,16 +78,16 @@ def fault_in(library: bytes, symbol: str | None = None) -> str | None:
     if library[4] != 2:  # 32 bits
         return None
     order = "<" if library[5] == 1 else ">"
-    header = _Header(*struct.unpack_from(order + _HEADER, library))
+    header = _Header._make(struct.unpack_from(order + _HEADER, library))
     problem = _misplaced_table(len(library), header)
     if problem is not None:
         return problem
     segments = [
-        _Segment(*row)
+        _Segment._make(row)
         for row in _rows(library, order + _SEGMENT, header.segments, header.segment_count)
     ]
     sections = [
-        _Section(*row)
+        _Section._make(row)
         for row in _rows(library, order + _SECTION, header.sections, header.section_count)
     ]
     problem = _misplaced_part(library, header, segments, sections)

@@ -1,8 +1,8 @@
 """The decorators `frozen` and `define` of attrs, for modules that every process imports.
 
 attrs writes the text of a class's methods and compiles it, about half a millisecond a class. Here
-classes share comparison, hash and `repr`, which give what those of attrs give; `slotted` makes
-frozen classes, whose `__init__` is compiled for the first instance.
+only `__init__` is compiled; classes share comparison, hash and `repr`, which give what those of
+attrs give.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
-
-from .slotted import compared, make
 
 __all__ = ["as_tuple", "define", "frozen"]
 
@@ -52,7 +50,6 @@ Class = TypeVar("Class", bound=type)
 Value = TypeVar("Value")
 # With other options, attrs makes all methods.
 SHARED: Final = frozenset({"eq", "init", "kw_only", "repr", "slots"})
-BUILT: Final = frozenset({"init", "kw_only", "slots"})  # of which `make` wants to know
 
 
 def as_tuple(values: Iterable[Value]) -> tuple[Value, ...]:
@@ -75,25 +72,20 @@ def _decorated(
     compares = options.get("eq", True) and "__eq__" not in own and "__ne__" not in own
     hashes = "__hash__" not in own
     shows = options.get("repr", True) and "__repr__" not in own
-    is_frozen = decorator is attrs.frozen
-    made: Any = make(cls, frozen=is_frozen, **{k: options[k] for k in options.keys() & BUILT})
-    if made is not None:
-        names = compared(made)
-    else:
-        made = decorator(**{**options, "eq": False, "repr": False})(cls)
-        if any(field.eq_key for field in made.__attrs_attrs__):
-            raise TypeError(f"A field of '{cls.__name__}' compares by a key: decorate it by attrs.")
-        names = [field.name for field in made.__attrs_attrs__ if field.eq]
+    made: Any = decorator(**{**options, "eq": False, "repr": False})(cls)
+    if any(field.eq_key for field in made.__attrs_attrs__):
+        raise TypeError(f"A field of '{cls.__name__}' compares by a key: decorate it by attrs.")
     if shows:
         made.__repr__ = _shown
     if compares:
-        _compare(made, names, hashes, is_frozen)
+        _compare(made, hashes, decorator is attrs.frozen)
     return made  # type: ignore[no-any-return]
 
 
-def _compare(cls: Any, names: list[str], hashes: bool, frozen: bool) -> None:
+def _compare(cls: Any, hashes: bool, frozen: bool) -> None:
     """Give a class equality by its fields, and with it a hash, which a class that changes lacks."""
     name = cls.__qualname__
+    names = [field.name for field in cls.__attrs_attrs__ if field.eq]
     values: Callable[[Any], Any] = attrgetter(*names) if names else lambda _: ()
 
     def equal(self: Any, other: Any) -> Any:

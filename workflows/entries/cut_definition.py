@@ -18,14 +18,13 @@ import numpy as np
 from ...runtime.embedded.rewriting import compiled
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension, DimensionKind
-from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError
 from ...runtime.process.source import PYTHON_PARSER, SourceText
 
 Ends: TypeAlias = tuple[str, str]
 
 
-@classes.frozen
+@attrs.frozen
 class Repeated:
     """How often a statement appears; without `dims` it appears once, as it is written.
 
@@ -41,7 +40,7 @@ class Repeated:
     domain: bool = False
 
 
-@classes.frozen(eq=False)
+@attrs.frozen(eq=False)
 class Cutting:
     """How a definition was made from that of another function; a pickle does it again."""
 
