@@ -32,11 +32,10 @@ from cases.case import Case
 from machines import cells
 from native import use_threads
 from peer.client import RefusedError, described
-from peer.undisturbed import undisturbed
 from programs import DTYPES, row_of
 from results import Results
 from run import RESULTS, machine
-from timing import PAUSE, GaveUpError, TimeCalls
+from timing import PAUSE, GaveUpError, TimeCalls, timed
 
 import fieldforge as ff
 from fieldforge.runtime.calls.machine import processor
@@ -86,9 +85,13 @@ def main(
         list(pool.map(library, KERNELS))
     together = max(2, len(os.sched_getaffinity(0)))  # cases that are built before any is measured
     for first in range(0, len(makers), together):
-        with contextlib.ExitStack() as stack, ThreadPoolExecutor(together) as pool:
+        with contextlib.ExitStack() as stack:
             ready = functools.partial(_ready, stack, counts, with_others)
-            for built, beside in list(pool.map(ready, makers[first : first + together])):
+            # libgomp makes threads for each thread that calls a kernel; where they are more than
+            # the processors, all of them sleep at each barrier. So these end before the first row.
+            with ThreadPoolExecutor(together) as pool:
+                made = list(pool.map(ready, makers[first : first + together]))
+            for built, beside in made:
                 for count in counts:
                     if time.monotonic() > end:
                         return
@@ -117,23 +120,11 @@ def _built(case: Case) -> Built:
 
     ours()
     expected = {name: each.copy() for name, each in flat(case.arguments, case.outputs).items()}
-    calls: dict[str, TimeCalls] = {"fieldforge": _timed(ours)}
+    calls: dict[str, TimeCalls] = {"fieldforge": timed(ours)}
     for name, kernel in case.by_hand.items():
         if compared(expected, flat(kernel(), case.outputs), case.dtype)[0]:
-            calls[f"by hand: {name}"] = _timed(kernel)
+            calls[f"by hand: {name}"] = timed(kernel)
     return Built(case, calls, expected)
-
-
-def _timed(call: Callable[[], object]) -> TimeCalls:
-    def time_calls(loops: int) -> float:
-        call()
-        with undisturbed():
-            begin = time.perf_counter()
-            for _ in range(loops):
-                call()
-            return time.perf_counter() - begin
-
-    return time_calls
 
 
 def _beside(built: Built, counts: list[int], stack: contextlib.ExitStack) -> Beside:
@@ -170,8 +161,8 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
     calls = built.calls | others
     times: dict[str, list[float]] = {name: [] for name in calls}
     loops = _loops(calls["fieldforge"])
-    for _ in range(rounds):
-        for name, call in calls.items():
+    for turn in range(rounds):  # each comes after another one: processors slow down while they wait
+        for name, call in rotated(list(calls.items()), turn):
             time.sleep(PAUSE)
             with contextlib.suppress(GaveUpError):
                 times[name].append(call(loops) / loops)
@@ -181,6 +172,12 @@ def _row(built: Built, others: dict[str, TimeCalls], count: int, rounds: int) ->
         if each
     }
     return row_of(built.case, count, figures)
+
+
+def rotated(calls: list[tuple[str, TimeCalls]], turn: int) -> list[tuple[str, TimeCalls]]:
+    """Return the calls in their order, from another one on each time."""
+    first = turn % len(calls)
+    return calls[first:] + calls[:first]
 
 
 def _loops(call: TimeCalls) -> int:

@@ -40,9 +40,13 @@ Arrays = Mapping[str, Any]
 
 @attrs.frozen
 class Laid:
-    """An allocator with levels contiguous, or with the first horizontal dimension."""
+    """An allocator with levels contiguous, or with the first horizontal dimension.
+
+    Rows begin at multiples of a line, or right after each other, as arrays of other libraries do.
+    """
 
     levels: bool = False
+    aligned: bool = True
 
     @property
     def __gt_device_type__(self) -> Any:
@@ -59,7 +63,7 @@ class Laid:
             ranks = {"horizontal": 0, "local": 1, "vertical": 2}
         order = sorted(range(len(kinds)), key=lambda axis: (ranks[kinds[axis]], -axis))
         index = [-int(own.start) if own.start < 0 else 0 for own in domain.ranges]
-        padded = not (self.levels and "vertical" not in kinds)
+        padded = self.aligned and not (self.levels and "vertical" not in kinds)
         made = gpu.Array.empty(
             domain.shape, dtype.dtype, layout=order, alignment=LINE if padded else None,
             aligned_index=index if padded else None,
@@ -82,11 +86,18 @@ class GpuCase:
     by_hand: Mapping[str, Callable[[], Any]]
 
 
-def field(domain: Any, dtype: str, levels: bool, low: float = -1.0, high: float = 1.0) -> Any:
+def field(
+    domain: Any,
+    dtype: str,
+    levels: bool,
+    low: float = -1.0,
+    high: float = 1.0,
+    aligned: bool = True,
+) -> Any:
     """Return a field of random numbers on the device."""
     import cupy
 
-    made = ff.empty(domain, np.dtype(dtype).type, allocator=Laid(levels))
+    made = ff.empty(domain, np.dtype(dtype).type, allocator=Laid(levels, aligned))
     view = made.ndarray
     view[...] = cupy.random.uniform(low, high, view.shape, dtype=dtype)
     return made
@@ -126,19 +137,21 @@ def strides_of(made: Any) -> list[int]:
 # --- columns and stencils on a grid -------------------------------------------------------------
 
 
-def diffusion(dtype: str, levels: bool, shape: tuple[int, int, int]) -> GpuCase:
+def diffusion(
+    dtype: str, levels: bool, shape: tuple[int, int, int], aligned: bool = True
+) -> GpuCase:
     """Horizontal diffusion with a flux limiter."""
     program = in_precision("diffusion", dtype)
     I, J, K, h = program.I, program.J, program.K, program.HALO
     ni, nj, nk = shape
     core = {I: ni, J: nj, K: nk}
     given = {
-        "u": field({I: (-h, ni + h), J: (-h, nj + h), K: nk}, dtype, levels),
-        "coeff": field(core, dtype, levels, 0.0, 0.05),
-        "out": field(core, dtype, levels),
+        "u": field({I: (-h, ni + h), J: (-h, nj + h), K: nk}, dtype, levels, aligned=aligned),
+        "coeff": field(core, dtype, levels, 0.0, 0.05, aligned),
+        "out": field(core, dtype, levels, aligned=aligned),
     }
     hand = {}
-    if not levels:
+    if not levels and aligned:
         kernel = by_hand("diffusion", dtype).get_function("diffusion")
         points = 16 // np.dtype(dtype).itemsize
         (_, u_row, u_plane), (_, row, plane) = strides_of(given["u"]), strides_of(given["out"])

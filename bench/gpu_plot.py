@@ -18,6 +18,8 @@ import matplotlib.pyplot as plt
 OURS, HAND, PEERS, GREY = "#0b5394", "#e69138", {"JAX": "#38761d", "CuPy": "#a64d79"}, "#999999"
 SHORT = {
     "rows of I": "rows of I",
+    "rows of I, not aligned": "not aligned",
+    "columns of 300 levels": "300 levels",
     "columns beside each other": "columns",
     "levels contiguous": "levels",
     "horizontal contiguous": "horizontal",
@@ -28,10 +30,12 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw a panel for each precision: a row for each program and layout, the copy as the roof."""
     roof = next(row["copy_gb_s"] for row in rows if "copy_gb_s" in row)
     timed = [row for row in rows if "ms" in row]
-    figure, panels = plt.subplots(1, 2, figsize=(13, 5.4), sharey=True)
+    labels = list(dict.fromkeys((row["case"], row["layout"]) for row in timed))
+    figure, panels = plt.subplots(1, 2, figsize=(13, 6.4), sharey=True)
     for panel, dtype in zip(panels, ("float64", "float32"), strict=True):
         chosen = [row for row in timed if row["dtype"] == dtype]
-        for place, row in enumerate(chosen):
+        for row in chosen:
+            place = labels.index((row["case"], row["layout"]))
             moved = row["share"] * roof * row["ms"]  # bytes, in units of the axis times ms
             points = [(row["a_point_a_thread_ms"], GREY, "|", "ours without schedules")]
             points += [(ms, HAND, "D", "by hand") for ms in row["by_hand_ms"].values()]
@@ -45,9 +49,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
                 )  # fmt: skip
         panel.axvline(roof, color="black", linewidth=1.2)
         panel.text(roof, -0.75, f"copy {roof:,.0f} ", ha="right", va="center", fontsize=9)
-        panel.set_yticks(range(len(chosen)))
-        panel.set_yticklabels([f"{row['case']}, {SHORT[row['layout']]}" for row in chosen])
-        panel.set_ylim(len(chosen) - 0.4, -1.2)
+        panel.set_yticks(range(len(labels)))
+        panel.set_yticklabels([f"{case}, {SHORT[layout]}" for case, layout in labels])
+        panel.set_ylim(len(labels) - 0.4, -1.2)
         panel.set_xlim(0, roof * 1.04)
         panel.set_xlabel("bytes that must move, GB a second")
         panel.set_title(dtype)

@@ -29,6 +29,7 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 SMALL = {"diffusion": 0.08, "mesh": 0.004, "velocity": 0.004, "laplacians": 0.05}
 LARGE = (512, 512, 80)  # points
+LONG = 300  # levels that shared memory cannot hold
 ACROSS, LEVELS = 384, 80  # vertices of a torus along each side
 POINTS = {"passes": ("spread", "plan_arena")}  # one thread a point or a column
 ROUNDS = 12
@@ -145,6 +146,14 @@ def _made() -> Iterator[tuple[str, str, Any]]:
         )
         for layout, name, make, levels in cartesian:
             yield layout, name, partial(make, dtype, levels, LARGE)
+        odd = partial(made.diffusion, dtype, False, (LARGE[0] + 1, *LARGE[1:]), False)
+        yield "rows of I, not aligned", "unaligned diffusion", odd
+        for name, make in (
+            ("tridiagonal", made.tridiagonal),
+            ("vertical advection", made.vertical_advection),
+        ):
+            of_long = partial(make, dtype, False, (*LARGE[:2], LONG))
+            yield f"columns of {LONG} levels", f"long {name}", of_long
         meshes = (
             ("nabla2", made.nabla2),
             ("velocity tendency", made.velocity_tendency),
@@ -303,18 +312,22 @@ def main() -> None:
     rows: list[Mapping[str, Any]] = []
     chosen = sys.argv[2].split(",") if len(sys.argv) > 2 else []
 
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    before = json.loads(path.read_text()) if chosen and path and path.exists() else []
+
     def keep() -> None:
-        if len(sys.argv) > 1:
-            Path(sys.argv[1]).write_text(json.dumps(rows, indent=1) + "\n")
+        if path is not None:
+            path.write_text(
+                json.dumps(_replaced(before, rows) if before else rows, indent=1) + "\n"
+            )
 
     device = gpu.Device(0)
     print(device.name, device.arch, flush=True)
     if not IS_SIMULATED:
         with gpu.Stream():
-            rows += times(chosen)
-        if chosen and Path(sys.argv[1]).exists():
-            rows[:] = _replaced(json.loads(Path(sys.argv[1]).read_text()), rows)
-        keep()
+            for row in times(chosen):
+                rows.append(row)
+                keep()
         for layout, case in () if chosen else small_cases():
             row = {"case": case.name, "layout": layout, "dtype": case.dtype, "size": case.size}
             rows.append(row | {"same_bits": same_bits_in_layout(case)})
@@ -338,11 +351,14 @@ def _replaced(
     before: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return rows of a file with new times in their places; each says beside which copy."""
-    found = {(row.get("case"), row.get("layout"), row["dtype"]): row for row in rows if "ms" in row}
-    return [
-        found.get((row.get("case"), row.get("layout"), row["dtype"]), row) if "ms" in row else row
-        for row in before
-    ]
+    found = {_key(row): row for row in rows if "ms" in row}
+    kept = [found.pop(_key(row), row) if "ms" in row else row for row in before]
+    last = max((place for place, row in enumerate(kept) if "ms" in row), default=-1) + 1
+    return [*kept[:last], *found.values(), *kept[last:]]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("case"), row.get("layout"), row["dtype"]
 
 
 def times(chosen: Container[str] = ()) -> Iterator[Mapping[str, Any]]:

@@ -2,7 +2,8 @@
 
     python bench/machine_tables.py
 
-Writes them from `results/<machine>/brief.json` into docs/performance.md.
+Writes them from `results/<machine>/brief.json` into docs/performance.md. Where the machine has an
+`others.json`, that run has the other tools.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ ENOUGH = 0.85  # of the best by hand: what each program is to reach
 def main() -> None:
     """Write the tables of all machines, in the order of their names."""
     found = sorted((ROOT / "bench" / "results").glob("*/brief.json"))
-    text = "\n".join(line for path in found for line in section(json.loads(path.read_text())))
+    text = "\n".join(line for path in found for line in section(*documents(path)))
     page.put(text, ROOT / "docs" / "performance.md", BEGIN, END)
 
 
-def section(document: dict[str, Any]) -> Iterator[str]:
-    """Return what the page says of one machine."""
+def documents(brief: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the run beside kernels by hand, and the run beside other tools; often the same."""
+    others = brief.with_name("others.json")
+    alone = json.loads(brief.read_text())
+    return alone, json.loads(others.read_text()) if others.exists() else alone
+
+
+def section(document: dict[str, Any], beside: dict[str, Any] | None = None) -> Iterator[str]:
+    """Return what the page says of one machine; `beside` is another run with the other tools."""
     rows = document["rows"]
     counts = sorted({row["threads"] for row in rows})
     days = sorted({row["taken"] for row in rows})
@@ -43,7 +51,7 @@ def section(document: dict[str, Any]) -> Iterator[str]:
     head = ["program", "type", *(_threads(count) for count in counts), "ms, 1 thread"]
     yield from table(head, [*_by_hand(rows, counts), *_means(rows, counts)])
     yield from _misses(rows)
-    yield from _beside(rows, counts)
+    yield from _beside((beside or document)["rows"], counts)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

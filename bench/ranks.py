@@ -188,6 +188,7 @@ def work(folder: Path, divisions: int, ranks: int, steps: int, by: str) -> dict[
     rows = min((each[0] for each in rounds), key=mean_step)
     total, start, finish, kernels = (statistics.mean(column) for column in zip(*rows, strict=True))
     bare = min(mean_step(each[1]) for each in rounds)
+    slowest = min(max(row[0] for row in each[1]) for each in rounds)  # the others wait for it
     exchange = start + finish
     return {
         "cells": given[0]["cells"], "ranks": ranks, "by": by, "steps": steps,
@@ -195,7 +196,8 @@ def work(folder: Path, divisions: int, ranks: int, steps: int, by: str) -> dict[
         "kernels": kernels / total, "exchange": exchange / total,
         "slowest_kernels_s": max(row[3] for row in rows),
         "python": (total - kernels - exchange) / total,
-        "hidden": 1 - (total - bare) / exchange if exchange else None,
+        "slowest_step_without_exchange_s": slowest,
+        "hidden": 1 - (total - slowest) / exchange if exchange else None,
         "copy_bytes_per_s": max(each[2] for each in rounds), "load": os.getloadavg()[0],
     }  # fmt: skip
 

@@ -1,17 +1,17 @@
 """The first figure of the page: how long others take on each machine, in ten seconds.
 
-python bench/summary.py        draws `results/summary.png` from `results/<machine>/brief.json`
+python bench/summary.py        draws `results/summary.png` from the tables of the machines
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from figures import Row, best_by_hand, geometric_mean, over_ours, taken
+from machine_tables import documents
 from others.client import TOOLS
 from plot import BLUE, ORANGE
 
@@ -26,26 +26,31 @@ SHADES = (0.45, 0.6, 0.8, 1.0)  # of the bars of a way, from the fewest threads 
 THICK = 0.2  # of a bar, where 1 is the distance of two ways
 
 
-def draw(documents: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw a panel for each machine: a bar for each way and number of threads, from 1 on."""
-    ways = [way for way in COLOURS if any(_means(each["rows"], way) for each in documents)]
+Run = dict[str, Any]
+
+
+def draw(machines: Sequence[tuple[Run, Run]], path: Path) -> None:
+    """Draw a panel for each machine: a bar for each way and number of threads, from 1 on.
+
+    A machine has two runs: beside kernels by hand, and beside other tools.
+    """
     figure, panels = plt.subplots(
-        1, len(documents), figsize=(9.6, 3.4), layout="constrained", sharey=True, squeeze=False
+        1, len(machines), figsize=(9.6, 3.4), layout="constrained", sharey=True, squeeze=False
     )
-    for axes, document in zip(panels[0], documents, strict=True):
-        for place, way in enumerate(ways):
-            means = _means(document["rows"], way)
+    for axes, (alone, beside) in zip(panels[0], machines, strict=True):
+        for place, way in enumerate(COLOURS):
+            means = _means((beside if way in TOOLS else alone)["rows"], way)
             _bars(axes, place, way, means)
             if not means:
                 axes.annotate("not measured", (1.08, place), va="center", fontsize=7, color=GREY)
         axes.axvline(1, color=BLUE, linewidth=2)
-        axes.set(xscale="log", xlim=(0.75, 26), xticks=[], yticks=range(len(ways)))
-        axes.set_yticklabels(ways)
+        axes.set(xscale="log", xlim=(0.75, 26), xticks=[], yticks=range(len(COLOURS)))
+        axes.set_yticklabels(COLOURS)
         axes.minorticks_off()
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-        programs = len({(row["program"], row["size"]) for row in document["rows"]})
+        programs = len({(row["program"], row["size"]) for row in alone["rows"]})
         axes.set_title(
-            f"{document['machine']['processor']}, {programs} programs", fontsize=9, loc="left"
+            f"{alone['machine']['processor']}, {programs} programs", fontsize=9, loc="left"
         )
     panels[0][0].invert_yaxis()
     figure.suptitle(
@@ -89,4 +94,4 @@ def _seconds(row: Row, way: str) -> float | None:
 
 if __name__ == "__main__":
     files = sorted(RESULTS.glob("*/brief.json"))
-    draw([json.loads(file.read_text()) for file in files], RESULTS / "summary.png")
+    draw([documents(file) for file in files], RESULTS / "summary.png")

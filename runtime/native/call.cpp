@@ -297,7 +297,7 @@ void Frame::compute() {
     for (const Instruction& step : plan_.code) {
         const int64_t left = value(step.left), right = value(step.right);
         if (step.op == Op::patches) [[unlikely]] {
-            registers_[step.reg] = ask_patches(plan_.slots[step.slots], leaves_);
+            registers_[step.reg] = ask_patches(plan_.slots[step.slots], leaves_, step.table);
             continue;
         }
         registers_[step.reg] = step.table < 0 ? apply(step.op, left, right)

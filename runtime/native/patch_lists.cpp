@@ -2,6 +2,7 @@
 #include "patch_lists.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -86,8 +87,8 @@ bool leads_everywhere(const PatchOrder& order, const std::vector<HostTable>& tab
     return true;
 }
 
-// Where the words lie on the device of a table, and who owns that memory; null if none is given.
-PyObject* brought(const PatchLists& lists, const FieldView& table, int64_t& address) {
+// Brings the words to the device of a table; false if that cannot be done now, as in a capture.
+bool bring(const PatchLists& lists, const FieldView& table, KeptPatches& into) {
     const Held module(PyImport_ImportModule("fieldforge.runtime.fields.patch_lists"));
     const Held bytes(PyBytes_FromStringAndSize(
         reinterpret_cast<const char*>(lists.words.data()),
@@ -97,9 +98,15 @@ PyObject* brought(const PatchLists& lists, const FieldView& table, int64_t& addr
                                               static_cast<int>(table.device_type),
                                               static_cast<int>(table.device_id))
                         : nullptr);
-    if (!made || made.get() == Py_None) return nullptr;
-    address = PyLong_AsLongLong(PyTuple_GetItem(made.get(), 1));
-    return Py_XNewRef(PyTuple_GetItem(made.get(), 0));
+    if (made.get() == Py_None) return false;
+    if (made) {
+        into.address = PyLong_AsLongLong(PyTuple_GetItem(made.get(), 1));
+        into.owner = Py_XNewRef(PyTuple_GetItem(made.get(), 0));
+        into.patches = lists.patches;
+        into.shared = lists.shared;
+    }
+    PyErr_Clear();  // no memory: the nests run one by one from now on
+    return true;
 }
 
 bool is_same(const KeptPatches& kept, const Slots& asked, PyObject* const* leaves) {
@@ -119,47 +126,44 @@ int64_t answer(const KeptPatches& kept, int32_t what) {
     }
 }
 
-// Whether this is to be kept, or asked again.
-bool make(KeptPatches& into, const PatchOrder& order, const std::vector<HostTable>& tables,
-          const FieldView& first) {
-    const PatchLists lists = inspect(order, tables);
-    if (lists.patches == 0) return true;
-    into.owner = brought(lists, first, into.address);
-    PyErr_Clear();
-    if (into.owner == nullptr) return false;
-    into.patches = lists.patches;
-    into.shared = lists.shared;
-    return true;
+// Finds the answer in a table that has it.
+std::optional<int64_t> known(TableIndex& index, const Slots& asked, PyObject* const* leaves) {
+    for (const KeptPatches& kept : index.patches()) {
+        if (is_same(kept, asked, leaves)) return answer(kept, asked[0]);
+    }
+    return std::nullopt;
 }
 
 }  // namespace
 
-int64_t ask_patches(const Slots& asked, PyObject* const* leaves) {
+int64_t ask_patches(const Slots& asked, PyObject* const* leaves, int32_t table) {
+    const FieldView& own = view_of(leaves[table]);
+    TableIndex& index = *own.table;
+    {
+        const std::lock_guard guard(index.lock());
+        if (const auto found = known(index, asked, leaves)) return *found;
+        if (index.patches().size() >= most_kept) return 0;
+    }
     Reader reader(asked);
     const PatchOrder order = reader.read();
-    if (reader.arguments().empty()) return 0;
-    const FieldView& first = view_of(leaves[reader.arguments()[0]]);
-    std::vector<KeptPatches>& all = first.table->patches();
-    for (const KeptPatches& kept : all) {
-        if (is_same(kept, asked, leaves)) return answer(kept, asked[0]);
-    }
-    if (all.size() >= most_kept) return 0;
     KeptPatches made;
     made.asked = asked;
     for (const int32_t argument : reader.arguments()) {
         made.tables.emplace_back(argument, view_of(leaves[argument]).table->serial());
     }
     const auto tables = host_tables(reader.arguments(), leaves);
-    if (tables && leads_everywhere(order, *tables) && !make(made, order, *tables, first)) return 0;
-    // Python code has run: another thread may have been faster.
-    for (const KeptPatches& kept : all) {
-        if (is_same(kept, asked, leaves)) {
-            Py_XDECREF(made.owner);
-            return answer(kept, asked[0]);
-        }
+    if (tables && leads_everywhere(order, *tables)) {
+        const PatchLists lists = inspect(order, *tables);
+        if (lists.patches > 0 && !bring(lists, own, made)) return 0;
     }
-    all.push_back(std::move(made));
-    return answer(all.back(), asked[0]);
+    // Python code has run: another thread may have been faster.
+    const std::lock_guard guard(index.lock());
+    if (const auto found = known(index, asked, leaves)) {
+        Py_XDECREF(made.owner);
+        return *found;
+    }
+    index.patches().push_back(std::move(made));
+    return answer(index.patches().back(), asked[0]);
 }
 
 }  // namespace fieldforge

@@ -18,6 +18,8 @@ struct HostTable {
     }
 };
 
+using Elements = std::vector<int32_t>;
+
 struct Link {
     int32_t table, slot;
 };
@@ -53,5 +55,12 @@ struct PatchLists {
 // most of a patch. Then for each patch, and once more for the end, the first element of each nest.
 // Then the elements, then for each of them the places of what it reads among those of the filler.
 PatchLists inspect(const PatchOrder& order, const std::vector<HostTable>& tables);
+
+// One more than the largest entry of a table.
+int64_t beyond(const HostTable& table);
+
+// The elements of the last nest in an order in which every `size` of them are a patch; none if no
+// table leads from them.
+Elements grown(const Member& last, const std::vector<HostTable>& tables, int64_t size);
 
 }  // namespace fieldforge

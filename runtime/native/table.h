@@ -67,8 +67,9 @@ class TableIndex {
         return host_ == nullptr ? view : *reinterpret_cast<const FieldView*>(host_);
     }
     uint64_t serial() const { return serial_; }  // no other index ever has it
-    // Lists that begin at this table; whoever adds some holds the interpreter's lock.
+    // The lists that stay with this table; whoever looks at them holds the lock.
     std::vector<KeptPatches>& patches() { return patches_; }
+    TableLock& lock() { return lock_; }
 
    private:
     struct Answer {

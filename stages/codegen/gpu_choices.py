@@ -24,7 +24,8 @@ class GpuChoices:
             elsewhere.
         keep: whether scans of one kernel ask the caches to keep what several of them read, and not
             what is used once.
-        unaligned: whether short nests have a version for memory that is not aligned.
+        unaligned: whether short nests have a version for memory that is not aligned; None for
+            those whose elements all have 8 bytes.
         blocked: whether columns that do not fit are scanned in one kernel, some levels through
             memory.
         land: levels of a scan on their way to shared memory by asynchronous copies; -1 for none.
@@ -42,7 +43,7 @@ class GpuChoices:
     shared: bool = True
     tiles: int = 0
     keep: bool = True
-    unaligned: bool = True
+    unaligned: bool | None = None
     blocked: bool = True
     land: int = 0
     patches: tuple[int, ...] = ()

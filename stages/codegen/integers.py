@@ -55,19 +55,13 @@ def split(bound: Bound) -> tuple[Bound | None, int]:
     return bound, 0
 
 
-def numbers_of(kernel: Kernel, patches: Patches) -> tuple[Bound, Bound, Bound]:
-    """Return the address of the lists of patches, the parts of the levels, and levels of a part."""
+def numbers_of(kernel: Kernel, patches: Patches) -> tuple[Bound, Bound]:
+    """Return the address of the lists of patches, and how many parts the levels have."""
     levels = kernel.nests[patches.members[0]].loops[-1].range
     first = multiply(floor_divide(levels.start, Const(patches.points)), patches.points)
-    count = maximum(subtract(levels.stop, first), Const(0))
-    parts = _shares(count, Const(patches.levels))
-    of_one = multiply(_shares(_shares(count, parts), Const(patches.points)), patches.points)
-    return PatchBound("address", patches.order), parts, of_one
-
-
-def _shares(count: Bound, size: Bound) -> Bound:
-    """Return how many shares of a size there are; 0 if the size is 0."""
-    return floor_divide(subtract(add(count, size), Const(1)), size)
+    rounded = add(subtract(levels.stop, first), patches.levels - 1)
+    parts = maximum(floor_divide(rounded, Const(patches.levels)), Const(0))
+    return PatchBound("address", patches.order), parts
 
 
 def buffers_of(nest: Nest) -> list[str]:

@@ -399,10 +399,9 @@ class Patches:
 
     An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
     where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
-    multiprocessor, and at most `levels` levels; each thread has `points` of them at a time. The
+    multiprocessor, and `levels` levels; each thread has `points` of them at a time. The
     `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
-    one by one; so they do where the call has less than half of the elements of the tables. With
-    `keeps`, caches keep what several patches may read, and not what is used once.
+    one by one; so they do where the call has less than half of the elements of the tables.
     """
 
     first: int
@@ -416,7 +415,6 @@ class Patches:
     blocks: int
     extent: Bound
     reason: str
-    keeps: bool = False
 
     @property
     def patches(self) -> Bound:

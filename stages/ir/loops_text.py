@@ -142,7 +142,7 @@ class _Printer:
         """Return the text of nests that are one kernel for each patch of a mesh."""
         members = f"nests {', '.join(map(str, each.members))}"
         last = each.order.size, ", ".join(each.order.tables)
-        what = f"{', '.join(each.arrays)} in shared memory, at most {each.levels} levels of a patch"
+        what = f"{', '.join(each.arrays)} in shared memory, {each.levels} levels of a patch"
         blocks = f"blocks of {each.threads} threads, {each.blocks} on a multiprocessor"
         text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
         return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"

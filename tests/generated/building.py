@@ -27,6 +27,7 @@ from fieldforge.stages.codegen.dace.source import THREADS, WRAPPED
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.ir.dataflow import Map
 from fieldforge.stages.lower.stage import Lower
 from fieldforge.stages.target import CpuTarget
@@ -37,6 +38,14 @@ from .grids import header
 
 PLACEMENTS: Final = ("chosen", "arrays", "some arrays", "inline")
 SMALL_CACHE: Final = 2048
+# Few levels fit; loads land, and rows that are not aligned have code of their own.
+SMALL_GPU: Final[dict[str, Any]] = {
+    "target": GpuTarget("sm_90", block_memory=300, shared_memory=100_000),
+    "column_block": (3,),
+    "ahead": 2,
+    "land": 4,
+    "unaligned": True,
+}
 _HEADERS: dict[bool, dict[str, Any]] = {}
 
 
@@ -100,7 +109,8 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         options = {"numerics": "strict", "checked": schedule.checked, "host": True}
         return _finished(CodegenDaceGpu(arrays=arrays, inline=inline, **options), low, variant)
     if schedule.backend == "gpu-host":
-        options = {"numerics": "strict", "checked": schedule.checked, "host": True}
+        few: dict[str, Any] = SMALL_GPU if schedule.small_tiles else {}
+        options = {"numerics": "strict", "checked": schedule.checked, "host": True, **few}
         return _finished(CodegenGpu(arrays=arrays, inline=inline, **options), low, variant)
     stage = Codegen(
         target,

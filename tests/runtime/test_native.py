@@ -242,6 +242,15 @@ def ints(*codes, arguments=A_AND_X):
         pytest.param(ints((Word("scalar", argument=0),)), id="a field as a scalar"),
         pytest.param(ints((Word("scalar", argument=1),)), id="a bound that is a float"),
         pytest.param(ints((Word("power"),)), id="unknown instruction"),
+        pytest.param(ints((Word("patches"),)), id="patches without an order"),
+        pytest.param(
+            ints((Word("patches", slots=(0, 96, 1024, 250, 1, 1, 128, -1, 0, 1, 0, 0)),)),
+            id="a nest that reads what it fills",
+        ),
+        pytest.param(
+            ints((Word("patches", slots=(0, 96, 1024, 250, 1, 1, 128, -1, 0, 0)),)),
+            id="patches of a field",
+        ),
         pytest.param(ints(arguments=(field("a", 5),)), id="no such parameter"),
         pytest.param(ints(arguments=(field("a", (0, -1)),)), id="negative path"),
         pytest.param(ints(arguments=(field("a", 0, unit=1),)), id="no such unit axis"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,9 +21,21 @@ from ..options.tags import backend_for
 from ..options.usage import rows, unused
 from .arguments import find_program, program_argument, report_errors
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE: Final = 4096  # characters; the longest path that systems take
+
 model_option = click.option(
     "--file", "file", type=click.Path(exists=True, dir_okay=False), help="The model's option file."
 )
+
+
+def console() -> Console:
+    """Return where tables go: as wide as a terminal, without broken rows into a pipe."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else WIDE)
 
 
 @click.group()
@@ -39,7 +52,6 @@ def options() -> None:
 @report_errors
 def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str | None) -> None:
     """Print each effective option of a program, with the file and line that set it."""
-    from rich.console import Console
     from rich.table import Table
 
     if file is not None:
@@ -50,7 +62,7 @@ def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str
     table = Table("option", "value", "set by", title=f"{address} on {found.name}", box=None)
     for row in rows(database().effective(found, address, archs), why):
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    console().print(table)
     click.echo(f"architecture: {', '.join(archs) or 'unknown'}")
 
 

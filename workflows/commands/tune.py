@@ -16,7 +16,7 @@ from ..tuning.tune import TuningInterrupt
 from ..tuning.tune import tune as find_options
 from .arguments import find_program, program_argument, report_errors
 from .call_arguments import read_arguments
-from .options import model_option
+from .options import console, model_option
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
@@ -78,13 +78,12 @@ def tune(
 
 
 def _show(report: Report) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("options", "found", box=None, title=f"{report.program} on {report.backend}")
     for row in report.rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    console().print(table)
     click.echo(report.summary)
     if report.options and report.file is None:
         click.echo(f"Not kept: name the model's file of options with --file {Path('model.toml')}.")

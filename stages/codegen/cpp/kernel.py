@@ -201,7 +201,7 @@ def _tiled(names: Names, tiling: Tiling, prefix: str) -> Iterator[Line]:
         count = f"{names.bound(cut.range.stop)} - {names.bound(cut.range.start)}"
         if cut.even and cut.range.dim is tiling.rolled:
             others = [f"m{other}" for other in range(len(tiling.cuts)) if other != level]
-            parts = f"parts({CALLEE}, {enough(names, largest)}, {' * '.join(others) or '1'})"
+            parts = f"parts_of({CALLEE}, {enough(names, largest)}, {' * '.join(others) or '1'})"
             yield f"  const s64 c{level} = rows_of_tile({count}, {cut.size}, {parts});"
         elif cut.even:
             yield f"  const s64 c{level} = even({count}, {cut.size});"

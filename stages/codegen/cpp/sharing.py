@@ -47,7 +47,7 @@ static inline s64 rows_of_block(s64 rows, s64 most) {{
 }}"""
 # Threads get equal numbers of tiles, and few: rows at the edge of a tile are computed twice.
 TURNS: Final = f"""\
-static inline s64 parts(const Context* context, s64 points, s64 from, s64 others) {{
+static inline s64 parts_of(const Context* context, s64 points, s64 from, s64 others) {{
   if (points < from || !context || context->size < sizeof(Context) || !context->threads) return 1;
   return (context->threads(context->pool) + others - 1) / later(1, others);
 }}

@@ -31,7 +31,7 @@ BEGIN: Final = f"""\
 #endif
 #define HIDDEN __attribute__((noinline, visibility("hidden")))
 #ifndef {NAMESPACE}
-#define {NAMESPACE} parts
+#define {NAMESPACE} units
 #endif
 namespace {NAMESPACE} {{"""
 _CALLED: Final = re.compile(r"(\w+)\(")

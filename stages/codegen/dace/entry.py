@@ -12,7 +12,7 @@ from ..cpp.names import Names as CppNames
 from ..cpp.names import WriterOptions
 from ..entry_point import UNUSED, entry_head
 from ..integers import integers
-from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement
+from .names import SDFG_NAME, ArrayStride, GuardedStop, Meaning, Names, OnlyStatement, TileCount
 from .tasklet import STATUS
 
 
@@ -96,6 +96,8 @@ class Entry:
             case GuardedStop(start=start, stop=stop, guard=guard):
                 test = " && ".join(self._is_there(each) for each in guard)
                 return f"({test} ? {self.cpp.bound(stop)} : {self.cpp.bound(start)})"
+            case TileCount(most=most):
+                return f"(omp_get_max_threads() < {most} ? omp_get_max_threads() : {most})"
             case OnlyStatement():
                 return f"ints[{len(self.cpp.places)}]"  # see `step_place`
         return self.cpp.bound(meaning)

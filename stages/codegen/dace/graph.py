@@ -8,10 +8,19 @@ from typing import Any, Final
 import attrs
 
 from ...ir.loops import Buffer, Kernel, Nest
-from .arrangement import Together, arranged
+from .arrangement import Together, arranged, needs_guard, touches_fields
+from .arrangement import inside as within_row
 from .grid import Grid
-from .names import SDFG_NAME, Names, OnlyStatement, stored_type
-from .nests import NestBuilder
+from .names import (
+    SDFG_NAME,
+    THREAD,
+    GuardedStop,
+    Names,
+    OnlyStatement,
+    TileCount,
+    stored_type,
+)
+from .nests import MARK, NestBuilder
 from .rooms import Descriptors, Room
 from .tasklet import STATUS, Style
 
@@ -56,6 +65,9 @@ def build_graph(
         nests = kernel.nests[members.first : members.last]
         state = blocks.state(_label(nests, place), steps[nests[0].statement] if steps else 0)
         room = Room(dace, sdfg, state, describe)
+        if members.rows is not None:
+            functions.update(_rows(room, kernel, names, style, members))
+            continue
         for index, nest in enumerate(nests, members.first):
             builder = NestBuilder(names, index, nest, style, dict(tests), grid)
             builder.build(room)
@@ -63,6 +75,56 @@ def build_graph(
     if not together:
         sdfg.add_state("empty", is_start_block=True)
     return Graph(sdfg, tuple(sorted(functions.items())), together)
+
+
+def _rows(
+    room: Room, kernel: Kernel, names: Names, style: Style, members: Together
+) -> dict[str, str]:
+    """Add nests that run row by row: a map over threads, each of which takes rows in turn."""
+    from dace.sdfg.state import LoopRegion
+
+    assert members.rows is not None
+    dace, describe = room.dace, room.describe
+    nests = kernel.nests[members.first : members.last]
+    first, row = nests[0], members.rows
+    (loop,) = (each for each in first.loops if each.range.dim is row.dim)
+    index, count = names.loop(loop), names.symbol(TileCount(kernel.threads))
+    guarded = any(needs_guard(nest) and touches_fields(kernel, nest) for nest in nests)
+    stop = names.end(GuardedStop(row.start, row.stop, first.guard) if guarded else row.stop)
+    inner = dace.SDFG(f"rows{members.first}")
+    for name in (index, count, THREAD):
+        describe.symbol(inner, name)
+    around = LoopRegion(
+        f"along_{index}", f"{index} < {stop}", index,
+        f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {count}",
+    )  # fmt: skip
+    inner.add_node(around, is_start_block=True)
+    functions: dict[str, str] = {}
+    previous = None
+    for number, nest in enumerate(nests, members.first):
+        state = around.add_state(f"nest{number}", is_start_block=previous is None)
+        if previous is not None:
+            around.add_edge(previous, state, dace.InterstateEdge())
+        previous = state
+        builder = NestBuilder(
+            names, number, within_row(nest, row.dim), style, {}, row=(row.dim, index)
+        )
+        builder.build(room.within(inner, state, {}))
+        functions.update(builder.functions)
+    threads = describe.symbol(room.sdfg, count)
+    entry, exit_ = room.state.add_map(
+        f"threads{members.first}",
+        {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
+        schedule=dace.ScheduleType.CPU_Multicore,
+    )
+    entry.map.omp_num_threads = MARK + members.last - 1
+    NestBuilder(names, members.first, first, style, {}).join(
+        room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {}
+    )
+    for node in room.state.data_nodes():
+        if names.own(node.data):
+            node.setzero = True  # rows write arrays before they read them, which DaCe cannot tell
+    return functions
 
 
 def _label(nests: Sequence[Nest], place: int) -> str:

@@ -57,7 +57,15 @@ class OnlyStatement:
     """The number, from 1 on, of the only statement that runs; 0 for all."""
 
 
-Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement"
+@attrs.frozen
+class TileCount:
+    """How many threads, from 1 on, share rows, each with arrays of its own."""
+
+    most: int
+
+
+Meaning: TypeAlias = "Bound | Stride | ArrayStride | GuardedStop | OnlyStatement | TileCount"
+THREAD: Final = "thread0"  # the index of such a thread: no field has this name
 
 
 class Names:
@@ -122,6 +130,8 @@ class Names:
                 return "stop_if_any"
             case OnlyStatement():
                 return "only_statement"
+            case TileCount():
+                return "thread_count"
         return "bound"
 
     def bound(self, bound: Bound) -> tuple[str | None, int]:
@@ -152,6 +162,11 @@ class Names:
             )
             for axis, dim in enumerate(buffer.dims)
         ]
+
+    def own(self, data: str) -> bool:
+        """Tell whether data is an array in the arena."""
+        arrays = {each.name for each in self.kernel.buffers if each.memory == "arena"}
+        return any(self.data[name] == data for name in arrays)
 
     # --- buffers and scalars in use ---------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -26,7 +26,8 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 class NestBuilder:
     """Adds one nest to rooms; `functions` are those that its tasklets call.
 
-    With a `grid` its maps are kernels of a GPU.
+    With a `grid` its maps are kernels of a GPU. Inside a loop over rows, `row` is the dimension of
+    that loop and the name of its index.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class NestBuilder:
         style: Style,
         tests: dict[tuple[int, str], int],
         grid: Grid | None = None,
+        row: tuple[Dimension, str] | None = None,
     ) -> None:
         self.names = names
         self.number = number
@@ -46,8 +48,10 @@ class NestBuilder:
         self.indices: dict[Dimension, str] = {
             loop.range.dim: names.loop(loop) for loop in nest.loops
         }
+        if row is not None:
+            self.indices |= [row]
         self.writer = BlockWriter(names, nest, style, self.indices, tests)
-        self.subsets = Subsets(names, self.indices)
+        self.subsets = Subsets(names, self.indices, row[0] if row else None)
         self.functions: dict[str, str] = {}
         self.guarded = needs_guard(nest)
 
@@ -190,12 +194,12 @@ class NestBuilder:
             else:
                 self._descend(step, level + 1)
             previous = region
-        self._nest(room, inner, known, level)
+        self.join(room, inner, self._rows_inside(level), known)
 
-    def _nest(self, room: Room, inner: Any, known: dict[Row, str], level: int) -> None:
-        """Join a nested SDFG with the state around it."""
+    def join(self, room: Room, inner: Any, body: Sequence[Any], known: Mapping[Row, str]) -> None:
+        """Join a nested SDFG, in which the rows of `body` stand, with the state around it."""
         dace, state = room.dace, room.state
-        rows = [row for row in self._rows_inside(level) if isinstance(row, Load | Store)]
+        rows = [row for row in body if isinstance(row, Load | Store)]
         reads = {self.names.data[row.buffer] for row in rows if isinstance(row, Load)}
         writes = {self.names.data[row.buffer] for row in rows if isinstance(row, Store)}
         given = [name for name in inner.arrays if not inner.arrays[name].transient]
@@ -207,7 +211,7 @@ class NestBuilder:
             room.describe.symbol(inner, name)
         params = {name for entry, _ in room.maps for name in entry.map.params}
         for name in free:
-            if name not in params and not room.nested:
+            if name not in params or room.nested:
                 room.describe.symbol(room.sdfg, name)
         node = state.add_nested_sdfg(
             inner,
@@ -351,7 +355,8 @@ class NestBuilder:
         if block.tests:
             outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
         self.functions.update(block.functions)
-        params = set(self.indices.values()) if room.nested else set()
+        around = {name for entry, _ in room.maps for name in entry.map.params}
+        params = set(self.indices.values()) - around if room.nested else set()
         for word in _WORD.findall(block.text):
             if word in self.names.symbols or word in params:
                 room.describe.symbol(room.sdfg, word)

@@ -18,18 +18,18 @@ from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD, stream_function
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_arena
-from ..pass_list import PLAN_ONLY, PassName
+from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
 from ..schedule.drafts import Group
 from ..schedule.placement import Rules
 from ..soft_reads import Clamping, clamping_of
-from .arrangement import Together, as_steps, needs_guard
+from .arrangement import Together, as_steps, has_tile_arrays, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
 from .gpu_text import DaceTextError
 from .graph import Graph, build_graph
 from .grid import Grid
-from .names import SDFG_NAME, GuardedStop, Names
+from .names import SDFG_NAME, GuardedStop, Names, TileCount
 from .nests import MARK
 from .pass_list import SdfgPass
 from .passes import Settings, run_passes
@@ -71,6 +71,7 @@ void __wrap_GOMP_parallel(void (*region)(void*), void* data, unsigned count, uns
   else __real_GOMP_parallel(region, data, count, flags);
 }
 #endif"""
+COUNTED: Final = 'extern "C" s32 omp_get_max_threads(void) noexcept;'
 HEADERS: Final = ("#include <dace/dace.h>", '#include "../../include/hash.h"')
 STATE: Final = f"{SDFG_NAME}_state_t"
 _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)\)")
@@ -113,7 +114,11 @@ def with_loops(
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
-    plan = attrs.evolve(plan, clamping=clamping_of(lowered.program, groups, kernel))
+    clamping = clamping_of(lowered.program, groups, kernel)
+    if has_tile_arrays(kernel) or (kernel.tilings and clamping is not None):
+        untiled = without(plan.loop_passes, "tile")
+        return with_loops(lowered, variant, attrs.evolve(plan, loop_passes=untiled))
+    plan = attrs.evolve(plan, clamping=clamping)
     if step_place(kernel, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
@@ -182,6 +187,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         *(f"typedef {meaning} {name};" for name, meaning in TYPES.values()),
         "",
         *([ALONE] if threads else []),
+        *([COUNTED] if any(isinstance(m, TileCount) for m in names.symbols.values()) else []),
         *functions,
         "namespace {",
         *lines,

@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from .source import Plan
 
 BACKEND = "dace_cpu"
-LOOP_PASSES = ("stream", "prefetch", "plan_arena")
 STREAM_FROM = 12 << 20  # bytes
 
 
@@ -44,6 +43,8 @@ class CodegenDace(SdfgStage):
         inline: values that are recomputed at each use, against the cost model.
         jam: whether unroll-and-jam may compute several rows of a stencil together.
         prefetch: whether the code prefetches rows.
+        tiles: whether scans that hand arrays on run row by row, where nothing else is needed of
+            neighbouring rows.
         stream_from: calls that touch this many bytes write outputs that they do not read with
             non-temporal stores; 0 never does.
         numerics: 'strict', 'contract' or 'fast', as for the backend 'cpu'.
@@ -79,6 +80,7 @@ class CodegenDace(SdfgStage):
     )
     jam: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(False, True))
     prefetch: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(True, False))
+    tiles: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(True, False))
     stream_from: int = attrs.field(
         default=STREAM_FROM, validator=check_count, metadata=tunable(0, 1 << 20, 12 << 20)
     )
@@ -131,6 +133,7 @@ class CodegenDace(SdfgStage):
     def _plan(self, lowered: Lowered) -> Plan:
         from ..cpp.names import WriterOptions
         from ..schedule.placement import Rules
+        from .arrangement import of_threads
         from .passes import Settings
         from .source import Plan
         from .tasklet import Style
@@ -140,7 +143,12 @@ class CodegenDace(SdfgStage):
         if self.fusion == "dace":
             values = lowered.program.values
             arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
-        left_out = {"stream": not self.stream_from, "prefetch": not self.prefetch}
+        left_out = {
+            "tile": not self.tiles or self.checked or self.fusion == "dace",
+            "stream": not self.stream_from,
+            "prefetch": not self.prefetch,
+        }
+        loop_passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
         is_contracted = self.numerics == "contract" and self.target.has_fma
         return Plan(
             Rules(self.target, arrays, self.inline, jam=self.jam, checked=self.checked),
@@ -159,7 +167,7 @@ class CodegenDace(SdfgStage):
             ),
             self.parallel_from,
             loop_passes=without(
-                LOOP_PASSES, *(name for name, is_out in left_out.items() if is_out)
+                loop_passes, *(name for name, is_out in left_out.items() if is_out)
             ),
             strips=WriterOptions(
                 0, self.stream_from or 1 << 62, vector_bytes=self.target.vector_bytes

@@ -27,7 +27,7 @@ from ..cpp.expressions import literal
 from ..cpp.operations import express, vectorised, written_out
 from ..gpu.spellings import express as express_on_device
 from ..gpu.spellings import on_device
-from .names import Names, type_name
+from .names import THREAD, Names, type_name
 
 if TYPE_CHECKING:
     from .rooms import Room
@@ -231,10 +231,14 @@ class BlockWriter:
 
 @attrs.frozen
 class Subsets:
-    """The subsets of one nest; `indices` are the names of its loops."""
+    """The subsets of one nest; `indices` are the names of its loops.
+
+    Along dimension `rows`, the index in arrays is that of the thread.
+    """
 
     names: Names
     indices: Mapping[Dimension, str]
+    rows: Dimension | None = None
 
     def element_type(self, room: Room, load: Load) -> Any:
         """Return the type of the loaded element."""
@@ -245,8 +249,11 @@ class Subsets:
         dims = self.names.by_name[access.buffer].dims
         offsets = access.offsets or (0,) * len(dims)
         named = room.dace.symbolic.pystr_to_symbolic
+        indices = dict(self.indices)
+        if self.rows is not None and self.names.by_name[access.buffer].memory == "arena":
+            indices[self.rows] = THREAD
         return [
-            (named(self.indices[dim]) if dim in self.indices else 0) + offset
+            (named(indices[dim]) if dim in indices else 0) + offset
             for dim, offset in zip(dims, offsets, strict=True)
         ]
 

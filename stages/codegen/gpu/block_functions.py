@@ -15,7 +15,6 @@ them gets their definitions in its prelude:
     ff::pack<f64, N> w = ff::load<N>(p);  ff::store(p, w);  w[0]    // N values at once
     ff::load<N>(tile, i), ff::store(tile, i, w)                     // and in shared memory
     ff::load_once(p), ff::store_once(p, v)     // a value that caches need not keep
-    ff::load_once<N>(p), ff::store_once(p, w)  // or N of them
 
 The launch gives the bytes of shared memory (`Launch.shared`), all arrays together; each begins at a
 multiple of 16 bytes where it is copied or loaded 16 bytes at a time. Every thread of a block comes
@@ -90,26 +89,6 @@ template <typename T> DEVICE void store_once(T* to, T value) {
 template <typename T> DEVICE T load_once(const T* from) { return __ldcs(from); }
 template <typename T> DEVICE void store_once(T* to, T value) { __stcs(to, value); }
 #endif
-template <typename T, int N> DEVICE void store_once(T* to, const pack<T, N>& values) {
-#ifndef __HIP__
-  if (sizeof(values) == 16) {
-    __stcs((float4*)to, *(const float4*)&values);
-    return;
-  }
-#endif
-  *(pack<T, N>*)to = values;
-}
-template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) {
-  pack<T, N> values;
-#ifndef __HIP__
-  if (sizeof(values) == 16) {
-    *(float4*)&values = __ldcs((const float4*)from);
-    return values;
-  }
-#endif
-  values = *(const pack<T, N>*)from;
-  return values;
-}
 template <int N, typename T> DEVICE pack<T, N> load(const T* from) {
   return *(const pack<T, N>*)from;
 }
@@ -155,10 +134,6 @@ ONCE: Final = """\
 namespace ff {
 template <typename T> DEVICE T load_once(const T* from) { return *from; }
 template <typename T> DEVICE void store_once(T* to, T value) { *to = value; }
-template <typename T, int N> DEVICE void store_once(T* to, const pack<T, N>& values) {
-  store<N>(to, values);
-}
-template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) { return load<N>(from); }
 }  // namespace ff
 """
 _TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")

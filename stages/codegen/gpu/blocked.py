@@ -82,8 +82,8 @@ def rooms(names: Names, scans: Together) -> Iterator[str]:
     room = "0"
     yield f"  const s32 levels = s32({names.bound(blocked.levels)});"
     yield f"  const s32 rest = s32({names.bound(blocked.rest)});"
-    for number, name in enumerate(scans.arrays):
-        buffer = names.by_name[name]
+    arrays = [(number, names.by_name[name]) for number, name in enumerate(scans.arrays)]
+    for number, buffer in sorted(arrays, key=lambda each: -ITEMSIZES[each[1].dtype]):
         count = f"levels * {blocked.threads}"
         yield f"  const ff::shared_array<{stored_type(buffer)}> h{number}(u32({room}), {count});"
         room += f" + {count} * {ITEMSIZES[buffer.dtype]}"

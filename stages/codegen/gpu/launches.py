@@ -117,7 +117,7 @@ def _of_patches(
     when: Bound,
 ) -> Order:
     """Return the launch of nests that are one kernel for each patch: a block for some levels."""
-    _, parts, _ = numbers_of(kernel, patches)
+    _, parts = numbers_of(kernel, patches)
     return Order(
         written,
         (multiply(multiply(patches.patches, parts), when), Const(1), Const(1)),

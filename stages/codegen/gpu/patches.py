@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 import attrs
 
 from ...ir.bounds import PatchBound
-from ...ir.loops import Instruction, Load, Nest, Patches, Row, Store
+from ...ir.loops import Load, Nest, Patches, Store
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of
 from ..loop_passes.table_ways import Way, way_of, ways
@@ -28,7 +28,7 @@ class Room:
     arrays: Mapping[str, str]
     near: Mapping[tuple[str, Way | None], int]
     own: frozenset[str]  # that the nest fills
-    once: frozenset[str]  # fields of which each element is touched once
+    levels: int
 
 
 class _InPatch(ThreadBody):
@@ -43,7 +43,8 @@ class _InPatch(ThreadBody):
         self.rows = rows
         for (name, places), row in self.rows.items():
             if self._is_here(name):
-                yield f"{indent}const u32 {row} = ({self._element(name, places)}) * levels;"
+                element, levels = self._element(name, places), self.room.levels
+                yield f"{indent}const u32 {row} = ({element}) * {levels};"
 
     def _is_here(self, name: str) -> bool:
         return name in self.room.arrays
@@ -98,13 +99,6 @@ class _AllAtOnce(_InPatch, PatchBody):
         self.groups = groups
         return found
 
-    def _line(self, number: Row, row: Instruction, kept: Mapping[str, str]) -> str:
-        text = super()._line(number, row, kept)
-        if isinstance(row, Load | Store) and row.buffer in self.room.once and number in self.groups:
-            text = text.replace("ff::store(", "ff::store_once(", 1)
-            text = text.replace("ff::load<", "ff::load_once<", 1)
-        return text
-
     def _start(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]
         assert isinstance(access, Load | Store)
@@ -116,20 +110,19 @@ class _AllAtOnce(_InPatch, PatchBody):
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: for each nest in order a loop over its elements."""
     nests = [names.kernel.nests[number] for number in patches.members]
-    address, parts, of_one = (names.bound(each) for each in numbers_of(names.kernel, patches))
+    address, parts = (names.bound(each) for each in numbers_of(names.kernel, patches))
     levels = nests[0].loops[-1].range
-    first, stop = f"({names.bound(levels.start)} & -{patches.points})", names.bound(levels.stop)
+    first = f"({names.bound(levels.start)} & -{patches.points})"
     count = len(nests)
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in patches.arrays:
             yield from array_text(names, name)
     yield f"  const u32* const lists = (const u32*){address};"
     yield f"  const u32 parts = u32({parts}), patch = blockIdx.x / parts;"
-    yield f"  const u32 levels = u32({of_one}), lanes = levels / {patches.points};"
-    yield "  const u32 lane = threadIdx.x % lanes, own = threadIdx.x / lanes;"
-    yield f"  const u32 step = {patches.threads} / lanes;"
-    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * levels;"
-    yield f"  const s64 f1 = own < step ? start + lane * {patches.points} : {stop};"
+    lanes = patches.levels // patches.points
+    yield f"  const u32 lane = threadIdx.x % {lanes}, own = threadIdx.x / {lanes};"
+    yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * {patches.levels};"
+    yield f"  const s64 f1 = start + lane * {patches.points};"
     yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
     arrays = yield from _shared(names, patches)
     for place, nest in enumerate(nests):
@@ -146,36 +139,12 @@ def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, st
         for row in names.kernel.nests[member].body:
             if isinstance(row, Store) and row.buffer in patches.arrays and row.buffer not in found:
                 buffer = names.by_name[row.buffer]
-                elements = f"lists[{HEADER * place + 2}] * levels"
+                elements = f"lists[{HEADER * place + 2}] * {patches.levels}"
                 name, type_ = f"h{len(found)}", stored_type(buffer)
                 yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {elements});"
                 room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
                 found[row.buffer] = name
     return found
-
-
-def _once(names: Names, patches: Patches) -> frozenset[str]:
-    """Return fields that one nest touches, at its own elements and one level only."""
-    if not patches.keeps:
-        return frozenset()
-    places: dict[str, set[object]] = {}
-    for member in patches.members:
-        nest = names.kernel.nests[member]
-        for row in nest.body:
-            if isinstance(row, Store):
-                places.setdefault(row.buffer, set()).add((member, ()))
-            elif isinstance(row, Load) and nest.loops[-1].range.dim in row.dims:
-                is_own = not any(row.offsets) and not any(each is not None for each in row.rows)
-                places.setdefault(row.buffer, set()).add((member, () if is_own else row))
-    lasts = {number for number, each in zip(patches.members, patches.order.members, strict=True)
-             if not each.fills}  # fmt: skip
-    return frozenset(
-        name
-        for name, found in places.items()
-        if names.by_name[name].memory == "field"
-        and len(found) == 1
-        and found <= {(number, ()) for number in lasts}
-    )
 
 
 def _member(
@@ -184,7 +153,7 @@ def _member(
     """Write the loop over the elements of one nest that a patch has."""
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
-    room = Room(arrays, near, frozenset(own & set(arrays)), _once(names, patches))
+    room = Room(arrays, near, frozenset(own & set(arrays)), patches.levels)
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)
@@ -200,7 +169,8 @@ def _member(
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
         yield f"    const u32 base = lists[{HEADER * place + 1}];"
     yield f"    const u32 from = firsts[{place}], to = firsts[{place + len(patches.members)}];"
-    loop = ["#pragma unroll 1", "      for (u32 q = from + own; q < to; q += step) {"]
+    step = patches.threads * patches.points // patches.levels
+    loop = ["#pragma unroll 1", f"      for (u32 q = from + own; q < to; q += {step}) {{"]
     loop += ["        const s64 i0 = s64(lists[q]);"]
     loop += [f"        if ({' && '.join(inside)}) {{"]
     levels = nest.loops[1].range

@@ -50,7 +50,7 @@ class CodegenGpu(Stage):
             memory as rows, against the model; -1 for none.
         keep: whether scans of one kernel ask the caches to keep what several of them read.
         unaligned: whether the points of a thread are computed together by single accesses where
-            memory is not aligned, if the code is short.
+            memory is not aligned, if the code is short; None for elements of 8 bytes only.
         blocked: whether scans of columns that do not fit in shared memory are one kernel all the
             same, some levels of its arrays in memory.
         land: levels of a scan on their way to shared memory by asynchronous copies, against the
@@ -90,7 +90,7 @@ class CodegenGpu(Stage):
     shared: bool = True
     tiles: int = 0
     keep: bool = True
-    unaligned: bool = True
+    unaligned: bool | None = None
     blocked: bool = True
     land: int = 0
     patches: tuple[int, ...] = attrs.field(default=(), converter=tuple, validator=check_patches)

@@ -82,7 +82,8 @@ def _rooms(names: Names, nest: Nest, scans: Together) -> Iterator[str]:
     range_, room = nest.loops[-1].range, "0"
     levels = f"({names.bound(range_.stop)} - {names.bound(range_.start)})"
     few = str(scans.ahead * (scans.rounds + 1))
-    for _, name, type_, size, is_whole in _kept(names, scans):
+    wide_first = sorted(_kept(names, scans), key=lambda each: -each[3])  # so all are aligned
+    for _, name, type_, size, is_whole in wide_first:
         count = f"{levels if is_whole else few} * {scans.threads}"
         yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {count});"
         room += f" + {count} * {size}"

@@ -30,13 +30,16 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .table_ways import codomains, owner_of, ways
 
-SIZE: Final = 96  # elements of the last nest of a patch
-SIZE_OF_SMALL: Final = 192
 SMALL: Final = 32  # loads of a point in all nests: small ones
-LINE: Final = 128  # bytes of an element's levels that a block has
-THREADS: Final = 256
-BLOCKS: Final = 3  # of nests on a multiprocessor
-BLOCKS_OF_SMALL: Final = 4
+WORD: Final = 4
+# By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
+# element's levels in a block, accesses of 16 bytes a thread, threads, blocks on a multiprocessor.
+SIZES: Final = {
+    (False, False): (96, 128, 2, 256, 3),
+    (False, True): (96, 128, 1, 256, 4),
+    (True, False): (192, 128, 2, 256, 4),
+    (True, True): (96, 320, 2, 320, 4),
+}
 MOST: Final = 8  # nests
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
 AGAIN: Final = 250
@@ -113,8 +116,12 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Patches | None
         numbers[0], numbers[-1] + 1, numbers, tuple(fillers),
         PatchOrder(size, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, _extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back", rules.gpu.keep,
+        f"{names} need not go to memory and back{_why(blocks)}",
     )  # fmt: skip
+
+
+def _why(blocks: int) -> str:
+    return f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
 
 
 def _chosen(
@@ -147,13 +154,14 @@ def _chosen(
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
     """Return elements of a patch, levels, points of a thread, threads, and blocks."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in _accesses(nest, Load))
-    points = 2 * WIDEST // widest
-    is_small = loads <= SMALL
-    blocks = BLOCKS_OF_SMALL if is_small else BLOCKS
-    ours = (SIZE_OF_SMALL if is_small else SIZE, LINE // widest, points, THREADS, blocks)
+    own, line, packs, many, together = SIZES[loads <= SMALL, widest <= WORD]
+    ours = (own, line // widest, packs * WIDEST // widest, many, together)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
-    size, *others = (theirs or own for theirs, own in zip(given, ours, strict=True))
-    return (size, *others)  # type: ignore[return-value]
+    size, levels, points, threads, blocks = (
+        theirs or model for theirs, model in zip(given, ours, strict=True)
+    )
+    lanes = -(-levels // points)
+    return size, lanes * points, points, max(threads // lanes, 1) * lanes, blocks
 
 
 def _accesses(nest: Nest, kind: type[Load | Store]) -> list[Load | Store]:

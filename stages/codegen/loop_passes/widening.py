@@ -23,8 +23,9 @@ FEW_REGISTERS: Final = 64  # where twice the points cost nothing
 ANY_REGISTERS: Final = 512  # where levels share entries: what was loaded is soon used up
 MANY_REGISTERS: Final = 176  # where wide accesses are still worth it
 LONGEST: Final = 1200  # instructions
+WIDE: Final = 8  # bytes
 MOST_WORDS: Final = 360  # of 32 bits: values of a thread with a version for other alignments
-BLOCKS: Final = 6  # on a multiprocessor, where threads read whole rows that tables name
+BLOCKS: Final = 5  # on a multiprocessor, where threads read whole rows that tables name
 # From this share of loads on that the other row saves, a second row is worth its registers.
 WORTH: Final = 0.85
 FLAT: Final = (128,)
@@ -59,7 +60,7 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
         return nest
     if not given and not flat:
         block = OF_PATCHES[len(threads)] if each[0] > 1 else OF_LEVELS[len(threads)]
-    unaligned = rules.gpu.unaligned and _is_short(nest, each, dims_of)
+    unaligned = _has_single(nest, each, dims_of, rules)
     if f"accesses of {WIDEST} bytes" in why:
         how = "by single accesses" if unaligned else "one by one"
         why += f"; {how} where memory is not aligned"
@@ -67,14 +68,24 @@ def _widened(nest: Nest, buffers: dict[str, Buffer], dims_of: DimsOf, rules: Rul
     blocks = 1
     if flat and each[0] > 1 and not given and _gathers(nest):
         blocks = 1 if _fits(nest, each, buffers, dims_of, FEW_REGISTERS) else BLOCKS
+        why = f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
+        reason += why if blocks > 1 else ""
     return attrs.evolve(
         nest, each=each, block=block, blocks=blocks, reason=reason, unaligned=unaligned
     )
 
 
-def _is_short(nest: Nest, each: tuple[int, ...], dims_of: DimsOf) -> bool:
-    """Tell whether a second version costs no registers: few values, no addresses by tables."""
+def _has_single(nest: Nest, each: tuple[int, ...], dims_of: DimsOf, rules: Rules) -> bool:
+    """Tell whether the points of a thread have a version with single accesses.
+
+    It must cost no registers: few values, no addresses by tables. With elements of 4 bytes, of
+    which a thread has more, the compiler then orders the loads of the other version worse.
+    """
     body = _body(nest, each, dims_of)
+    touched = [row for row in body if isinstance(row, Load) and row.level == len(nest.loops)]
+    is_wide = all(ITEMSIZES[row.dtype] == WIDE for row in touched)
+    if not (is_wide if rules.gpu.unaligned is None else rules.gpu.unaligned):
+        return False
     words = sum(-(-ITEMSIZES[row.dtype] // 4) for row in body if not isinstance(row, Store))
     return words <= MOST_WORDS and not any(isinstance(row, Load) and _is_told(row) for row in body)
 

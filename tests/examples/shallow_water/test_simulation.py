@@ -18,6 +18,7 @@ from fieldforge.examples.shallow_water.extents import extents
 from fieldforge.examples.shallow_water.grid import Cell, Edge, Vertex
 from fieldforge.examples.shallow_water.inputs import inputs_of
 from fieldforge.examples.shallow_water.model import HALO, ShallowWater, parts_of
+from fieldforge.examples.shallow_water.norms import vorticity
 from fieldforge.examples.shallow_water.saved_state import load
 from fieldforge.examples.shallow_water.simulation import Case, simulate
 
@@ -48,6 +49,26 @@ def test_mass_is_conserved_to_rounding_and_energy_to_that_of_the_time_step(stead
         assert abs(result.drift.mass) < 1e-13
         assert abs(result.drift.energy) < 1e-9
         assert abs(result.drift.potential_enstrophy) < 1e-3
+
+
+def test_potential_vorticity_that_is_uniform_stays_uniform(steady):
+    """What Ringler et al. (2010) call consistency: vorticity and thickness move with one flux."""
+    grid, uniform = steady[3].grid, 1e-8
+    start = initial_state("6", grid)
+
+    def at_vertices(h):
+        return (grid.kites * h[grid.tables["V2C"]]).sum(1) / grid.vertex_areas
+
+    start = attrs.evolve(start, coriolis=uniform * at_vertices(start.h) - vorticity(grid, start.u))
+    (inputs,) = inputs_of(grid, start, parts_of(grid, 1))
+    model = ShallowWater(inputs, 300.0, STRICT)
+    for _ in range(50):
+        model.step()
+    h, u = model.owned()
+    found = (start.coriolis + vorticity(grid, u)) / at_vertices(h)
+
+    assert np.abs(h / start.h - 1).max() > 0.01
+    np.testing.assert_allclose(found, uniform, rtol=1e-10)
 
 
 def test_the_jet_without_its_bump_stays():

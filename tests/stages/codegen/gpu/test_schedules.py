@@ -46,6 +46,15 @@ def test_threads_of_a_stencil_have_wide_rows_that_share_loads(dtype: str, points
     assert f"f2 + {points} <= n" in made.source  # else one by one
 
 
+def test_single_accesses_where_memory_is_not_aligned() -> None:
+    single = "by single accesses where memory is not aligned"
+    assert single in listing("diffusion", "diffuse", "float64", "I")
+    assert single not in listing("diffusion", "diffuse", "float32", "I")
+    assert single in listing("diffusion", "diffuse", "float32", "I", unaligned=True)
+    made = generated("diffusion", "diffuse", "float64", "I")["generated"].source
+    assert "} else if (f2 >= " in made
+
+
 def test_points_and_blocks_can_be_asked_for() -> None:
     loops = listing("diffusion", "diffuse", "float64", "I", points=(4, 1), block=(64, 2, 1))
     assert "blocks of 64 x 2 x 1 threads, each with 4 x 1 x 1 points" in loops
@@ -298,7 +307,7 @@ def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("options", [{}, {"unaligned": False}], ids=str)
+@pytest.mark.parametrize("options", [{"unaligned": True}, {}, {"unaligned": False}], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_that_are_not_aligned_have_the_bits_of_the_cpu(
     dtype: str, options: dict[str, object]
