@@ -8,7 +8,7 @@ simulated device, and one in 24 by `dace_gpu-host`, the kernels of `dace_gpu` on
 other backends.
 
 What is compiled for the CPU is compiled without optimisations, which is three times as fast, in
-three tests of four; `-m every_optimised` compiles it as users do in all of them.
+seven tests of eight; `-m every_optimised` compiles it as users do in all of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Compile three of four tests of generated code without optimisations; `-m every_optimised`: none.
+"""Compile seven of eight tests of generated code without optimisations; `-m every_optimised`: none.
 
-What a program means does not depend on optimisations; the fourth, random programs and the language
+What a program means does not depend on optimisations; the eighth, random programs and the language
 see to it that optimised code has the same meaning.
 """
 

@@ -158,7 +158,9 @@ def boxes(count: int) -> list[Any]:
 
 
 @pytest.mark.skipif(shutil.which("hipcc") is None, reason="AMD's compiler is not installed")
-@pytest.mark.parametrize(("checked", "times"), [(False, 2), (True, 1)])
+@pytest.mark.parametrize(
+    ("checked", "times"), [(False, 1), pytest.param(True, 2, marks=pytest.mark.in_full)]
+)
 def test_hipcc_compiles_scans_copies_and_soft_reads_to_equal_bytes(
     checked: bool, times: int
 ) -> None:
