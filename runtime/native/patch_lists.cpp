@@ -33,6 +33,7 @@ class Reader {
             const int32_t argument = next();
             member.owner = {argument < 0 ? -1 : table(argument), 0};
             member.owner_leads_back = next() != 0;
+            member.begins = next();
             member.readings.resize(next());
             for (NearReading& reading : member.readings) {
                 reading.filler = next();

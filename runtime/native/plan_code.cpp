@@ -149,6 +149,8 @@ void PlanCode::ask_patches(nb::handle word, std::vector<Operand>& stack) {
     const int32_t members = next(1, 64);
     for (int32_t member = 0; member < members; ++member) {
         next(0, 2), next(0, any), table(-1), next(0, 2);
+        const int32_t begins = next(-1, members);
+        if (begins >= 0 && begins <= member) refuse_plan("patches begin with earlier ones");
         const int32_t readings = next(0, 256);
         for (int32_t reading = 0; reading < readings; ++reading) {
             next(0, member);

@@ -18,6 +18,7 @@ from .loop_passes.marching import march
 from .loop_passes.patching import patch
 from .loop_passes.prefetching import prefetch
 from .loop_passes.reciprocals import share_reciprocals
+from .loop_passes.sharing_in_patches import share_in_patches
 from .loop_passes.sliding import slide
 from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
@@ -37,7 +38,9 @@ PASSES: Final[tuple[LoopPass, ...]] = (
 )  # fmt: skip
 BY_NAME: Final[Mapping[str, LoopPass]] = {
     step.__name__: step
-    for step in (*PASSES, fuse, spread, widen, patch, load_ahead, share_reciprocals, hand_on)
+    for step in (
+        *PASSES, fuse, spread, widen, patch, share_in_patches, load_ahead, share_reciprocals, hand_on,
+    )  # fmt: skip
 }
 
 

@@ -49,12 +49,13 @@ class Buffer:
 
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
-    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    dimensions of its tiling count from the start of the tile. A shared array is in shared memory of
+    a GPU only. Of the dimension `ring` it keeps the
     last indices: index i lies at i modulo the extent of the box, a power of two.
     """
 
     name: str
-    memory: OneOf["field", "table", "arena", "tile"]
+    memory: OneOf["field", "table", "arena", "tile", "shared"]
     dtype: str
     dims: tuple[Dimension, ...]
     unit: Dimension | None = None
@@ -394,8 +395,26 @@ class Instead:
 
 
 @attrs.frozen
+class PatchLoop:
+    """A loop of `Patches` over what list `elements` names: `nest` says what is done for each.
+
+    If a nest fills arrays for others, and for the elements of list `others` one loop does more
+    where `joint` is 1, there are three: for `both`, for the `rest` of the list, and for `apart` what
+    is left to do for the others where `joint` is 0; the `rest` are then all.
+    """
+
+    nest: Nest
+    elements: int
+    part: OneOf["all", "both", "rest", "apart"] = "all"
+    joint: Bound = Const(1)
+    others: int = -1
+
+
+@attrs.frozen
 class Patches:
     """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    Its `loops` run in order, with a barrier before each that reads what another filled since the last.
 
     An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
     where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
@@ -415,6 +434,7 @@ class Patches:
     blocks: int
     extent: Bound
     reason: str
+    loops: tuple[PatchLoop, ...]
 
     @property
     def patches(self) -> Bound:

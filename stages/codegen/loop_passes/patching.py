@@ -25,7 +25,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Buffer, Kernel, Load, Nest, Patches, Store
+from ...ir.loops import Buffer, Kernel, Load, Nest, Patches, PatchLoop, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .table_ways import codomains, owner_of, ways
@@ -117,6 +117,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Patches | None
         PatchOrder(size, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, _extent(nests[-1].loops[0].range),
         f"{names} need not go to memory and back{_why(blocks)}",
+        tuple(PatchLoop(nest, place) for place, nest in enumerate(nests)),
     )  # fmt: skip
 
 
@@ -211,7 +212,7 @@ def _members(
     leads_to = codomains(nests, buffers)
     made = []
     for place, nest in enumerate(nests):
-        readings = [(fillers[name], way) for name, way in ways(nest, fillers)]
+        readings = list(dict.fromkeys((fillers[name], way) for name, way in ways(nest, fillers)))
         if any(way is None for _, way in readings) or any(n >= place for n, _ in readings):
             return None
         own = [name for name, filler in fillers.items() if filler == place]
