@@ -8,14 +8,16 @@ import attrs
 
 from ...ir.bounds import Const, PatchBound
 from ...ir.loops import Load, Nest, Patches, PatchLoop, Store
+from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of
 from ..loop_passes.sharing_in_patches import fillers_of
 from ..loop_passes.table_ways import Way, way_of
-from ..loop_passes.unrolling import unrolled
+from ..loop_passes.unrolling import interleaved
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 from .memory import array_text
+from .ordering import in_order
 from .wide import Group, PatchBody
 from .wide import together as all_aligned
 
@@ -105,6 +107,19 @@ class _AllAtOnce(_InPatch, PatchBody):
         self.groups = groups
         return found
 
+    def everything(self, indent: str) -> Iterator[str]:
+        """Write all instructions in their order, each pointer before its first use."""
+        rows, self.rows = self.rows, {}
+        for number, row in enumerate(self.nest.body):
+            if isinstance(row, NAMELESS):
+                continue
+            key = self._key(row) if isinstance(row, Load | Store) else None
+            if key is not None and key not in self.rows:
+                known, self.rows = self.rows, {key: rows[key]}
+                yield from self.pointers(indent)
+                self.rows = known | self.rows
+            yield f"{indent}{self.line(number)}"
+
     def _function(self, name: str, access: Load | Store) -> str:
         return f"{name}_once" if access.buffer in self.room.once else name
 
@@ -174,7 +189,9 @@ def _loop(
     room = _room(names, patches, each, arrays)
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)
+    late = frozenset(set(buffers_of(nest)) - set(arrays))
+    order = in_order(nest.body, patches.points, late)
+    every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, order, dims_of)), room)
     yield "  {"
     if room.near:
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"

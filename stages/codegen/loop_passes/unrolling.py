@@ -23,6 +23,7 @@ from ...ir.loops import (
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
+Places: TypeAlias = Mapping[Row, Row] | Sequence[Row]  # of the operands of an instruction
 
 
 def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
@@ -34,6 +35,20 @@ def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
     bodies = _Unrolling(nest, dims_of)
     for shift in shifts(nest):
         bodies.add(shift)
+    return bodies.finished()
+
+
+def interleaved(nest: Nest, order: Sequence[Row], dims_of: DimsOf) -> tuple[Instruction, ...]:
+    """Return one body for all points of a thread: each instruction of `order` for all of them."""
+    bodies = _Unrolling(nest, dims_of)
+    points = [(shift, dict[Row, Row]()) for shift in shifts(nest)]
+    for number in order:
+        for shift, places in points:
+            row = nest.body[number]
+            if isinstance(row, Store):
+                bodies.rows.append(bodies.store(row, places, shift))
+            else:
+                places[number] = bodies.written(row, places, shift)
     return bodies.finished()
 
 
@@ -66,15 +81,20 @@ class _Unrolling:
         places: list[Row] = []
         for row in self.nest.body:
             if isinstance(row, Store):
-                dims = self.dims_of[row.buffer]
-                offsets = row.offsets or (0,) * len(dims)
-                moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-                self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+                self.stores.append(self.store(row, places, shift))
                 places.append(-1)  # nothing refers to a store
             else:
-                places.append(self._written(row, places, shift))
+                places.append(self.written(row, places, shift))
 
-    def _written(self, row: Instruction, places: list[Row], shift: Shift) -> Row:
+    def store(self, row: Store, places: Places, shift: Shift) -> Store:
+        """Return a store for one point."""
+        dims = self.dims_of[row.buffer]
+        offsets = row.offsets or (0,) * len(dims)
+        moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
+        return attrs.evolve(row, value=places[row.value], offsets=moved)
+
+    def written(self, row: Instruction, places: Places, shift: Shift) -> Row:
+        """Write an instruction for one point, and return its row."""
         match row:
             case Index(dim=dim) if shift.get(dim):
                 base = self._add(row)
