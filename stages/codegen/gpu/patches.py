@@ -17,7 +17,6 @@ from ..loop_passes.unrolling import interleaved
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 from .memory import array_text
-from .ordering import in_order
 from .wide import Group, PatchBody
 from .wide import together as all_aligned
 
@@ -189,9 +188,7 @@ def _loop(
     room = _room(names, patches, each, arrays)
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    late = frozenset(set(buffers_of(nest)) - set(arrays))
-    order = in_order(nest.body, patches.points, late)
-    every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, order, dims_of)), room)
+    every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
     yield "  {"
     if room.near:
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"

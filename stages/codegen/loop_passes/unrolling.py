@@ -23,7 +23,6 @@ from ...ir.loops import (
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]
-Places: TypeAlias = Mapping[Row, Row] | Sequence[Row]  # of the operands of an instruction
 
 
 def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
@@ -38,17 +37,16 @@ def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
     return bodies.finished()
 
 
-def interleaved(nest: Nest, order: Sequence[Row], dims_of: DimsOf) -> tuple[Instruction, ...]:
-    """Return one body for all points of a thread: each instruction of `order` for all of them."""
+def interleaved(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
+    """Return one body for all points of a thread, each instruction for all of them at a time.
+
+    So points are done with a load before the next one: few values wait for their use.
+    """
     bodies = _Unrolling(nest, dims_of)
-    points = [(shift, dict[Row, Row]()) for shift in shifts(nest)]
-    for number in order:
+    points = [(shift, list[Row]()) for shift in shifts(nest)]
+    for row in nest.body:
         for shift, places in points:
-            row = nest.body[number]
-            if isinstance(row, Store):
-                bodies.rows.append(bodies.store(row, places, shift))
-            else:
-                places[number] = bodies.written(row, places, shift)
+            bodies.add_row(row, places, shift)
     return bodies.finished()
 
 
@@ -80,21 +78,20 @@ class _Unrolling:
         """Write the body for one point."""
         places: list[Row] = []
         for row in self.nest.body:
-            if isinstance(row, Store):
-                self.stores.append(self.store(row, places, shift))
-                places.append(-1)  # nothing refers to a store
-            else:
-                places.append(self.written(row, places, shift))
+            self.add_row(row, places, shift)
 
-    def store(self, row: Store, places: Places, shift: Shift) -> Store:
-        """Return a store for one point."""
-        dims = self.dims_of[row.buffer]
-        offsets = row.offsets or (0,) * len(dims)
-        moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-        return attrs.evolve(row, value=places[row.value], offsets=moved)
+    def add_row(self, row: Instruction, places: list[Row], shift: Shift) -> None:
+        """Write the next instruction for one point; `places` are the rows of those before it."""
+        if isinstance(row, Store):
+            dims = self.dims_of[row.buffer]
+            offsets = row.offsets or (0,) * len(dims)
+            moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
+            self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+            places.append(-1)  # nothing refers to a store
+        else:
+            places.append(self._written(row, places, shift))
 
-    def written(self, row: Instruction, places: Places, shift: Shift) -> Row:
-        """Write an instruction for one point, and return its row."""
+    def _written(self, row: Instruction, places: list[Row], shift: Shift) -> Row:
         match row:
             case Index(dim=dim) if shift.get(dim):
                 base = self._add(row)
