@@ -153,11 +153,10 @@ def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     ready: set[str] = set()  # what was filled before the last barrier
     for each in patches.loops:
         loads = {row.buffer for row in each.nest.body if isinstance(row, Load)}
-        if not loads.isdisjoint(filled - ready):
+        waits = not loads.isdisjoint(filled - ready)
+        if waits:
             ready = set(filled)
-            yield "  ff::barrier();"
-            yield "  turn = 0;"
-        yield from _loop(names, patches, each, arrays)
+        yield from _loop(names, patches, each, arrays, waits=waits)
         filled |= arrays.keys() & {row.buffer for row in each.nest.body if isinstance(row, Store)}
 
 
@@ -177,9 +176,12 @@ def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, st
 
 
 def _loop(
-    names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]
+    names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str], *, waits: bool
 ) -> Iterator[str]:
-    """Write a loop over the elements of a list that a patch has."""
+    """Write a loop over the elements of a list that a patch has.
+
+    Each thread knows its first element before it `waits` for the others, and the next one early.
+    """
     nest, place, count = each.nest, each.elements, len(patches.order.members)
     if each.part == "apart" and each.joint == Const(1):
         return
@@ -189,6 +191,8 @@ def _loop(
     wide = attrs.evolve(nest, each=(patches.points, 1))
     dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
     every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
+    if waits:
+        yield "  turn = 0;"
     yield "  {"
     if room.near:
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
@@ -200,6 +204,10 @@ def _loop(
     else:
         yield "    const u32 from = begin;"
     step = patches.threads * patches.points // patches.levels
+    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
+    yield "    u32 next = q < to ? lists[q] : 0;"
+    if waits:
+        yield "    ff::barrier();"
     levels = nest.loops[1].range
     start, stop = names.bound(levels.start), names.bound(levels.stop)
     loop = list(_elements(names, nest, step))
@@ -263,9 +271,9 @@ def _elements(names: Names, nest: Nest, step: int) -> Iterator[str]:
         if each not in nest.box
     ]
     yield "#pragma unroll 1"
-    first = f"from + (own >= turn ? own - turn : own + {step} - turn)"
-    yield f"      for (u32 q = {first}; q < to; q += {step}) {{"
-    yield "        const s64 i0 = s64(lists[q]);"
+    yield f"      for (; q < to; q += {step}) {{"
+    yield "        const s64 i0 = s64(next);"
+    yield f"        next = q + {step} < to ? lists[q + {step}] : 0;"
     yield f"        if ({' && '.join(inside)}) {{"
 
 
