@@ -21,7 +21,7 @@ CPU_PASSES: Final = (
 )  # fmt: skip
 PLAN_ONLY: Final = ("plan_arena",)
 GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "patch", "share_in_patches", "load_ahead", "share_reciprocals",
+    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
     "hand_on", "plan_arena",
 )  # fmt: skip
 KNOWN: Final = (*CPU_PASSES, *GPU_PASSES[:-1])

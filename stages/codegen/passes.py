@@ -36,12 +36,10 @@ Watch: TypeAlias = Callable[[str, Kernel], None]
 PASSES: Final[tuple[LoopPass, ...]] = (
     tile, stream, march, prefetch, unswitch, slide, plan_arena,
 )  # fmt: skip
-BY_NAME: Final[Mapping[str, LoopPass]] = {
-    step.__name__: step
-    for step in (
-        *PASSES, fuse, spread, widen, patch, share_in_patches, load_ahead, share_reciprocals, hand_on,
-    )  # fmt: skip
-}
+ON_GPUS: Final[tuple[LoopPass, ...]] = (
+    fuse, spread, widen, share_reciprocals, patch, share_in_patches, load_ahead, hand_on,
+)  # fmt: skip
+BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, *ON_GPUS)}
 
 
 def ignore(name: str, kernel: Kernel) -> None:

@@ -2,7 +2,7 @@
 
     kernel      ::= buffers, nests in order, tilings, arena slots, notes
     buffer      ::= field parameter | neighbour table | arena array over a box, in a slot
-                  | tile array: one for each thread, as large as a tile
+                  | tile array: one for each thread, as large as a tile | array in shared memory
     tiling      ::= consecutive nests that run tile by tile, the tiles shared among threads
     nest        ::= loops outer to inner, parts of the innermost, states, body, what is read,
                     the box whose emptiness skips it
@@ -41,6 +41,7 @@ from .bounds import (
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
+ALWAYS: Final = Const(1)
 
 
 @attrs.frozen
@@ -49,9 +50,9 @@ class Buffer:
 
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
-    dimensions of its tiling count from the start of the tile. A shared array is in shared memory of
-    a GPU only. Of the dimension `ring` it keeps the
-    last indices: index i lies at i modulo the extent of the box, a power of two.
+    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    last indices: index i lies at i modulo the extent of the box, a power of two. A shared array is
+    never in memory, only in shared memory of a GPU.
     """
 
     name: str
@@ -398,15 +399,15 @@ class Instead:
 class PatchLoop:
     """A loop of `Patches` over what list `elements` names: `nest` says what is done for each.
 
-    If a nest fills arrays for others, and for the elements of list `others` one loop does more
-    where `joint` is 1, there are three: for `both`, for the `rest` of the list, and for `apart` what
-    is left to do for the others where `joint` is 0; the `rest` are then all.
+    If a nest fills arrays, and one loop does `both` that and more for the elements of list
+    `others` where `joint` is 1, the `rest` of the list has a loop of its own. Where `joint` is 0
+    the rest are all, and the loop `apart` does what is left to do for the others.
     """
 
     nest: Nest
     elements: int
     part: OneOf["all", "both", "rest", "apart"] = "all"
-    joint: Bound = Const(1)
+    joint: Bound = ALWAYS
     others: int = -1
 
 
@@ -414,7 +415,7 @@ class PatchLoop:
 class Patches:
     """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
 
-    Its `loops` run in order, with a barrier before each that reads what another filled since the last.
+    Its `loops` run in order, with a barrier before each that reads what was filled since the last.
 
     An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
     where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
@@ -435,6 +436,17 @@ class Patches:
     extent: Bound
     reason: str
     loops: tuple[PatchLoop, ...]
+
+    @property
+    def waits(self) -> tuple[bool, ...]:
+        """Whether the threads of a block wait for each other before each loop."""
+        new: set[str] = set()  # filled since the last barrier
+        found = []
+        for each in self.loops:
+            found.append(any(isinstance(r, Load) and r.buffer in new for r in each.nest.body))
+            new = set() if found[-1] else new
+            new |= {r.buffer for r in each.nest.body if isinstance(r, Store)} & set(self.arrays)
+        return tuple(found)
 
     @property
     def patches(self) -> Bound:

@@ -5,7 +5,7 @@ The listing defines a bound that others share before them: `$0 = min(n, stop(out
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .bounds import Apply, Bound, Const, Range, TableBound, is_long
 from .loops import (
@@ -53,6 +53,7 @@ def show(kernel: Kernel) -> str:
             lines.append(printer.tiling(heads[index]))
         if index in patches:
             lines.append(printer.patches(patches[index]))
+            lines += printer.patch_loops(patches[index], kernel.nests)
         if index in instead:
             lines.append(printer.instead(instead[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
@@ -147,6 +148,25 @@ class _Printer:
         text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
         return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"
 
+    def patch_loops(self, each: Patches, nests: Sequence[Nest]) -> Iterator[str]:
+        """Yield the lines of the loops of a patch, with the bodies that are those of no nest."""
+        for loop, waits in zip(each.loops, each.waits, strict=True):
+            if waits:
+                yield "  barrier"
+            of = f"for the elements of nest {each.members[loop.elements]}"
+            joint = "" if loop.joint == Const(1) else f" where {self.bound(loop.joint)} is"
+            said = {
+                "all": of,
+                "both": f"{of} in one loop{f'{joint} 1' if joint else ''}",
+                "rest": f"{of} but what one loop does",
+                "apart": f"{of}{joint} 0",
+            }[loop.part]
+            if loop.nest in nests:
+                yield f"  nest {nests.index(loop.nest)} {said}"
+            elif loop.part != "apart" or joint:
+                yield f"  {said}  # {loop.nest.reason}"
+                yield from (f"  {line}" for line in self.nest(loop.nest))
+
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
@@ -239,6 +259,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
     yield from (each.fits for each in kernel.patches)
+    yield from (loop.joint for each in kernel.patches for loop in each.loops)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

@@ -149,15 +149,8 @@ def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
     yield "  u32 turn = 0;  // of the threads that take the first elements of a loop"
     arrays = yield from _shared(names, patches)
-    filled: set[str] = set()
-    ready: set[str] = set()  # what was filled before the last barrier
-    for each in patches.loops:
-        loads = {row.buffer for row in each.nest.body if isinstance(row, Load)}
-        waits = not loads.isdisjoint(filled - ready)
-        if waits:
-            ready = set(filled)
+    for each, waits in zip(patches.loops, patches.waits, strict=True):
         yield from _loop(names, patches, each, arrays, waits=waits)
-        filled |= arrays.keys() & {row.buffer for row in each.nest.body if isinstance(row, Store)}
 
 
 def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, str]]:
@@ -229,9 +222,7 @@ def _loop(
     yield "  }"
 
 
-def _room(
-    names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]
-) -> Room:
+def _room(names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]) -> Room:
     readings = patches.order.members[each.elements].readings
     stored = {row.buffer for row in each.nest.body if isinstance(row, Store)}
     return Room(

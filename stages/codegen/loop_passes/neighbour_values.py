@@ -1,4 +1,4 @@
-"""Values that a nest on a mesh computes from fields at one neighbour: the same for all that have it."""
+"""Values that a nest on a mesh computes of one neighbour: the same for all that have it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Handed:
 def handed(
     nest: Nest, arrays: Mapping[str, object], slots: Sequence[Way], shared: Container[str]
 ) -> list[Handed]:
-    """Return the values that a nest computes from several loads at each of some neighbours.
+    """Return the largest values that a nest computes from several loads at each of some neighbours.
 
     `slots` are the ways to these neighbours, by which the nest reads `arrays`. Loads of `shared`
     arrays are none of them.
@@ -54,33 +54,28 @@ def handed(
         index = next(row for row in load.rows if row is not None)
         indices.append(index)
         dim = load.dims[load.rows.index(index)]
-        found.append(_largest(nest, index, dim, shared))
-    common = [key for key in found[0] if all(key in each for each in found)]
+        found.append(_values(nest, index, dim, shared))
+    common = {key: row for key, row in found[0].items() if all(key in each for each in found)}
+    parts = {key: _rows_of(nest, row, indices[0]) for key, row in common.items()}
     made = []
-    for key in common:
-        rows = tuple((each[key], index) for each, index in zip(found, indices, strict=True))
-        loads = len(_rows_of(nest, rows[0][0], Load))
-        if loads >= LEAST:
-            made.append(Handed(nest.body[rows[0][0]].dtype, loads, rows))
+    for key, root in common.items():
+        loads = sum(isinstance(nest.body[row], Load) for row in parts[key])
+        if loads >= LEAST and not any(root in parts[other] for other in common if other != key):
+            rows = tuple((each[key], index) for each, index in zip(found, indices, strict=True))
+            made.append(Handed(nest.body[root].dtype, loads, rows))
     return made
 
 
-def _largest(
-    nest: Nest, index: Row, dim: Dimension, shared: Container[str]
-) -> dict[Key, Row]:
-    """Return the values of one neighbour that no other such value is made from."""
+def _values(nest: Nest, index: Row, dim: Dimension, shared: Container[str]) -> dict[Key, Row]:
+    """Return the values that are computed for each point of one neighbour only."""
     keys: list[Key | None] = []
-    used: set[Row] = set()
-    for number, row in enumerate(nest.body):
+    for row in nest.body:
         keys.append(_key(row, keys, index, dim, shared))
-        if keys[number] is None:
-            used.update(row.operands)
     inner = len(nest.loops)
     return {
         keys[number]: number
         for number, row in enumerate(nest.body)
-        if number in used
-        and keys[number] is not None
+        if keys[number] is not None
         and isinstance(row, Compute)
         and row.level == inner
         and row.dtype in ("float32", "float64")
@@ -106,24 +101,12 @@ def _key(
     return None
 
 
-def _rows_of(nest: Nest, root: Row, kind: type[Instruction] = Instruction) -> list[Row]:
-    """Return the rows from which one is made, and itself, in order."""
-    found: set[Row] = set()
-    rows = [root]
-    while rows:
-        number = rows.pop()
-        if number not in found:
-            found.add(number)
-            rows.extend(nest.body[number].operands)
-    return [number for number in sorted(found) if isinstance(nest.body[number], kind)]
-
-
 def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instruction, ...]:
     """Return a body that stores the value of each element itself in an array."""
     root, index = value.rows[0]
     places: dict[Row, Row] = {}
     body: list[Instruction] = []
-    for number in _rows_of_value(nest, root, index):
+    for number in _rows_of(nest, root, index):
         row = nest.body[number]
         if isinstance(row, Load):
             row = attrs.evolve(row, rows=())
@@ -134,7 +117,7 @@ def evaluated_here(nest: Nest, value: Handed, buffer: Buffer) -> tuple[Instructi
     return (*body, store)
 
 
-def _rows_of_value(nest: Nest, root: Row, index: Row) -> list[Row]:
+def _rows_of(nest: Nest, root: Row, index: Row) -> list[Row]:
     """Return the rows of a value without those that find the neighbour."""
     found: set[Row] = set()
     rows = [root]

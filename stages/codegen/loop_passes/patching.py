@@ -31,14 +31,18 @@ from ..schedule.placement import Rules
 from .table_ways import codomains, owner_of, ways
 
 SMALL: Final = 16  # loads of a point in all nests: small ones
+LARGE: Final = 48  # large ones have more
 WORD: Final = 4
-# By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
-# element's levels in a block, accesses of 16 bytes a thread, threads, blocks on a multiprocessor.
+# For small, middle and large nests, which have words only or not: elements of the last nest in a
+# patch, bytes of an element's levels in a block, accesses of 16 bytes a thread, threads, blocks on
+# a multiprocessor.
 SIZES: Final = {
-    (False, False): (96, 128, 2, 256, 3),
-    (False, True): (96, 128, 1, 256, 4),
-    (True, False): (192, 128, 2, 256, 4),
-    (True, True): (96, 320, 2, 320, 4),
+    ("small", False): (192, 128, 2, 256, 5),
+    ("small", True): (96, 320, 2, 320, 4),
+    ("middle", False): (128, 128, 2, 256, 3),
+    ("middle", True): (96, 128, 1, 256, 4),
+    ("large", False): (160, 128, 2, 320, 2),
+    ("large", True): (64, 320, 1, 320, 2),
 }
 MOST: Final = 8  # nests
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
@@ -155,14 +159,15 @@ def _chosen(
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
     """Return elements of a patch, levels, points of a thread, threads, and blocks."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in _accesses(nest, Load))
-    own, line, packs, many, together = SIZES[loads <= SMALL, widest <= WORD]
+    size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
+    own, line, packs, many, together = SIZES[size, widest <= WORD]
     ours = (own, line // widest, packs * WIDEST // widest, many, together)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
-    size, levels, points, threads, blocks = (
+    elements, levels, points, threads, blocks = (
         theirs or model for theirs, model in zip(given, ours, strict=True)
     )
     lanes = -(-levels // points)
-    return size, lanes * points, points, max(threads // lanes, 1) * lanes, blocks
+    return elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks
 
 
 def _accesses(nest: Nest, kind: type[Load | Store]) -> list[Load | Store]:

@@ -14,13 +14,12 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
-from ...ir.loops import Buffer, Instead, Kernel, Patches, PatchLoop, Store
+from ...ir.loops import Buffer, Instead, Kernel, Nest, Patches, PatchLoop, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from
 from .table_ways import Way, ways
 from .unrolling import joined
-
 
 # Elements of other lists for a hundred of the last one: patches of a mesh need 57 to 94.
 LENGTH: Final = 80
@@ -122,11 +121,12 @@ def _handed_on(
         if reader is None:
             continue
         at, slots = reader
-        for value in handed(patches.loops[at].nest, own, slots, patches.arrays):
-            if _has_room(patches, value.dtype, rules):
-                buffer = _array(kernel, patches, place, value, len(made))
-                made.append(buffer)
-                patches = _with_array(kernel, patches, at, place, value, buffer)
+        while values := handed(patches.loops[at].nest, own, slots, patches.arrays):
+            if not _has_room(patches, values[0].dtype, rules):
+                break
+            made.append(_array(kernel, patches, place, values[0]))
+            kernel = attrs.evolve(kernel, buffers=(*kernel.buffers, made[-1]))
+            patches = _with_array(kernel, patches, at, place, values[0])
     return patches, tuple(made)
 
 
@@ -145,26 +145,25 @@ def _only_reader(patches: Patches, own: Mapping[str, int]) -> tuple[int, list[Wa
 
 
 def _has_room(patches: Patches, dtype: str, rules: Rules) -> bool:
-    """Tell whether all blocks of a multiprocessor have room if lists are nearly as long as the last."""
+    """Tell whether all blocks of a multiprocessor have room for lists of usual length."""
     row = sum(member.row_bytes for member in patches.order.members)
     row += patches.levels * ITEMSIZES[dtype]
     return LENGTH * row * patches.order.size * patches.blocks <= 100 * rules.gpu.most_shared
 
 
-def _array(kernel: Kernel, patches: Patches, place: int, value: Handed, number: int) -> Buffer:
+def _array(kernel: Kernel, patches: Patches, place: int, value: Handed) -> Buffer:
     nest = next(each.nest for each in patches.loops if each.elements == place)
     dims = tuple(loop.range.dim for loop in nest.loops)
     taken = [int(b.name[1:]) for b in kernel.buffers if b.name[:1] == "@" and b.name[1:].isdigit()]
-    name = f"@{max(taken) + 1 + number}"
+    name = f"@{max(taken) + 1}"
     reason = f"{value.loads} loads of each neighbour computed with what is filled beside it"
     return Buffer(name, "shared", value.dtype, dims, dims[-1], reason=reason)
 
 
-def _with_array(
-    kernel: Kernel, patches: Patches, at: int, place: int, value: Handed, buffer: Buffer
-) -> Patches:
-    """Let loops fill a further array for the elements of a list, and a loop read it."""
-    dims_of = {each.name: each.dims for each in kernel.buffers} | {buffer.name: buffer.dims}
+def _with_array(kernel: Kernel, patches: Patches, at: int, place: int, value: Handed) -> Patches:
+    """Let loops fill the last array of a kernel for the elements of a list, and a loop read it."""
+    buffer = kernel.buffers[-1]
+    dims_of = {each.name: each.dims for each in kernel.buffers}
     fillers = fillers_of(patches)
     reader = patches.loops[at].nest
     loops = []
@@ -172,10 +171,11 @@ def _with_array(
         nest = each.nest
         stored = {row.buffer for row in nest.body if isinstance(row, Store)}
         if number == at:
-            nest = read_from(nest, value, buffer)
+            nest = _because(read_from(nest, value, buffer), f"reads {buffer.name}")
         elif any(fillers.get(name) == place for name in stored):
             more = attrs.evolve(nest, body=evaluated_here(reader, value, buffer))
             nest = attrs.evolve(nest, body=joined((nest, more), dims_of))
+            nest = _because(nest, f"fills {buffer.name}")
         loops.append(attrs.evolve(each, nest=nest))
     members = list(patches.order.members)
     row_bytes = members[place].row_bytes + patches.levels * ITEMSIZES[buffer.dtype]
@@ -186,3 +186,9 @@ def _with_array(
         order=attrs.evolve(patches.order, members=tuple(members)),
         loops=tuple(loops),
     )
+
+
+def _because(nest: Nest, what: str) -> Nest:
+    """Return a nest that is none of the kernel any more: what its threads are says the patch."""
+    reason = f"{nest.reason.partition(';')[0]}, {what}"
+    return attrs.evolve(nest, reason=reason, block=(), each=(), blocks=1, unaligned=False)
