@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -116,7 +117,17 @@ def _be_patient() -> None:
     settings.load_profile("patient")
 
 
+def _hear_interrupts() -> None:
+    """Let the processes that tests start end by Ctrl-C.
+
+    A shell that starts a run in the background has it ignore the signal, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _be_patient()
+_hear_interrupts()
 sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _isolate()
