@@ -30,7 +30,7 @@ from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .table_ways import codomains, owner_of, ways
 
-SMALL: Final = 32  # loads of a point in all nests: small ones
+SMALL: Final = 16  # loads of a point in all nests: small ones
 WORD: Final = 4
 # By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
 # element's levels in a block, accesses of 16 bytes a thread, threads, blocks on a multiprocessor.
