@@ -10,6 +10,7 @@ Subprocesses and the workers of pytest-xdist inherit the environment that it set
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -28,7 +29,9 @@ KEPT = (
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 << 30  # bytes; a run writes less than one GiB
 PREFIX = "fieldforge-tests-"
+TESTS_BETWEEN = 100
 _folders: list[Path] = []
+_finished = itertools.count(1)
 
 
 def _isolate() -> None:
@@ -88,6 +91,13 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Nor at what all tests before it have left: programs that modules hold, reports, caches."""
+    if next(_finished) % TESTS_BETWEEN == 0:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_unconfigure() -> None:
