@@ -251,6 +251,10 @@ def ints(*codes, arguments=A_AND_X):
             ints((Word("patches", slots=(0, 96, 1024, 250, 1, 1, 128, -1, 0, -1, 0)),)),
             id="patches of a field",
         ),
+        pytest.param(
+            ints((Word("patches", slots=(0, 96, 1024, 250, 1, 1, 128, -1, 0, 0, 0)),)),
+            id="a nest that begins with itself",
+        ),
         pytest.param(ints(arguments=(field("a", 5),)), id="no such parameter"),
         pytest.param(ints(arguments=(field("a", (0, -1)),)), id="negative path"),
         pytest.param(ints(arguments=(field("a", 0, unit=1),)), id="no such unit axis"),

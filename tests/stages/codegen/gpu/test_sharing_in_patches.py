@@ -88,7 +88,7 @@ def arguments() -> dict[str, Any]:
     edges, cells = MESH.edges, MESH.cells
     return {
         "vn": made({Edge: edges, K: LEVELS}), "vt": made({Edge: edges, K: LEVELS}),
-        "w": made({Cell: cells, K: LEVELS + 1}), "depth": made({Cell: cells}),
+        "w": made({Cell: cells, K: LEVELS + 2}), "depth": made({Cell: cells}),
         "weights": made({Cell: cells, C2EDim: 3}), "linear": made({Edge: edges, E2CDim: 2}),
         "turn": made({Vertex: MESH.vertices, V2EDim: 6}),
         "climb": made({Edge: edges, K: LEVELS}), "drift": made({Cell: cells, K: LEVELS}),
@@ -136,8 +136,12 @@ def listing(backend: Any, arguments: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
 @pytest.mark.parametrize("patches", [(40,), (33, 8, 4, 12, 2)])
-def test_what_nests_share_has_the_same_bits(arguments, patches, cells, made):
+@pytest.mark.parametrize("rows", ["aligned", "not aligned"])
+def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
     """Where cells of the nest and of the array differ, each nest has a loop of its own."""
+    if rows == "not aligned":
+        values = arguments["w"].asnumpy()[:, : LEVELS + 1].copy()
+        arguments["w"] = ff.as_field({Cell: MESH.cells, K: LEVELS + 1}, values)
     ends = {"edges": MESH.edges, "cells": cells}
     found = results(HOST.with_options(patches=patches), arguments, **ends)
     expected = results(not_optimised(BACKENDS["cpu"]), arguments, **ends)
