@@ -64,7 +64,7 @@ class Writer:
 
     def gathered(self, table: str) -> str:
         """Return a sum over neighbours, or one of them."""
-        source, target, width = WAYS[table]
+        _, target, width = WAYS[table]
         value = self.value(target)
         if width == 2 and self.random.random() < 0.4:
             slots = self.random.sample(range(2), 2)
