@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .bounds import Apply, Bound, Const, Range, TableBound, is_long
+from .bounds import Apply, Bound, Range, TableBound, is_long
 from .loops import (
+    ALWAYS,
     Advance,
     Argument,
     Blocked,
@@ -136,7 +137,7 @@ class _Printer:
     def instead(self, each: Instead) -> str:
         """Return the text of a nest in place of others."""
         members = f"nests {each.first} .. {each.nest - 1}"
-        where = "" if each.when == Const(1) else f" where {self.bound(each.when)} is 1"
+        where = "" if each.when == ALWAYS else f" where {self.bound(each.when)} is 1"
         return f"nest {each.nest} in place of {members}{where}  # {each.reason}"
 
     def patches(self, each: Patches) -> str:
@@ -154,7 +155,7 @@ class _Printer:
             if waits:
                 yield "  barrier"
             of = f"for the elements of nest {each.members[loop.elements]}"
-            joint = "" if loop.joint == Const(1) else f" where {self.bound(loop.joint)} is"
+            joint = "" if loop.joint == ALWAYS else f" where {self.bound(loop.joint)} is"
             said = {
                 "all": of,
                 "both": f"{of} in one loop{f'{joint} 1' if joint else ''}",
@@ -163,7 +164,7 @@ class _Printer:
             }[loop.part]
             if loop.nest in nests:
                 yield f"  nest {nests.index(loop.nest)} {said}"
-            elif loop.part != "apart" or joint:
+            else:
                 yield f"  {said}  # {loop.nest.reason}"
                 yield from (f"  {line}" for line in self.nest(loop.nest))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import attrs
 
-from ...ir.bounds import Const, PatchBound
+from ...ir.bounds import PatchBound
 from ...ir.loops import Load, Nest, Patches, PatchLoop, Store
 from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
@@ -175,18 +175,28 @@ def _loop(
 
     Each thread knows its first element before it `waits` for the others, and the next one early.
     """
-    nest, place, count = each.nest, each.elements, len(patches.order.members)
-    if each.part == "apart" and each.joint == Const(1):
-        return
+    room = _room(names, patches, each, arrays)
     joint = f"{names.bound(each.joint)} > 0"
     tests = {"both": [f"({joint})"], "apart": [f"!({joint})"]}.get(each.part, [])
-    room = _room(names, patches, each, arrays)
-    wide = attrs.evolve(nest, each=(patches.points, 1))
-    dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
+    step = patches.threads * patches.points // patches.levels
     if waits:
         yield "  turn = 0;"
     yield "  {"
+    yield from _list(patches, each, room, joint)
+    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
+    yield "    u32 next = q < to ? lists[q] : 0;"
+    if waits:
+        yield "    ff::barrier();"
+    loop = list(_elements(names, each.nest, step))
+    yield from _versions(names, patches, each.nest, room, (tests, loop))
+    done = f"(turn + to - from) % {step}"
+    yield f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};"
+    yield "  }"
+
+
+def _list(patches: Patches, each: PatchLoop, room: Room, joint: str) -> Iterator[str]:
+    """Define where the list of a loop begins and ends, and where it tells what lies near."""
+    place, count = each.elements, len(patches.order.members)
     if room.near:
         yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
         yield f"    const u32 base = lists[{HEADER * place + 1}];"
@@ -196,15 +206,23 @@ def _loop(
         yield f"    const u32 from = {joint} ? begin + ({others}) : begin;"
     else:
         yield "    const u32 from = begin;"
-    step = patches.threads * patches.points // patches.levels
-    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
-    yield "    u32 next = q < to ? lists[q] : 0;"
-    if waits:
-        yield "    ff::barrier();"
+
+
+def _versions(
+    names: Names,
+    patches: Patches,
+    nest: Nest,
+    room: Room,
+    head: tuple[Sequence[str], Sequence[str]],
+) -> Iterator[str]:
+    """Write a loop for threads that have all of their levels inside, and one for others."""
+    tests, loop = head
     levels = nest.loops[1].range
     start, stop = names.bound(levels.start), names.bound(levels.stop)
-    loop = list(_elements(names, nest, step))
     if not names.clamped:
+        wide = attrs.evolve(nest, each=(patches.points, 1))
+        dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
+        every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
         all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
         yield f"    if ({' && '.join([*tests, all_aligned(every.aligned()), all_])}) {{"
         yield "      const s64 i1 = f1;"
@@ -217,9 +235,6 @@ def _loop(
     yield from _one_by_one(_OneByOne(names, nest, room), start, stop, patches.points)
     yield "      }}"
     yield "    }"
-    done = f"(turn + to - from) % {step}"
-    yield f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};"
-    yield "  }"
 
 
 def _room(names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]) -> Room:

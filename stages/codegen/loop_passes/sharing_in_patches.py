@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
-from ...ir.loops import Buffer, Instead, Kernel, Nest, Patches, PatchLoop, Store
+from ...ir.loops import ALWAYS, Buffer, Instead, Kernel, Nest, Patches, PatchLoop, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from
@@ -84,11 +84,13 @@ def _in_one_loop(kernel: Kernel, patches: Patches, instead: Instead) -> Patches:
     members[fills] = attrs.evolve(members[fills], begins=other)
     members[other] = attrs.evolve(members[other], readings=tuple(readings))  # type: ignore[arg-type]
     loops = {each.elements: each for each in patches.loops}
-    new = (
+    new: tuple[PatchLoop, ...] = (
         PatchLoop(both, other, "both", instead.when, fills),
         PatchLoop(loops[fills].nest, fills, "rest", instead.when, other),
         PatchLoop(loops[other].nest, other, "apart", instead.when, fills),
     )
+    if instead.when == ALWAYS:
+        new = new[:2]
     order = attrs.evolve(patches.order, members=tuple(members))
     rest = [each for each in patches.loops if each.elements != fills]
     place = rest.index(loops[other])
