@@ -117,7 +117,8 @@ class _AllAtOnce(_InPatch, PatchBody):
                 known, self.rows = self.rows, {key: rows[key]}
                 yield from self.pointers(indent)
                 self.rows = known | self.rows
-            yield f"{indent}{self.line(number)}"
+            if text := self.line(number):  # nothing but for the last of several stores
+                yield indent + text
 
     def _function(self, name: str, access: Load | Store) -> str:
         return f"{name}_once" if access.buffer in self.room.once else name
