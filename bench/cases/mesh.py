@@ -131,6 +131,7 @@ def _nabla2_by_hand(
         "streamed, prefetched": variant("streamed", curl, v2e, e2v, *sizes, 4),
         "streamed, row by row": variant("by_rows", curl, v2e, e2v, *sizes, 0),
         "streamed, row by row, prefetched": variant("by_rows", curl, v2e, e2v, *sizes, 4),
+        "asking": variant("asking", curl, v2e, e2v, *sizes, 8),
         "fused": variant("fused", v2e, e2v, *sizes),
         "16 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 16),
         "40 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 40),

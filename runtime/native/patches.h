@@ -1,4 +1,5 @@
-// Patches of a mesh: the inspector that makes the lists with which blocks of a GPU work on them.
+// Patches of a mesh: the inspector that makes the lists with which blocks of a GPU, or threads of a
+// CPU, work on them.
 #pragma once
 
 #include <Python.h>
@@ -40,6 +41,7 @@ struct Member {
 
 struct PatchOrder {
     int64_t size;     // elements of the last nest in a patch
+    int64_t portion;  // of these, how many a thread of a CPU computes at a time; 0: all of them
     int64_t most;     // bytes of shared memory
     int64_t percent;  // of the elements that nests fill, halos included
     std::vector<Member> members;
