@@ -129,13 +129,16 @@ class Inspector {
         const int64_t portion = order_.portion == 0 ? size : order_.portion;
         parts_ = (std::ssize(order) + portion - 1) / portion;
         per_patch_ = size / portion;
+        for (int64_t start = 0; start < std::ssize(order); start += size) {
+            std::sort(order.begin() + start,
+                      order.begin() + std::min<int64_t>(start + size, std::ssize(order)));
+        }
         std::vector<int32_t> part_of(order.size());
         Lists& last = lists_.back();
         for (int64_t part = 0; part < parts_; ++part) {
             const int64_t start = part * portion;
             const int64_t stop = std::min<int64_t>(start + portion, std::ssize(order));
             for (int64_t i = start; i < stop; ++i) part_of[order[i]] = static_cast<int32_t>(part);
-            std::sort(order.begin() + start, order.begin() + stop);
             last.elements.insert(last.elements.end(), order.begin() + start, order.begin() + stop);
             last.close();
         }
@@ -272,6 +275,7 @@ class Inspector {
                                           [](const Lists& each) { return each.most < most_near; });
         if (made.shared > order_.most || !is_small || words >= most_words) return {};
         made.patches = patches();
+        made.size = per_patch_ * (order_.portion == 0 ? order_.size : order_.portion);
         made.words.resize(words);
         uint32_t* to = made.words.data();
         if (order_.portion != 0) {

@@ -50,6 +50,7 @@ struct PatchOrder {
 struct PatchLists {
     int64_t patches = 0;  // 0: the nests run one by one
     int64_t shared = 0;   // bytes for a block
+    int64_t size = 0;     // elements of the last nest in a patch
     std::vector<uint32_t> words;
 };
 

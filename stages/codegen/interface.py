@@ -167,7 +167,8 @@ def _reads(
     A second box of the same field comes from loads that move indices inside: at least one index
     must exist.
     """
-    patched = [kernel.nests[n] for each in kernel.patches for n in range(each.first, each.stop)]
+    joint = (*kernel.patches, *kernel.portions)
+    patched = [kernel.nests[n] for each in joint for n in range(each.first, each.stop)]
     found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
     for nest in chain(*steps):
         for reading in nest.reads:

@@ -16,6 +16,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
+from .portions import write_portions
 from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, TURNS, enough, flat_loop, opened
 from .strips import stream_function
 from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
@@ -172,9 +173,17 @@ def _plain(kernel: Kernel) -> Kernel:
 def _nests(names: Names, prefix: str = "") -> Iterator[Line]:
     kernel = names.kernel
     heads = {tiling.first: tiling for tiling in kernel.tilings}
+    portions = {each.first: each for each in kernel.portions}
+    joint = {number: names.bound(each.fits) for each in kernel.portions for number in each.members}
     index = 0
     while index < len(kernel.nests):
         selected = _selected(names, kernel.nests[index])
+        if index in portions:
+            members = ", ".join(map(str, portions[index].members))
+            yield f"  {selected}if ({joint[index]}) {{  // nests {members} in portions"
+            lines = tuple(write_portions(names, portions[index]))
+            yield Part(f"{prefix}portions{index}", lines)
+        selected += f"if (!{joint[index]}) " if index in joint else ""
         if index in heads:
             tiling = heads[index]
             yield f"  {selected}{{  // nests {tiling.first} .. {tiling.stop - 1}"
