@@ -36,7 +36,7 @@ def check_portions(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) 
     >>> check_portions(None, None, (6144, 64))
     """
     size, few, _least = (*given, 0, 0, 0)[:3]
-    wrong = len(given) > 3 or min(given, default=0) < 0 or (size and few > size)  # noqa: PLR2004
+    wrong = len(given) > 3 or min(given, default=0) < 0 or (size and few > size)
     if given != (-1,) and wrong:
         raise OptionError(
             f"No thread has patches {given}.",

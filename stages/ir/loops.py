@@ -439,7 +439,8 @@ class Portions:
     A thread computes a portion of the elements of a patch, one nest after another, and then the
     next portion. Lists of an inspector (`order`) name the elements of each nest and the rows of the
     `arrays`: a thread has a few rows in slot `slot`, and uses them again after the last reading.
-    In calls without lists the nests run one by one. So they do where the arrays have less than
+    A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
+    one. So they do where the arrays have less than
     `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
     and where the call has less than half of the elements of the tables.
     """
@@ -448,6 +449,7 @@ class Portions:
     stop: int
     members: tuple[int, ...]
     arrays: tuple[str, ...]
+    asked: tuple[tuple[Row, ...], ...]
     order: PatchOrder
     extent: Bound
     levels: Bound

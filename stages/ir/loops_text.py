@@ -159,6 +159,9 @@ class _Printer:
         rows = f"rows of {', '.join(each.arrays)} used again"
         slot = f" in slot {each.slot}" if each.slot >= 0 else ""
         text = f"{members} in portions of {order.portion}, {patches}, {rows}{slot}"
+        pairs = zip(each.members, each.asked, strict=True)
+        asked = [f"{m}: {', '.join(f'%{row}' for row in rows)}" for m, rows in pairs if rows]
+        text += f", asked for in {'; '.join(asked)}" if asked else ""
         return f"{text} where {self.bound(each.fits)} is 1  # {each.reason}"
 
     def nest(self, nest: Nest) -> Iterator[str]:
@@ -252,7 +255,8 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.needed for each in kernel.together)
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
-    yield from (each.fits for each in (*kernel.patches, *kernel.portions))
+    yield from (each.fits for each in kernel.patches)
+    yield from (each.fits for each in kernel.portions)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

@@ -173,27 +173,24 @@ def _plain(kernel: Kernel) -> Kernel:
 def _nests(names: Names, prefix: str = "") -> Iterator[Line]:
     kernel = names.kernel
     heads = {tiling.first: tiling for tiling in kernel.tilings}
-    portions = {each.first: each for each in kernel.portions}
     joint = {number: names.bound(each.fits) for each in kernel.portions for number in each.members}
     index = 0
     while index < len(kernel.nests):
         selected = _selected(names, kernel.nests[index])
-        if index in portions:
-            members = ", ".join(map(str, portions[index].members))
-            yield f"  {selected}if ({joint[index]}) {{  // nests {members} in portions"
-            lines = tuple(write_portions(names, portions[index]))
-            yield Part(f"{prefix}portions{index}", lines)
+        for portions in kernel.portions:
+            if portions.first == index:
+                members = ", ".join(map(str, portions.members))
+                yield f"  {selected}if ({joint[index]}) {{  // nests {members} in portions"
+                yield Part(f"{prefix}portions{index}", tuple(write_portions(names, portions)))
         selected += f"if (!{joint[index]}) " if index in joint else ""
         if index in heads:
             tiling = heads[index]
             yield f"  {selected}{{  // nests {tiling.first} .. {tiling.stop - 1}"
-            lines = tuple(_tiled(names, tiling, prefix))
-            yield Part(f"{prefix}nests{tiling.first}", lines)
+            yield Part(f"{prefix}nests{tiling.first}", tuple(_tiled(names, tiling, prefix)))
             index = tiling.stop
         else:
             yield f"  {selected}{{  // nest {index}"
-            lines = tuple(write_nest(names, kernel.nests[index], None))
-            yield Part(f"{prefix}nest{index}", lines)
+            yield Part(f"{prefix}nest{index}", tuple(write_nest(names, kernel.nests[index], None)))
             index += 1
 
 

@@ -1,4 +1,4 @@
-"""Write nests of a mesh in portions of patches: lists say which elements and which rows of arrays."""
+"""Write nests of a mesh in portions of patches: lists name elements and the rows of arrays."""
 
 from __future__ import annotations
 
@@ -38,8 +38,6 @@ class _InPortion(BodyText):
     def __init__(self, names: Names, nest: Nest, room: Room, *, later: bool = False) -> None:
         super().__init__(names, nest, later=later)
         self.room = room
-        if later:  # the rows of the thread are in its cache
-            self.rows = {key: row for key, row in self.rows.items() if key[0] not in room.arrays}
 
     def for_later(self) -> BodyText:
         return _InPortion(self.names, self.nest, self.room, later=True)
@@ -67,7 +65,10 @@ class _InPortion(BodyText):
 
 def write_portions(names: Names, portions: Portions) -> Iterator[str]:
     """Write the nests and close the block that they stand in; threads share the patches."""
-    nests = [names.kernel.nests[number] for number in portions.members]
+    nests = [
+        attrs.evolve(names.kernel.nests[number], asked=asked)
+        for number, asked in zip(portions.members, portions.asked, strict=True)
+    ]
     count = len(nests)
     address = names.bound(PatchBound("address", portions.order))
     yield f"  const u32* const lists = (const u32*){address};"

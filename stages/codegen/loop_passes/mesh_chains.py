@@ -20,7 +20,7 @@ MOST: Final = 8  # nests
 
 @attrs.frozen
 class Chain:
-    """The nests `numbers` hand arrays on; `fillers` says at which place the nest of each array is."""
+    """Nests that hand arrays on; `fillers` has the place of the nest that fills each array."""
 
     numbers: tuple[int, ...]
     nests: tuple[Nest, ...]

@@ -14,13 +14,13 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import PatchOrder
-from ...ir.loops import Kernel, Portions
+from ...ir.loops import Kernel, Portions, Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .mesh_chains import Chain, chains, extent, members_of, where_needed
 
 # Elements of the last nest in a patch and in a portion, bytes of arrays from which it pays.
-SIZES: Final = (6144, 64, 4 << 20)
+SIZES: Final = (6144, 128, 16 << 20)
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
 AGAIN: Final = 150
 MOST_ROWS: Final = 1 << 20  # bytes of a level, of all rows of a thread
@@ -56,9 +56,21 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> list[Portions]:
     bytes_ = sum(ITEMSIZES[buffers[name].dtype] for name in chain.arrays)
     return [
         Portions(
-            chain.numbers[0], chain.numbers[-1] + 1, chain.numbers, chain.arrays, order,
+            chain.numbers[0], chain.numbers[-1] + 1, chain.numbers, chain.arrays,
+            _asked(chain), order,
             extent(last.loops[0].range), extent(last.loops[1].range), bytes_, least,
             rules.target.core_memory, rules.target.cores,
             f"{', '.join(chain.arrays)} need not go to memory and back",
         )
     ]  # fmt: skip
+
+
+def _asked(chain: Chain) -> tuple[tuple[Row, ...], ...]:
+    """Return the loads whose rows each nest prefetches: of what no nest before it prefetches."""
+    known = set(chain.arrays)
+    found = []
+    for nest in chain.nests:
+        own = {row: nest.body[row].buffer for row in nest.asked}  # type: ignore[attr-defined]
+        found.append(tuple(row for row, buffer in own.items() if buffer not in known))
+        known |= set(own.values())
+    return tuple(found)
