@@ -6,7 +6,6 @@
 // Compile: g++ -O3 -std=c++17 -march=native -fopenmp -shared -fPIC -ffp-contract=off -fno-trapping-math
 
 #include "levels.h"
-#include "patch_lists.h"
 
 namespace {
 
@@ -360,47 +359,6 @@ void tiles(const Problem<T>& p, const int32_t* ends_at, const int32_t* e2v_at,
   }
 }
 
-// Patches with lists (patch_lists.h), four nests portion by portion: what edges and cells need of
-// vertices, what edges need of cells, the outputs of cells, the output of edges.
-template <class T, bool PAST>
-void patches(const Problem<T>& p, const uint32_t* words, int64_t ahead) {
-  const int64_t nk = p.nk;
-  const Lists<4> lists(words);
-#pragma omp parallel
-  {
-    Scratch<T> rows((2 * lists.most(0) + 2 * lists.most(1)) * nk);
-    T *zeta = rows.at, *w_vertex = zeta + lists.most(0) * nk;
-    T *energy = w_vertex + lists.most(0) * nk, *w_con = energy + lists.most(1) * nk;
-#pragma omp for schedule(static)
-    for (int64_t patch = 0; patch < lists.patches(); ++patch) {
-      lists.portions(patch, [&](const uint32_t* part) {
-        lists.each<0, 1>(part, ahead, [&](int64_t v, const uint16_t* at, int64_t next) {
-          if (ahead) expect_vertex(p, next);
-          vertex_rows(p, v, zeta + at[0] * nk, w_vertex + at[0] * nk, 0, nk);
-        });
-        lists.each<1, 1>(part, ahead, [&](int64_t c, const uint16_t* at, int64_t next) {
-          if (ahead) expect_cell(p, next);
-          cell_rows(p, c, energy + at[0] * nk, w_con + at[0] * nk, 0, nk);
-        });
-        lists.each<2, 6>(part, ahead, [&](int64_t c, const uint16_t* at, int64_t next) {
-          if (ahead) expect(p.per_depth_c + next * nk, nk);
-          const T* ends[6];
-          for (int s = 0; s < 6; ++s) ends[s] = w_vertex + at[s] * nk;
-          cell_outputs<PAST>(p, c, ends, 0, nk);
-        });
-        lists.each<3, 4>(part, ahead, [&](int64_t e, const uint16_t* at, int64_t next) {
-          if (ahead) {
-            expect(p.per_depth_e + next * nk, nk);
-            expect(p.vn_half + next * p.half, nk);
-          }
-          edge_output<PAST>(p, e, zeta + at[0] * nk, zeta + at[1] * nk, energy + at[2] * nk,
-                            energy + at[3] * nk, w_con + at[2] * nk, w_con + at[3] * nk, 0, nk);
-        });
-      });
-    }
-  }
-}
-
 }  // namespace
 
 #define ARGUMENTS(T)                                                                               \
@@ -442,10 +400,6 @@ void patches(const Problem<T>& p, const uint32_t* words, int64_t ahead) {
     (CAN_STREAM ? tiles<T, true> : tiles<T, false>)(PROBLEM, ends_at, e2v_at, vertices,            \
                                                     first_vertex, most_vertices, e2c_at, cells,    \
                                                     first_cell, most_cells, count, ahead);         \
-  }                                                                                                \
-  extern "C" void velocity_tendency_patches_##NAME(ARGUMENTS(T), const uint32_t* words,            \
-                                                   int64_t ahead) {                                \
-    (CAN_STREAM ? patches<T, true> : patches<T, false>)(PROBLEM, words, ahead);                    \
   }
 
 IN_PRECISION(double, f64)

@@ -10,7 +10,7 @@ namespace fieldforge {
 namespace {
 
 constexpr int64_t header = 3;  // words of each nest
-constexpr int64_t fewest_patches = 64, fewest_portions = 4;  // where portions of patches share room
+constexpr int64_t fewest_patches = 64, fewest_portions = 4, many_portions = 8;
 constexpr int64_t most_near = 1 << 16;
 constexpr int64_t most_words = int64_t{1} << 31;
 
@@ -22,71 +22,6 @@ int64_t walk(const std::vector<Link>& links, const std::vector<HostTable>& table
         at = table.at(at, link.slot);
     }
     return at;
-}
-
-// The elements of each patch, one patch after the other.
-struct Lists {
-    Elements elements;
-    std::vector<int64_t> first{0};
-    int64_t most = 0;
-
-    void close() {
-        most = std::max<int64_t>(most, std::ssize(elements) - first.back());
-        first.push_back(std::ssize(elements));
-    }
-};
-
-// Gives each element of a nest that stores fields to the patch of a neighbour in the last nest.
-Lists shared_out(const Member& member, const std::vector<HostTable>& tables,
-                 const std::vector<int32_t>& patch_of, int64_t count, int64_t patches) {
-    std::vector<int32_t> owner(count, -1);
-    if (member.owner.table >= 0) {
-        const HostTable& table = tables[member.owner.table];
-        if (member.owner_leads_back) {
-            for (int64_t i = table.rows; i-- > 0;) {
-                for (int64_t slot = table.width; slot-- > 0;) {
-                    const int32_t entry = table.at(i, slot);
-                    if (entry >= 0 && entry < count) owner[entry] = patch_of[i];
-                }
-            }
-        } else {
-            std::vector<int32_t> found;
-            for (int64_t i = 0; i < std::min(count, table.rows); ++i) {
-                found.clear();
-                for (int64_t slot = 0; slot < table.width; ++slot) {
-                    const int32_t entry = table.at(i, slot);
-                    if (entry >= 0 && entry < std::ssize(patch_of)) found.push_back(patch_of[entry]);
-                }
-                if (found.empty()) continue;
-                std::sort(found.begin(), found.end());
-                owner[i] = found[found.size() / 2];  // most of three neighbours
-            }
-        }
-    }
-    std::vector<int64_t> sizes(patches + 1);
-    for (int64_t i = 0; i < count; ++i) {
-        if (owner[i] < 0) owner[i] = static_cast<int32_t>(i * patches / count);
-        ++sizes[owner[i] + 1];
-    }
-    Lists made;
-    for (int64_t patch = 0; patch < patches; ++patch) {
-        sizes[patch + 1] += sizes[patch];
-        made.first.push_back(sizes[patch + 1]);
-        made.most = std::max(made.most, made.first[patch + 1] - made.first[patch]);
-    }
-    made.elements.resize(count);
-    for (int64_t i = 0; i < count; ++i) made.elements[sizes[owner[i]]++] = static_cast<int32_t>(i);
-    return made;
-}
-
-// How many elements a nest that stores fields has: rows of a table from which it reads.
-int64_t rows_of(const Member& member, const std::vector<HostTable>& tables) {
-    for (const NearReading& reading : member.readings) {
-        if (!reading.links.empty()) return tables[reading.links[0].table].rows;
-    }
-    if (member.owner.table < 0) return 0;
-    const HostTable& table = tables[member.owner.table];
-    return member.owner_leads_back ? beyond(table) : table.rows;
 }
 
 class Inspector {
@@ -105,10 +40,15 @@ class Inspector {
             if (!fill(part)) return {};
         }
         if (!is_worth()) return {};
+        int64_t rows = 0, filled = 0;
         for (size_t m = 0; m < count(); ++m) {
-            if (order_.members[m].fills) place(m);
+            if (!order_.members[m].fills) continue;
+            filled += place(m) * order_.members[m].row_bytes;
+            rows += lists_[m].most * order_.members[m].row_bytes;
         }
-        return written();
+        // Where neighbours have far numbers, most rows are needed until the end of a patch.
+        const bool is_far = per_patch_ >= many_portions && 4 * rows > 3 * filled;
+        return is_far ? PatchLists{} : written();
     }
 
    private:
@@ -215,7 +155,8 @@ class Inspector {
     }
 
     // Gives what a nest fills a place: its own in the patch, or until its last use in a portion.
-    void place(size_t m) {
+    // Returns the most that it fills in a patch.
+    int64_t place(size_t m) {
         Lists& own = lists_[m];
         std::vector<int32_t>& spots = spots_[m];
         spots.resize(own.elements.size());
@@ -225,8 +166,9 @@ class Inspector {
                     spots[i] = static_cast<int32_t>(i - own.first[part]);
                 }
             }
-            return;
+            return own.most;
         }
+        int64_t filled = 0;
         std::vector<int32_t> until(own.elements.size());
         std::vector<std::vector<int32_t>> where(count()), ending(per_patch_);
         own.most = 0;
@@ -238,6 +180,7 @@ class Inspector {
                     }
                 });
             }
+            filled = std::max(filled, own.first[part_from(patch + 1)] - own.first[part_from(patch)]);
             std::vector<int32_t> vacant;
             int32_t most = 0;
             for (int64_t part = part_from(patch); part < part_from(patch + 1); ++part) {
@@ -253,6 +196,7 @@ class Inspector {
             }
             own.most = std::max<int64_t>(own.most, most);
         }
+        return filled;
     }
 
     PatchLists written() const {
