@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-REPEATS = 3
+REPEATS = 2
 DTYPES = ("float64", "float32")
 
 BUILD = """
@@ -40,7 +40,7 @@ def build(name, dtype):
     }
 
 name, dtype = sys.argv[2:]
-build("tridiagonal.tridiagonal" if name.startswith("diff") else "diffusion.high", "float64")
+build("laplacians.seven_points", "float32" if dtype == "float64" else "float64")
 print(json.dumps(build(name, dtype)))
 """
 

@@ -34,10 +34,10 @@ LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (
-    tile, stream, march, prefetch, unswitch, slide, plan_arena,
+    tile, stream, march, prefetch, unswitch, slide, patch, plan_arena,
 )  # fmt: skip
 ON_GPUS: Final[tuple[LoopPass, ...]] = (
-    fuse, spread, widen, share_reciprocals, patch, share_in_patches, load_ahead, hand_on,
+    fuse, spread, widen, share_reciprocals, share_in_patches, load_ahead, hand_on,
 )  # fmt: skip
 BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, *ON_GPUS)}
 

@@ -25,6 +25,7 @@ from .loops import (
     Nest,
     Number,
     Patches,
+    Portions,
     Row,
     State,
     Store,
@@ -47,6 +48,7 @@ def show(kernel: Kernel) -> str:
     scans = {each.first: each for each in kernel.together}
     instead = {each.nest: each for each in kernel.instead}
     patches = {each.first: each for each in kernel.patches}
+    portions = {each.first: each for each in kernel.portions}
     for index, nest in enumerate(kernel.nests):
         if index in scans:
             lines.append(printer.together(scans[index]))
@@ -55,6 +57,8 @@ def show(kernel: Kernel) -> str:
         if index in patches:
             lines.append(printer.patches(patches[index]))
             lines += printer.patch_loops(patches[index], kernel.nests)
+        if index in portions:
+            lines.append(printer.portions(portions[index]))
         if index in instead:
             lines.append(printer.instead(instead[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
@@ -168,6 +172,19 @@ class _Printer:
                 yield f"  {said}  # {loop.nest.reason}"
                 yield from (f"  {line}" for line in self.nest(loop.nest))
 
+    def portions(self, each: Portions) -> str:
+        """Return the text of nests that run in portions of patches of a mesh."""
+        members = f"nests {', '.join(map(str, each.members))}"
+        order = each.order
+        patches = f"patches of at most {order.size} by {', '.join(order.tables)}"
+        rows = f"rows of {', '.join(each.arrays)} used again"
+        slot = f" in slot {each.slot}" if each.slot >= 0 else ""
+        text = f"{members} in portions of {order.portion}, {patches}, {rows}{slot}"
+        pairs = zip(each.members, each.asked, strict=True)
+        asked = [f"{m}: {', '.join(f'%{row}' for row in rows)}" for m, rows in pairs if rows]
+        text += f", asked for in {'; '.join(asked)}" if asked else ""
+        return f"{text} where {self.bound(each.fits)} is 1  # {each.reason}"
+
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
@@ -261,6 +278,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.when for each in kernel.instead)
     yield from (each.fits for each in kernel.patches)
     yield from (loop.joint for each in kernel.patches for loop in each.loops)
+    yield from (each.fits for each in kernel.portions)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)
