@@ -10,7 +10,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples.icosahedral import Edge, K, Vertex
+from fieldforge.examples.icosahedral import Edge, K, Vertex, icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.pass_list import CPU_PASSES, without
@@ -89,6 +89,16 @@ def test_the_listing_says_what_a_thread_keeps_and_why():
         for text in (before, after)
     ]
     assert nests[0] == nests[1]
+
+
+def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
+    """Three arrays outgrow the second cache, but cut levels are work for few threads."""
+    program = in_precision("mesh_dynamics", np.float64).dynamics
+    provider = icosahedral(2, 0).connectivities()
+    traced = program.with_backend(CPU).trace(offset_provider=provider, until="codegen")
+    text = traced["codegen"].loops
+    assert "tiles of" not in text
+    assert text.count("parallel Edge") == text.count("parallel Vertex") == 1
 
 
 @pytest.mark.parametrize(
