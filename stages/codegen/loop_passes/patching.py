@@ -20,7 +20,7 @@ from ..schedule.placement import Rules
 from .mesh_chains import Chain, accesses, chains, extent, members_of, where_needed
 from .portions import portion
 
-SMALL: Final = 32  # loads of a point in all nests: small ones
+SMALL: Final = 16  # loads of a point in all nests: small ones
 WORD: Final = 4
 # By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
 # element's levels in a block, accesses of 16 bytes a thread, threads, blocks on a multiprocessor.
