@@ -86,7 +86,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
     for portions in kernel.portions:
         yield from (PatchBound("address", portions.order), portions.patches)
-        yield from (portions.room, portions.pitch, portions.fits)
+        yield from (portions.room, portions.pitch, portions.fits, portions.threads)
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
         yield from scans.blocked.bounds if scans.blocked else ()

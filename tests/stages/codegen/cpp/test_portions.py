@@ -122,6 +122,17 @@ def test_a_call_with_few_elements_runs_nest_by_nest():
     assert same(in_part, of_nabla(), ["out"], PORTIONS, first=11, last=50)
 
 
+def test_the_workspace_of_nests_one_by_one_is_enough(lists_made):
+    program, arguments = in_part.with_backend(PORTIONS), of_nabla()
+    (expected,) = run(in_part, CPU, arguments, ["out"], **WHOLE)
+    size = program.workspace_size(**arguments, **WHOLE, offset_provider=TABLES)
+    arguments["out"].ndarray[...] = -7.0
+    with ff.workspace(np.zeros(size, np.uint8)):
+        program(**arguments, **WHOLE, offset_provider=tables())
+    assert np.array_equal(arguments["out"].asnumpy(), expected)
+    assert len(lists_made) == 1
+
+
 def test_tables_that_lack_entries_have_no_lists(lists_made):
     data = np.array(TABLES["E2V"].asnumpy())
     data[5, 1] = -1
