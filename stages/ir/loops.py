@@ -474,7 +474,8 @@ class Portions:
     A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
     one. So they do where the arrays have less than
     `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
-    and where the call has less than half of the elements of the tables.
+    and where the call has less than half of the elements of the tables. At most `cores` threads
+    have rows, and together no more than `memory`, the bytes of the largest array.
     """
 
     first: int
@@ -488,7 +489,8 @@ class Portions:
     bytes: int
     least: int
     most: int
-    threads: int
+    memory: Bound
+    cores: int
     reason: str
     slot: int = -1
 
@@ -510,6 +512,11 @@ class Portions:
         return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
 
     @property
+    def threads(self) -> Bound:
+        """How many threads have rows."""
+        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
+
+    @property
     def fits(self) -> Bound:
         """1 in calls that run in portions, 0 in others."""
         one = Const(1)
@@ -520,7 +527,7 @@ class Portions:
         large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
         near = floor_divide(Const(self.most), maximum(self.room, one))
         made = minimum(self.patches, one)
-        for each in (whole, large, near):
+        for each in (whole, large, near, self.threads):
             made = multiply(made, minimum(each, one))
         return made
 
