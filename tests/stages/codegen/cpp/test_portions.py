@@ -9,10 +9,20 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge import neighbor_sum, where
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples.icosahedral import Edge, K, Vertex, icosahedral
+from fieldforge.examples.icosahedral import (
+    E2V,
+    V2E,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
+    icosahedral,
+)
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
+from fieldforge.stages.codegen.cpp import units
 from fieldforge.stages.codegen.pass_list import CPU_PASSES, without
 
 from ..mesh_programs import (
@@ -21,6 +31,8 @@ from ..mesh_programs import (
     LEVELS,
     TABLES,
     VERTICES,
+    EdgeField,
+    OfVertexEdges,
     both,
     field,
     in_part,
@@ -34,7 +46,20 @@ from ..mesh_programs import (
 pytestmark = pytest.mark.needs_compiler
 PORTIONS = CPU.with_options(patches=(96, 24, 1))
 WHOLE = {"first": 0, "last": EDGES}
+Inside = ff.Field[ff.Dims[K], bool]
 HEADER = 3 * 2 + 2  # words before the first elements of two nests
+
+
+@ff.field_operator
+def below_or_here(vn: EdgeField, turn: OfVertexEdges, inside: Inside) -> EdgeField:
+    found = where(inside, vn(K + 1), vn)
+    zeta = neighbor_sum(found(V2E) * turn, axis=V2EDim)
+    return zeta(E2V[0]) - zeta(E2V[1])
+
+
+@ff.program
+def soft(vn: EdgeField, turn: OfVertexEdges, inside: Inside, out: EdgeField):
+    below_or_here(vn, turn, inside, out=out)
 
 
 def same(program: Any, arguments: dict[str, Any], outputs: list[str], backend: Any, **given: Any):
@@ -59,6 +84,25 @@ def test_any_size_and_range_has_the_same_bits(patches, ends, lists_made):
     first, last = ends
     backend = CPU.with_options(patches=patches)
     assert same(in_part, of_nabla(), ["out"], backend, first=first, last=last)
+    assert len(lists_made) == 1
+
+
+def test_units_of_a_long_source_have_the_same_bits(monkeypatch, lists_made):
+    for limit in ("CUT_FROM", "UNIT", "LEAST"):
+        monkeypatch.setattr(units, limit, 1)
+    backend = CPU.with_options(patches=(97, 24, 1))
+    trace = both.with_backend(backend).trace(**of_both(), offset_provider=TABLES, until="codegen")
+    assert "HIDDEN void portions0(" in trace["codegen"].text
+    assert same(both, of_both(), ["curl", "spin"], backend)
+    assert len(lists_made) == 1
+
+
+def test_the_version_that_clamps_indices_has_portions_too(lists_made):
+    """Levels beyond the last are read nowhere, but only the call knows."""
+    whole = of_both()
+    arguments = {name: whole[name] for name in ("vn", "turn")} | {"out": whole["curl"]}
+    arguments["inside"] = ff.as_field({K: LEVELS}, np.arange(LEVELS) < LEVELS - 1)
+    assert same(soft, arguments, ["out"], PORTIONS)
     assert len(lists_made) == 1
 
 
