@@ -23,6 +23,14 @@ LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SHORT: Final = 16  # bytes of a register
 
+CALLED: Final = "masked(few);"
+MASKED: Final = """\
+template <class Body>
+static __attribute__((noinline)) void masked(const Body& given) {
+  const Body body = given;
+  body();
+}"""
+
 
 def stream_function(vector_bytes: int) -> str:
     """Return the function that writes registers with non-temporal stores.
@@ -61,6 +69,7 @@ class Strips:
             for place, (row, buffer) in enumerate(body.stored().items())
         }
         self.slides = self._slides()
+        self.apart = _apart(names, nest)
 
     def _slides(self) -> Slides | None:
         """Return the values that slide, if a strip of them is one register."""
@@ -79,16 +88,67 @@ class Strips:
             yield from self.later.pointers(self.indent)
 
     def walk(self, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
-        """Write one part of the loop; `clause` is what its lanes reduce."""
+        """Write one part of the loop; `clause` is what its lanes reduce.
+
+        The last strip of a row ends with it and computes points of the one before again. Rows that
+        are shorter than a strip, or whose values the loop changes, end with masked lanes.
+        """
         start, stop = ends
         indent, lanes = self.indent, self.lanes
+        again = [f"{stop} - b >= {lanes}", *self.apart] if self.apart is not None else ["false"]
         yield f"{indent}{{"
-        yield f"{indent}  s64 b = {start}, e = earlier({stop}, b + {lanes});"
-        yield from self._aligned(stop)
+        yield f"{indent}  s64 b = {start};"
+        if self.stored:
+            yield from self._aligned()
+            again.insert(0, "!past")
+            first = f"past ? earlier({stop}, f) : b"
+            yield f"{indent}  const bool again = {' && '.join(again)};"
+            yield f"{indent}  for (s64 e = {first};; e = {stop}) {{"
+            yield from self._masked("e", part, clause)
+            yield f"{indent}  b = later(b, e);"
+        else:
+            yield f"{indent}  const bool again = {' && '.join(again)};"
+        yield f"{indent}  const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
         if self.slides:
             yield from self.slides.before(f"{indent}  ")
-        yield f"{indent}  for (; b < {stop}; b = e, e = earlier({stop}, b + {lanes})) {{"
-        yield f"{indent}    if (e - b == {lanes}) {{"
+        yield f"{indent}  for (; b < whole; b += {lanes}) {{"
+        yield from self._last(stop)
+        yield from self._whole(part, clause)
+        yield f"{indent}  }}"
+        if self.stored:
+            yield f"{indent}  if (b >= {stop}) break;"
+            yield f"{indent}  }}"
+        else:
+            yield from self._masked(stop, part, clause)
+        yield f"{indent}}}"
+
+    def _last(self, stop: str) -> Iterator[str]:
+        """Let the last strip end with the row."""
+        last = f"{stop} - {self.lanes}"
+        if self.slides:  # it does not follow the strip before
+            yield f"{self.indent}    if (b > {last}) b = {last}, is_first = true;"
+        else:
+            yield f"{self.indent}    b = earlier(b, {last});"
+
+    def _masked(self, end: str, part: int, clause: str) -> Iterator[str]:
+        """Write a strip that ends before its last lane, as a function of its own.
+
+        Compilers keep something in the lanes that are not loaded: whole registers, which would
+        occupy the registers of the strips without masks.
+        """
+        called = not clause  # what lanes reduce is a variable of the row
+        yield f"{self.indent}  if (b < {end}) {{"
+        if called:
+            yield f"{self.indent}    const auto few = [=]() __attribute__((always_inline)) {{"
+        yield from self._strip(part, {}, f"if (l < {end} - b) {{", clause)
+        if called:
+            yield f"{self.indent}    }};"
+            yield f"{self.indent}    {CALLED}"
+        yield f"{self.indent}  }}"
+
+    def _whole(self, part: int, clause: str) -> Iterator[str]:
+        """Write a strip without masks."""
+        indent = self.indent
         yield from self._asked()
         yield from self._kept()
         kept = {row: array for row, (array, _) in self.stored.items()}
@@ -105,11 +165,6 @@ class Strips:
         if self.nest.usual:
             yield f"{indent}      }}"
         yield from self._written()
-        yield f"{indent}    }} else {{"
-        yield from self._strip(part, {}, "if (l < e - b) {", clause)
-        yield f"{indent}    }}"
-        yield f"{indent}  }}"
-        yield f"{indent}}}"
 
     def _strip(self, part: int, kept: Mapping[str, str], lane: str, clause: str) -> Iterator[str]:
         indent = f"{self.indent}      "
@@ -119,17 +174,14 @@ class Strips:
         yield from self.body.at(self.level + 1, part, kept, deeper=3)
         yield f"{indent}}}"
 
-    def _aligned(self, stop: str) -> Iterator[str]:
-        """Peel points until strips are aligned for non-temporal stores."""
+    def _aligned(self) -> Iterator[str]:
+        """Find the first point at which strips are aligned for non-temporal stores."""
         rows = list(self.stored)
-        if rows:
-            size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.options.vector_bytes
-            ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
-            alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
-            far = self.names.is_far(self.nest)
-            yield f"{self.indent}  const s64 f = b + {ahead};"
-            yield f"{self.indent}  const bool past = {' && '.join([far, *alike])};"
-            yield f"{self.indent}  if (past && f > b) e = earlier({stop}, f);"
+        size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.options.vector_bytes
+        ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
+        alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
+        yield f"{self.indent}  const s64 f = b + {ahead};"
+        yield f"{self.indent}  const bool past = {' && '.join([self.names.is_far(self.nest), *alike])};"
 
     def _position(self) -> str:
         """Define which iteration of the next outer loop to prefetch for, within its range."""
@@ -166,6 +218,26 @@ class Strips:
         if self.stored:
             yield f"{self.indent}      if (past) {{ {' '.join(past)} }}"
             yield f"{self.indent}      else {{ {' '.join(here)} }}"
+
+
+def _apart(names: Names, nest: Nest) -> list[str] | None:
+    """Return the tests that a loop may compute points twice; None where it never may.
+
+    It must not change what it loads. Calls may write to the memory of an input that the loop reads
+    at the same points: both are then the same view, at one address.
+    """
+    stores = dict.fromkeys(row.buffer for row in nest.body if isinstance(row, Store))
+    loads = dict.fromkeys(row.buffer for row in nest.body if isinstance(row, Load))
+    if not stores.keys().isdisjoint(loads):
+        return None
+    fields = [each for each in names.kernel.buffers if each.memory == "field"]
+    return [
+        f"{names.buffers[output.name]} != {names.buffers[each.name]}"
+        for output in fields
+        if output.name in stores
+        for each in fields
+        if each.name in loads and (each.dtype, each.dims) == (output.dtype, output.dims)
+    ]
 
 
 def lanes_of(names: Names, nest: Nest) -> int:
