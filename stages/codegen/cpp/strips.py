@@ -95,7 +95,7 @@ class Strips:
         """
         start, stop = ends
         indent, lanes = self.indent, self.lanes
-        again = [f"{stop} - b >= {lanes}", *self.apart] if self.apart is not None else ["false"]
+        again = [f"{stop} - b >= {lanes}", *self.apart] if self.apart is not None and not self.slides else ["false"]
         yield f"{indent}{{"
         yield f"{indent}  s64 b = {start};"
         if self.stored:
@@ -112,7 +112,8 @@ class Strips:
         if self.slides:
             yield from self.slides.before(f"{indent}  ")
         yield f"{indent}  for (; b < whole; b += {lanes}) {{"
-        yield from self._last(stop)
+        if not self.slides:
+            yield f"{indent}    b = earlier(b, {stop} - {lanes});"
         yield from self._whole(part, clause)
         yield f"{indent}  }}"
         if self.stored:
@@ -121,14 +122,6 @@ class Strips:
         else:
             yield from self._masked(stop, part, clause)
         yield f"{indent}}}"
-
-    def _last(self, stop: str) -> Iterator[str]:
-        """Let the last strip end with the row."""
-        last = f"{stop} - {self.lanes}"
-        if self.slides:  # it does not follow the strip before
-            yield f"{self.indent}    if (b > {last}) b = {last}, is_first = true;"
-        else:
-            yield f"{self.indent}    b = earlier(b, {last});"
 
     def _masked(self, end: str, part: int, clause: str) -> Iterator[str]:
         """Write a strip that ends before its last lane, as a function of its own.
