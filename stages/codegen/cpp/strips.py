@@ -95,7 +95,11 @@ class Strips:
         """
         start, stop = ends
         indent, lanes = self.indent, self.lanes
-        again = [f"{stop} - b >= {lanes}", *self.apart] if self.apart is not None and not self.slides else ["false"]
+        again = (
+            [f"{stop} - b >= {lanes}", *self.apart]
+            if self.apart is not None and not self.slides
+            else ["false"]
+        )
         yield f"{indent}{{"
         yield f"{indent}  s64 b = {start};"
         if self.stored:
@@ -112,8 +116,9 @@ class Strips:
         if self.slides:
             yield from self.slides.before(f"{indent}  ")
         yield f"{indent}  for (; b < whole; b += {lanes}) {{"
-        if not self.slides:
-            yield f"{indent}    b = earlier(b, {stop} - {lanes});"
+        # keeps compilers from a pointer for each row in place of `b`, where slides need registers
+        kept = 'asm("" : "+r"(b));' if self.slides else f"b = earlier(b, {stop} - {lanes});"
+        yield f"{indent}    {kept}"
         yield from self._whole(part, clause)
         yield f"{indent}  }}"
         if self.stored:
