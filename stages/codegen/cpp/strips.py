@@ -178,8 +178,9 @@ class Strips:
         size, edge = ITEMSIZES[self.stored[rows[0]][1].dtype], self.names.options.vector_bytes
         ahead = f"(-(s64)({rows[0]} + b) & {edge - 1}) / {size}"
         alike = [f"((s64)({row} + f) & {edge - 1}) == 0" for row in rows]
+        past = " && ".join([self.names.is_far(self.nest), *alike])
         yield f"{self.indent}  const s64 f = b + {ahead};"
-        yield f"{self.indent}  const bool past = {' && '.join([self.names.is_far(self.nest), *alike])};"
+        yield f"{self.indent}  const bool past = {past};"
 
     def _position(self) -> str:
         """Define which iteration of the next outer loop to prefetch for, within its range."""
