@@ -22,6 +22,7 @@ SIMD: Final = "#pragma omp simd"
 LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SHORT: Final = 16  # bytes of a register
+_POINTERS: Final = 16  # registers for pointers
 
 CALLED: Final = "masked(few);"
 MASKED: Final = """\
@@ -116,9 +117,7 @@ class Strips:
         if self.slides:
             yield from self.slides.before(f"{indent}  ")
         yield f"{indent}  for (; b < whole; b += {lanes}) {{"
-        # keeps compilers from a pointer for each row in place of `b`, where slides need registers
-        kept = 'asm("" : "+r"(b));' if self.slides else f"b = earlier(b, {stop} - {lanes});"
-        yield f"{indent}    {kept}"
+        yield from self._held(stop)
         yield from self._whole(part, clause)
         yield f"{indent}  }}"
         if self.stored:
@@ -127,6 +126,17 @@ class Strips:
         else:
             yield from self._masked(stop, part, clause)
         yield f"{indent}}}"
+
+    def _held(self, stop: str) -> Iterator[str]:
+        """Let the last strip end with the row; keep `b` where registers are few.
+
+        From a loop that only counts, compilers make a pointer for each row. An empty instruction
+        that could change `b` keeps them from it. Slides are not for the last strip of such a row.
+        """
+        if not self.slides:
+            yield f"{self.indent}    b = earlier(b, {stop} - {self.lanes});"
+        elif len(self.body.rows) > _POINTERS:
+            yield f'{self.indent}    asm("" : "+r"(b));'
 
     def _masked(self, end: str, part: int, clause: str) -> Iterator[str]:
         """Write a strip that ends before its last lane, as a function of its own.
