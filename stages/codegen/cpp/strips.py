@@ -13,6 +13,7 @@ from typing import Final
 from ...ir.loops import Compute, Load, Nest, Store
 from ..loop_passes.sliding import fits
 from ..loop_passes.streaming import SMALLEST
+from ..loop_passes.tiling import USUAL
 from ..schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
 from .body import BodyText
 from .names import Names, stored_type
@@ -23,6 +24,7 @@ LINE: Final = 64
 _STORES: Final = {16: "movntdq", 32: "movntdq256", 64: "movntdq512"}
 _SHORT: Final = 16  # bytes of a register
 _POINTERS: Final = 16  # registers for pointers
+_FIRST: Final = 32 << 10  # bytes of the first-level cache
 
 CALLED: Final = "masked(few);"
 MASKED: Final = """\
@@ -203,16 +205,25 @@ class Strips:
         return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
 
     def _asked(self) -> Iterator[str]:
-        """Prefetch the lines of a strip into the second-level cache, unless it holds them all."""
+        """Prefetch the lines of a strip, unless the second-level cache holds all of the call."""
+        near = 3 if self._is_near() else 2  # the cache to prefetch into
         if self.later.rows:
             yield f"{self.indent}      if (asks) {{"
         for (name, _), row in self.later.rows.items():
             size = ITEMSIZES[self.names.by_name[name].dtype]
             for line in range(0, self.lanes * size, LINE):
                 at = f"{row} + b + {line // size}" if line else f"{row} + b"
-                yield f"{self.indent}        __builtin_prefetch({at}, 0, 2);"
+                yield f"{self.indent}        __builtin_prefetch({at}, 0, {near});"
         if self.later.rows:
             yield f"{self.indent}      }}"
+
+    def _is_near(self) -> bool:
+        """Tell whether the first-level cache keeps a usual row until the loop reads it.
+
+        Half of this cache holds what the loop touches between prefetch and load.
+        """
+        size = sum(ITEMSIZES[self.names.by_name[name].dtype] for name, _ in self.body.rows)
+        return USUAL[self.nest.loops[-1].range.dim.kind] * size * self.nest.ahead < _FIRST // 2
 
     def _kept(self) -> Iterator[str]:
         """Define the arrays that hold a strip before non-temporal stores write it."""
