@@ -98,23 +98,16 @@ class Strips:
         """
         start, stop = ends
         indent, lanes = self.indent, self.lanes
-        again = (
-            [f"{stop} - b >= {lanes}", *self.apart]
-            if self.apart is not None and not self.slides
-            else ["false"]
-        )
+        again = self._again(stop)
         yield f"{indent}{{"
         yield f"{indent}  s64 b = {start};"
         if self.stored:
             yield from self._aligned()
-            again.insert(0, "!past")
-            first = f"past ? earlier({stop}, f) : b"
-            yield f"{indent}  const bool again = {' && '.join(again)};"
-            yield f"{indent}  for (s64 e = {first};; e = {stop}) {{"
+        yield f"{indent}  const bool again = {again};"
+        if self.stored:
+            yield f"{indent}  for (s64 e = past ? earlier({stop}, f) : b;; e = {stop}) {{"
             yield from self._masked("e", part, clause)
             yield f"{indent}  b = later(b, e);"
-        else:
-            yield f"{indent}  const bool again = {' && '.join(again)};"
         yield f"{indent}  const s64 whole = {stop} - (again ? 0 : ({stop} - b) % {lanes});"
         if self.slides:
             yield from self.slides.before(f"{indent}  ")
@@ -129,11 +122,21 @@ class Strips:
             yield from self._masked(stop, part, clause)
         yield f"{indent}}}"
 
+    def _again(self, stop: str) -> str:
+        """Return the test that a row may end with a strip that overlaps the one before.
+
+        Rows of non-temporal stores are written once; strips with slides follow each other.
+        """
+        if self.apart is None or self.slides:
+            return "false"
+        tests = [f"{stop} - b >= {self.lanes}", *self.apart]
+        return " && ".join(["!past", *tests] if self.stored else tests)
+
     def _held(self, stop: str) -> Iterator[str]:
         """Let the last strip end with the row; keep `b` where registers are few.
 
         From a loop that only counts, compilers make a pointer for each row. An empty instruction
-        that could change `b` keeps them from it. Slides are not for the last strip of such a row.
+        that could change `b` keeps them from it.
         """
         if not self.slides:
             yield f"{self.indent}    b = earlier(b, {stop} - {self.lanes});"

@@ -206,8 +206,8 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     needed = _bytes(arrays, sizes)
     wanted = rules.tile_size
     if bound and (wanted or not free or needed > budget):
-        kept = all(is_ring(array, bound[-1]) for array in arrays)
-        sizes[bound[-1]] = wanted or (LARGEST_TURN if kept else LARGEST_TILE)
+        rings = all(is_ring(array, bound[-1]) for array in arrays)
+        sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)
     elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
         columns = wanted or budget // _bytes(arrays, {**sizes, inner: 1})
         sizes[inner] = max(ROW, columns // ROW * ROW)
