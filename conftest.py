@@ -10,8 +10,10 @@ Subprocesses and the workers of pytest-xdist inherit the environment that it set
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +29,9 @@ KEPT = (
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 << 30  # bytes; a run writes less than one GiB
 PREFIX = "fieldforge-tests-"
+TESTS_BETWEEN = 100
 _folders: list[Path] = []
+_finished = itertools.count(1)
 
 
 def _isolate() -> None:
@@ -89,6 +93,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_runtest_logfinish() -> None:
+    """Nor at what all tests before it have left: programs that modules hold, reports, caches."""
+    if next(_finished) % TESTS_BETWEEN == 0:
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_unconfigure() -> None:
     """Remove the store of the run."""
     for folder in _folders:
@@ -116,7 +127,17 @@ def _be_patient() -> None:
     settings.load_profile("patient")
 
 
+def _hear_interrupts() -> None:
+    """Let the processes that tests start end by Ctrl-C.
+
+    A shell that starts a run in the background has it ignore the signal, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _be_patient()
+_hear_interrupts()
 sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _isolate()

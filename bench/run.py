@@ -1,7 +1,7 @@
 """Measure the promises of fieldforge, each as a ratio or a share in one run; keep the results.
 
-    python bench/run.py [startup] [calls] [scaling] [dace] [programs] [ranks] [models]
-        [--cases a,b] [--scale 0.2] [--quick]
+    python bench/run.py [startup] [cold] [large] [calls] [scaling] [dace] [programs]
+        [ranks] [models] [--cases a,b] [--scale 0.2] [--quick]
 
 Writes `bench/results/<part>.json` with the machine described, the plot of the programs and the
 tables of docs/performance.md. A run that is quick or scaled down is a trial: it is printed and left
@@ -26,7 +26,7 @@ from rich.table import Table
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results"
 TRIALS = ROOT / "build" / "bench"
-PARTS = ("startup", "large", "calls", "scaling", "dace", "programs")
+PARTS = ("startup", "cold", "large", "calls", "scaling", "dace", "programs")
 ASKED = ("ranks", "models")  # parts that run only if they are named
 
 
@@ -49,13 +49,15 @@ def machine() -> dict[str, Any]:
 def small_part(part: str, console: Console) -> None:
     """Run a part that is one table."""
     import calls
+    import cold
     import dace_starts
     import large
     import scaling
     import startup
 
     measures = {
-        "startup": startup, "large": large, "calls": calls, "scaling": scaling, "dace": dace_starts,
+        "startup": startup, "cold": cold, "large": large, "calls": calls, "scaling": scaling,
+        "dace": dace_starts,
     }  # fmt: skip
     rows = measures[part].measure(console)
     table = Table(*rows[0], title=part)

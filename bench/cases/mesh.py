@@ -131,6 +131,7 @@ def _nabla2_by_hand(
         "streamed, prefetched": variant("streamed", curl, v2e, e2v, *sizes, 4),
         "streamed, row by row": variant("by_rows", curl, v2e, e2v, *sizes, 0),
         "streamed, row by row, prefetched": variant("by_rows", curl, v2e, e2v, *sizes, 4),
+        "streamed, prefetched by strips": variant("asking", curl, v2e, e2v, *sizes, 8),
         "fused": variant("fused", v2e, e2v, *sizes),
         "16 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 16),
         "40 levels at a time": variant("k_blocks", curl, v2e, e2v, *sizes, 40),
@@ -146,6 +147,17 @@ def _nabla2_by_hand(
             cut.count, cut.longest, 4,
         )  # fmt: skip
     return found
+
+
+def nabla2_in_portions(case: Case, words: np.ndarray) -> Any:
+    """Return the kernel by hand that walks our lists, see kernels/patch_lists.h."""
+    given: Any = case.arguments
+    vn, along, difference = (given[name].asnumpy() for name in ("vn", "along_dual", "difference"))
+    table: Any = case.tables["V2E"]
+    out = zeros((len(vn), LEVELS), case.dtype)
+    function = getattr(compiled("nabla2"), f"nabla2_patches_{precision_of(case.dtype)}")
+    tables = table.asnumpy(), words
+    return bound(function, (vn, along, difference, out, *tables, LEVELS, 8), {"out": out})
 
 
 def nabla4(dtype: str, scale: float, order: icosahedral.Order = ORDER) -> Case:

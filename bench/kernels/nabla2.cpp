@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include "levels.h"
+#include "patch_lists.h"
 
 namespace {
 
@@ -67,6 +68,8 @@ inline void curl_of(const T* vn, const T* c, T* to, const int32_t* n, int64_t nk
   else
     curl_by_rows<6>(vn, c, to, n, nk, first, last);
 }
+
+inline int64_t later(int64_t a, int64_t b) { return a < b ? b : a; }
 
 // Ask for the rows that a vertex some places further needs.
 template <class T>
@@ -235,6 +238,81 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
   }
 }
 
+// The sums of `curl_row`, while each register of levels asks for those of the rows `m` that the next
+// vertex needs.
+template <class T>
+inline void curl_asking(const T* __restrict vn, const T* __restrict c, T* __restrict to,
+                        const int32_t* __restrict n, const int32_t* __restrict m, int64_t nk) {
+  const T c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], c4 = c[4], c5 = c[5];
+  const T *p0 = vn + n[0] * nk, *p1 = vn + n[1] * nk, *p2 = vn + n[2] * nk;
+  const T *p3 = vn + n[3] * nk, *p4 = vn + n[4] * nk, *p5 = vn + later(n[5], 0) * nk;
+  const T *q0 = vn + m[0] * nk, *q1 = vn + m[1] * nk, *q2 = vn + m[2] * nk;
+  const T *q3 = vn + m[3] * nk, *q4 = vn + m[4] * nk, *q5 = vn + later(m[5], 0) * nk;
+  const bool whole = n[5] >= 0;
+  over_levels<T>(0, nk, [&](int64_t k, auto lane) {
+    using V = decltype(lane);
+    __builtin_prefetch(q0 + k, 0, 2), __builtin_prefetch(q1 + k, 0, 2);
+    __builtin_prefetch(q2 + k, 0, 2), __builtin_prefetch(q3 + k, 0, 2);
+    __builtin_prefetch(q4 + k, 0, 2), __builtin_prefetch(q5 + k, 0, 2);
+    const V five = load<V>(p0 + k) * c0 + load<V>(p1 + k) * c1 + load<V>(p2 + k) * c2 +
+                   load<V>(p3 + k) * c3 + load<V>(p4 + k) * c4;
+    store(to + k, whole ? five + load<V>(p5 + k) * c5 : five);
+  });
+}
+
+// Patches with lists (patch_lists.h): a thread computes some vertices, then the edges that need them,
+// and so on through a patch; curl at a vertex keeps its row until its last use.
+template <class T, bool PAST>
+void patches(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2e,
+             const uint32_t* words, int64_t nk, int64_t ahead) {
+  const Lists<2> lists(words);
+#pragma omp parallel
+  {
+    Scratch<T> curl(lists.most(0) * nk);
+#pragma omp for schedule(static)
+    for (int64_t p = 0; p < lists.patches(); ++p) {
+      lists.portions(p, [&](const uint32_t* part) {
+        lists.each<0, 1>(part, ahead, [&](int64_t v, const uint16_t* at, int64_t next) {
+          if (ahead)
+            curl_asking(vn, along + 6 * v, curl.at + at[0] * nk, v2e + 6 * v, v2e + 6 * next, nk);
+          else
+            curl_row(vn, along + 6 * v, curl.at + at[0] * nk, v2e + 6 * v, nk, 0, nk);
+        });
+        lists.each<1, 2>(part, ahead, [&](int64_t e, const uint16_t* at, int64_t) {
+          edge_row<T, PAST>(curl.at + at[0] * nk, curl.at + at[1] * nk, diff + 2 * e, out + e * nk,
+                            0, nk);
+        });
+      });
+    }
+  }
+}
+
+// Two passes with the same loops.
+template <class T, bool PAST>
+void asking(const T* vn, const T* along, const T* diff, T* out, T* curl, const int32_t* v2e,
+            const int32_t* e2v, int64_t nv, int64_t ne, int64_t nk, int64_t ahead) {
+#pragma omp parallel
+  {
+#pragma omp for schedule(static)
+    for (int64_t v = 0; v < nv; ++v)
+      curl_asking(vn, along + 6 * v, curl + v * nk, v2e + 6 * v, v2e + 6 * (v + ahead < nv ? v + ahead : nv - 1), nk);
+#pragma omp for schedule(static)
+    for (int64_t e = 0; e < ne; ++e) {
+      const int64_t f = e + ahead < ne ? e + ahead : ne - 1;
+      const T *q0 = curl + e2v[2 * f] * nk, *q1 = curl + e2v[2 * f + 1] * nk;
+      const T *a = curl + e2v[2 * e] * nk, *b = curl + e2v[2 * e + 1] * nk;
+      const T d0 = diff[2 * e], d1 = diff[2 * e + 1];
+      T* o = out + e * nk;
+      over_levels<T>(0, nk, [&](int64_t k, auto lane) {
+        using V = decltype(lane);
+        __builtin_prefetch(q0 + k, 0, 2), __builtin_prefetch(q1 + k, 0, 2);
+        const V value = load<V>(a + k) * d0 + load<V>(b + k) * d1;
+        if constexpr (PAST) stream(o + k, value); else store(o + k, value);
+      });
+    }
+  }
+}
+
 }  // namespace
 
 #define INPUTS(T) const T *vn, const T *along, const T *diff, T *out
@@ -274,6 +352,15 @@ void tiles(const T* vn, const T* along, const T* diff, T* out, const int32_t* v2
                                       int64_t nk, int64_t count, int64_t longest, int64_t ahead) { \
     (can_stream(out, nk) ? tiles<T, true> : tiles<T, false>)(                                      \
         vn, along, diff, out, v2e, local, listed, begins, ne, nk, count, longest, ahead);          \
+  }                                                                                                \
+  extern "C" void nabla2_asking_##NAME(INPUTS(T), T* curl, TABLES, SIZES, int64_t ahead) {         \
+    (can_stream(out, nk) ? asking<T, true> : asking<T, false>)(                                    \
+        vn, along, diff, out, curl, v2e, e2v, nv, ne, nk, ahead);                                  \
+  }                                                                                                \
+  extern "C" void nabla2_patches_##NAME(INPUTS(T), const int32_t* v2e, const uint32_t* words,      \
+                                        int64_t nk, int64_t ahead) {                               \
+    (can_stream(out, nk) ? patches<T, true> : patches<T, false>)(vn, along, diff, out, v2e, words, \
+                                                                 nk, ahead);                       \
   }
 
 IN_PRECISION(double, f64)

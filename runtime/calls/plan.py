@@ -323,7 +323,7 @@ def _shown_word(word: Word, plan: Plan) -> str:
     if word.op == "const":
         return str(word.value)
     if word.op == "patches":
-        number = ("address", "patches", "shared")[word.slots[0]]
+        number = ("address", "patches", "shared", "size")[word.slots[0]]
         return f"{number}({word.slots[1]} by {plan.arguments[word.argument].name})"
     if word.op == "int":
         return f"ints[{word.value}]"

@@ -24,6 +24,7 @@ class Reader {
     PatchOrder read() {
         PatchOrder order;
         order.size = next();
+        order.portion = next();
         order.most = next();
         order.percent = next();
         order.members.resize(next());
@@ -104,6 +105,7 @@ bool bring(const PatchLists& lists, const FieldView& table, KeptPatches& into) {
         into.owner = Py_XNewRef(PyTuple_GetItem(made.get(), 0));
         into.patches = lists.patches;
         into.shared = lists.shared;
+        into.size = lists.size;
     }
     PyErr_Clear();  // no memory: the nests run one by one from now on
     return true;
@@ -122,6 +124,7 @@ int64_t answer(const KeptPatches& kept, int32_t what) {
     switch (static_cast<PatchNumber>(what)) {
         case PatchNumber::address: return kept.address;
         case PatchNumber::patches: return kept.patches;
+        case PatchNumber::size: return kept.size;
         default: return kept.shared;
     }
 }

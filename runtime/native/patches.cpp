@@ -10,6 +10,7 @@ namespace fieldforge {
 namespace {
 
 constexpr int64_t header = 3;  // words of each nest
+constexpr int64_t fewest_patches = 64, fewest_portions = 4, many_portions = 8;
 constexpr int64_t most_near = 1 << 16;
 constexpr int64_t most_words = int64_t{1} << 31;
 
@@ -23,111 +24,73 @@ int64_t walk(const std::vector<Link>& links, const std::vector<HostTable>& table
     return at;
 }
 
-// The elements of each patch, one patch after the other.
-struct Lists {
-    Elements elements;
-    std::vector<int64_t> first{0};
-    int64_t most = 0;
-
-    void close() {
-        most = std::max<int64_t>(most, std::ssize(elements) - first.back());
-        first.push_back(std::ssize(elements));
-    }
-};
-
-// Gives each element of a nest that stores fields to the patch of a neighbour in the last nest.
-Lists shared_out(const Member& member, const std::vector<HostTable>& tables,
-                 const std::vector<int32_t>& patch_of, int64_t count, int64_t patches) {
-    std::vector<int32_t> owner(count, -1);
-    if (member.owner.table >= 0) {
-        const HostTable& table = tables[member.owner.table];
-        if (member.owner_leads_back) {
-            for (int64_t i = table.rows; i-- > 0;) {
-                for (int64_t slot = table.width; slot-- > 0;) {
-                    const int32_t entry = table.at(i, slot);
-                    if (entry >= 0 && entry < count) owner[entry] = patch_of[i];
-                }
-            }
-        } else {
-            std::vector<int32_t> found;
-            for (int64_t i = 0; i < std::min(count, table.rows); ++i) {
-                found.clear();
-                for (int64_t slot = 0; slot < table.width; ++slot) {
-                    const int32_t entry = table.at(i, slot);
-                    if (entry >= 0 && entry < std::ssize(patch_of)) found.push_back(patch_of[entry]);
-                }
-                if (found.empty()) continue;
-                std::sort(found.begin(), found.end());
-                owner[i] = found[found.size() / 2];  // most of three neighbours
-            }
-        }
-    }
-    std::vector<int64_t> sizes(patches + 1);
-    for (int64_t i = 0; i < count; ++i) {
-        if (owner[i] < 0) owner[i] = static_cast<int32_t>(i * patches / count);
-        ++sizes[owner[i] + 1];
-    }
-    Lists made;
-    for (int64_t patch = 0; patch < patches; ++patch) {
-        sizes[patch + 1] += sizes[patch];
-        made.first.push_back(sizes[patch + 1]);
-        made.most = std::max(made.most, made.first[patch + 1] - made.first[patch]);
-    }
-    made.elements.resize(count);
-    for (int64_t i = 0; i < count; ++i) made.elements[sizes[owner[i]]++] = static_cast<int32_t>(i);
-    return made;
-}
-
-// How many elements a nest that stores fields has: rows of a table from which it reads.
-int64_t rows_of(const Member& member, const std::vector<HostTable>& tables) {
-    for (const NearReading& reading : member.readings) {
-        if (!reading.links.empty()) return tables[reading.links[0].table].rows;
-    }
-    if (member.owner.table < 0) return 0;
-    const HostTable& table = tables[member.owner.table];
-    return member.owner_leads_back ? beyond(table) : table.rows;
-}
-
 class Inspector {
    public:
     Inspector(const PatchOrder& order, const std::vector<HostTable>& tables)
         : order_(order), tables_(tables), lists_(order.members.size()),
-          marks_(order.members.size()) {}
+          marks_(order.members.size()), spots_(order.members.size()) {}
 
     PatchLists run() {
-        Elements order = grown(order_.members.back(), tables_, order_.size);
+        const Member& last = order_.members.back();
+        const int64_t size = size_for(rows_of(last, tables_));
+        Elements order = grown(last, tables_, size);
         if (order.empty()) return {};
-        patches_ = (std::ssize(order) + order_.size - 1) / order_.size;
-        own(std::move(order));
-        for (int64_t patch = 0; patch < patches_; ++patch) {
-            if (!fill(patch)) return {};
+        own(std::move(order), size);
+        for (int64_t part = 0; part < parts_; ++part) {
+            if (!fill(part)) return {};
         }
-        return is_worth() ? written() : PatchLists{};
+        if (!is_worth()) return {};
+        int64_t rows = 0, filled = 0;
+        for (size_t m = 0; m < count(); ++m) {
+            if (!order_.members[m].fills) continue;
+            filled += place(m) * order_.members[m].row_bytes;
+            rows += lists_[m].most * order_.members[m].row_bytes;
+        }
+        // Where neighbours have far numbers, most rows are needed until the end of a patch.
+        const bool is_far = per_patch_ >= many_portions && 4 * rows > 3 * filled;
+        return is_far ? PatchLists{} : written();
     }
 
    private:
     size_t count() const { return order_.members.size(); }
+    int64_t patches() const { return (parts_ + per_patch_ - 1) / per_patch_; }
+    // The first part of a patch, and where the last one ends.
+    int64_t part_from(int64_t patch) const { return std::min(patch * per_patch_, parts_); }
 
-    void own(Elements order) {
-        std::vector<int32_t> patch_of(order.size());
+    // Elements of a patch: portions are whole, and small meshes have patches for some threads.
+    int64_t size_for(int64_t rows) const {
+        const int64_t portion = order_.portion;
+        if (portion == 0) return order_.size;
+        const int64_t shared = std::max(rows / fewest_patches, fewest_portions * portion);
+        return std::max<int64_t>(std::min(order_.size, shared) / portion, 1) * portion;
+    }
+
+    void own(Elements order, int64_t size) {
+        const int64_t portion = order_.portion == 0 ? size : order_.portion;
+        parts_ = (std::ssize(order) + portion - 1) / portion;
+        per_patch_ = size / portion;
+        for (int64_t start = 0; start < std::ssize(order); start += size) {
+            std::sort(order.begin() + start,
+                      order.begin() + std::min<int64_t>(start + size, std::ssize(order)));
+        }
+        std::vector<int32_t> part_of(order.size());
         Lists& last = lists_.back();
-        for (int64_t patch = 0; patch < patches_; ++patch) {
-            const int64_t start = patch * order_.size;
-            const int64_t stop = std::min<int64_t>(start + order_.size, std::ssize(order));
-            for (int64_t i = start; i < stop; ++i) patch_of[order[i]] = static_cast<int32_t>(patch);
-            std::sort(order.begin() + start, order.begin() + stop);
+        for (int64_t part = 0; part < parts_; ++part) {
+            const int64_t start = part * portion;
+            const int64_t stop = std::min<int64_t>(start + portion, std::ssize(order));
+            for (int64_t i = start; i < stop; ++i) part_of[order[i]] = static_cast<int32_t>(part);
             last.elements.insert(last.elements.end(), order.begin() + start, order.begin() + stop);
             last.close();
         }
         for (size_t m = 0; m + 1 < count(); ++m) {
             const Member& member = order_.members[m];
             if (member.fills) continue;
-            lists_[m] = shared_out(member, tables_, patch_of, rows_of(member, tables_), patches_);
+            lists_[m] = shared_out(member, tables_, part_of, rows_of(member, tables_), parts_);
         }
     }
 
-    // Adds what the nests of one patch need, from the last on.
-    bool fill(int64_t patch) {
+    // Adds what the nests of one part need and the patch has not filled yet, from the last nest on.
+    bool fill(int64_t part) {
         for (size_t m = count(); m-- > 0;) {
             if (order_.members[m].fills) {
                 Lists& own = lists_[m];
@@ -136,21 +99,22 @@ class Inspector {
                 own.close();
             }
             for (const NearReading& reading : order_.members[m].readings) {
-                if (!need(lists_[m], patch, reading)) return false;
+                if (!need(lists_[m], part, reading)) return false;
             }
         }
         return true;
     }
 
-    bool need(const Lists& readers, int64_t patch, const NearReading& reading) {
+    bool need(const Lists& readers, int64_t part, const NearReading& reading) {
         Lists& own = lists_[reading.filler];
         std::vector<int32_t>& marks = marks_[reading.filler];
-        for (int64_t i = readers.first[patch]; i < readers.first[patch + 1]; ++i) {
+        const auto patch = static_cast<int32_t>(part / per_patch_);
+        for (int64_t i = readers.first[part]; i < readers.first[part + 1]; ++i) {
             const int64_t found = walk(reading.links, tables_, readers.elements[i]);
             if (found < 0) return false;
             if (found >= std::ssize(marks)) marks.resize(2 * found + 1, -1);
             if (marks[found] == patch) continue;
-            marks[found] = static_cast<int32_t>(patch);
+            marks[found] = patch;
             own.elements.push_back(static_cast<int32_t>(found));
         }
         return true;
@@ -167,10 +131,79 @@ class Inspector {
         return 100 * all <= order_.percent * once;
     }
 
+    // Calls `body(i, part, at)` for each reading in a patch: nest `by` reads, for its element `i`,
+    // what is element `at` of the list of the filler.
+    template <class Body>
+    void each_reading(size_t by, int64_t patch, std::vector<std::vector<int32_t>>& where,
+                      const Body& body) const {
+        const std::vector<NearReading>& readings = order_.members[by].readings;
+        for (const NearReading& each : readings) {
+            const Lists& filled = lists_[each.filler];
+            where[each.filler].resize(marks_[each.filler].size());
+            for (int64_t i = filled.first[part_from(patch)]; i < filled.first[part_from(patch + 1)]; ++i) {
+                where[each.filler][filled.elements[i]] = static_cast<int32_t>(i);
+            }
+        }
+        for (int64_t part = part_from(patch); part < part_from(patch + 1); ++part) {
+            for (int64_t i = lists_[by].first[part]; i < lists_[by].first[part + 1]; ++i) {
+                for (const NearReading& each : readings) {
+                    const int64_t found = walk(each.links, tables_, lists_[by].elements[i]);
+                    body(each, part, where[each.filler][found]);
+                }
+            }
+        }
+    }
+
+    // Gives what a nest fills a place: its own in the patch, or until its last use in a portion.
+    // Returns the most that it fills in a patch.
+    int64_t place(size_t m) {
+        Lists& own = lists_[m];
+        std::vector<int32_t>& spots = spots_[m];
+        spots.resize(own.elements.size());
+        if (order_.portion == 0) {
+            for (int64_t part = 0; part < parts_; ++part) {
+                for (int64_t i = own.first[part]; i < own.first[part + 1]; ++i) {
+                    spots[i] = static_cast<int32_t>(i - own.first[part]);
+                }
+            }
+            return own.most;
+        }
+        int64_t filled = 0;
+        std::vector<int32_t> until(own.elements.size());
+        std::vector<std::vector<int32_t>> where(count()), ending(per_patch_);
+        own.most = 0;
+        for (int64_t patch = 0; patch < patches(); ++patch) {
+            for (size_t by = m + 1; by < count(); ++by) {
+                each_reading(by, patch, where, [&](const NearReading& each, int64_t part, int32_t at) {
+                    if (each.filler == static_cast<int32_t>(m)) {
+                        until[at] = std::max(until[at], static_cast<int32_t>(part));
+                    }
+                });
+            }
+            filled = std::max(filled, own.first[part_from(patch + 1)] - own.first[part_from(patch)]);
+            std::vector<int32_t> vacant;
+            int32_t most = 0;
+            for (int64_t part = part_from(patch); part < part_from(patch + 1); ++part) {
+                for (int64_t i = own.first[part]; i < own.first[part + 1]; ++i) {
+                    if (vacant.empty()) vacant.push_back(most++);
+                    spots[i] = vacant.back();
+                    vacant.pop_back();
+                    ending[std::max<int64_t>(until[i], part) - part_from(patch)].push_back(spots[i]);
+                }
+                std::vector<int32_t>& over = ending[part - part_from(patch)];
+                vacant.insert(vacant.end(), over.rbegin(), over.rend());
+                over.clear();
+            }
+            own.most = std::max<int64_t>(own.most, most);
+        }
+        return filled;
+    }
+
     PatchLists written() const {
         PatchLists made;
-        const auto firsts = static_cast<int64_t>(header * count());
-        int64_t words = firsts + (patches_ + 1) * static_cast<int64_t>(count());
+        const auto nests = static_cast<int64_t>(count());
+        const int64_t firsts = header * nests + (order_.portion == 0 ? 0 : 2);
+        int64_t words = firsts + (parts_ + 1) * nests;
         std::vector<int64_t> bases;
         for (const Lists& each : lists_) {
             bases.push_back(words);
@@ -179,22 +212,27 @@ class Inspector {
         std::vector<int64_t> near;
         for (size_t m = 0; m < count(); ++m) {
             near.push_back(words);
-            words += (std::ssize(lists_[m].elements) * std::ssize(order_.members[m].readings) + 1) / 2;
+            words += (std::ssize(lists_[m].elements) * columns(m) + 1) / 2;
             if (order_.members[m].fills) made.shared += lists_[m].most * order_.members[m].row_bytes;
         }
         const bool is_small = std::all_of(lists_.begin(), lists_.end(),
                                           [](const Lists& each) { return each.most < most_near; });
         if (made.shared > order_.most || !is_small || words >= most_words) return {};
-        made.patches = patches_;
+        made.patches = patches();
+        made.size = per_patch_ * (order_.portion == 0 ? order_.size : order_.portion);
         made.words.resize(words);
+        uint32_t* to = made.words.data();
+        if (order_.portion != 0) {
+            to[firsts - 2] = static_cast<uint32_t>(per_patch_);
+            to[firsts - 1] = static_cast<uint32_t>(parts_);
+        }
         for (size_t m = 0; m < count(); ++m) {
-            uint32_t* to = made.words.data();
             to[header * m] = static_cast<uint32_t>(near[m]);
             to[header * m + 1] = static_cast<uint32_t>(bases[m]);
             to[header * m + 2] = static_cast<uint32_t>(lists_[m].most);
-            for (int64_t patch = 0; patch <= patches_; ++patch) {
-                to[firsts + patch * static_cast<int64_t>(count()) + static_cast<int64_t>(m)] =
-                    static_cast<uint32_t>(bases[m] + lists_[m].first[patch]);
+            for (int64_t part = 0; part <= parts_; ++part) {
+                to[firsts + part * nests + static_cast<int64_t>(m)] =
+                    static_cast<uint32_t>(bases[m] + lists_[m].first[part]);
             }
             std::copy(lists_[m].elements.begin(), lists_[m].elements.end(), to + bases[m]);
             const std::vector<uint16_t> places = near_of(m);
@@ -203,37 +241,36 @@ class Inspector {
         return made;
     }
 
+    // What each element has in the near indices: its readings, and on a CPU its own place.
+    int64_t columns(size_t m) const {
+        const Member& member = order_.members[m];
+        return std::ssize(member.readings) + (order_.portion != 0 && member.fills ? 1 : 0);
+    }
+
     std::vector<uint16_t> near_of(size_t m) const {
-        const std::vector<NearReading>& readings = order_.members[m].readings;
-        std::vector<uint16_t> made;
-        if (readings.empty()) return made;
-        std::vector<std::vector<int32_t>> places(count());
-        for (const NearReading& each : readings) {
-            places[each.filler].resize(marks_[each.filler].size());
+        std::vector<uint16_t> made(lists_[m].elements.size() * columns(m));
+        std::vector<std::vector<int32_t>> where(count());
+        const auto width = static_cast<int64_t>(order_.members[m].readings.size());
+        int64_t at = 0;
+        for (int64_t patch = 0; width > 0 && patch < patches(); ++patch) {
+            each_reading(m, patch, where, [&](const NearReading& each, int64_t, int32_t found) {
+                made[at / width * columns(m) + at % width] =
+                    static_cast<uint16_t>(spots_[each.filler][found]);
+                ++at;
+            });
         }
-        for (int64_t patch = 0; patch < patches_; ++patch) {
-            for (const NearReading& each : readings) {
-                const Lists& filled = lists_[each.filler];
-                for (int64_t i = filled.first[patch]; i < filled.first[patch + 1]; ++i) {
-                    places[each.filler][filled.elements[i]] =
-                        static_cast<int32_t>(i - filled.first[patch]);
-                }
-            }
-            for (int64_t i = lists_[m].first[patch]; i < lists_[m].first[patch + 1]; ++i) {
-                for (const NearReading& each : readings) {
-                    const int64_t found = walk(each.links, tables_, lists_[m].elements[i]);
-                    made.push_back(static_cast<uint16_t>(places[each.filler][found]));
-                }
-            }
+        for (int64_t i = 0; columns(m) > width && i < std::ssize(lists_[m].elements); ++i) {
+            made[i * columns(m) + width] = static_cast<uint16_t>(spots_[m][i]);
         }
         return made;
     }
 
     const PatchOrder& order_;
     const std::vector<HostTable>& tables_;
-    int64_t patches_ = 0;
-    std::vector<Lists> lists_;
+    int64_t parts_ = 0, per_patch_ = 1;  // a part: a portion, or a patch where there are none
+    std::vector<Lists> lists_;           // by part
     std::vector<std::vector<int32_t>> marks_;  // the last patch that needs an element
+    std::vector<std::vector<int32_t>> spots_;  // where an element of a list lies
 };
 
 }  // namespace

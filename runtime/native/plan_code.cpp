@@ -145,7 +145,7 @@ void PlanCode::ask_patches(nb::handle word, std::vector<Operand>& stack) {
         return argument;
     };
     constexpr int64_t any = int64_t{1} << 31;
-    next(0, 3), next(1, any), next(0, any), next(100, any);
+    next(0, 4), next(1, any), next(0, any), next(0, any), next(100, any);
     const int32_t members = next(1, 64);
     for (int32_t member = 0; member < members; ++member) {
         next(0, 2), next(0, any), table(-1), next(0, 2);

@@ -39,7 +39,7 @@ struct TableLock {
 struct KeptPatches {
     Slots asked;
     std::vector<std::pair<int32_t, uint64_t>> tables;
-    int64_t address = 0, patches = 0, shared = 0;
+    int64_t address = 0, patches = 0, shared = 0, size = 0;
     PyObject* owner = nullptr;
 };
 

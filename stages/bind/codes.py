@@ -23,7 +23,7 @@ from ..ir.dataflow import Leaf, Table
 from ..ir.settled import is_settled
 from ..ir.strides import Stride
 
-NUMBERS: Final = ("address", "patches", "shared")  # in the order of the native core
+NUMBERS: Final = ("address", "patches", "shared", "size")  # in the order of the native core
 
 
 @attrs.frozen
@@ -108,7 +108,7 @@ def _numbers(order: PatchOrder, symbols: Symbols) -> Iterator[int]:
     def place(table: str) -> int:
         return symbols.places[f"table {table}"]
 
-    yield from (order.size, order.most, order.percent, len(order.members))
+    yield from (order.size, order.portion, order.most, order.percent, len(order.members))
     for member in order.members:
         owner = place(member.owner) if member.owner else -1
         yield from (int(member.fills), member.row_bytes, owner, int(member.leads_back))

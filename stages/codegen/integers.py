@@ -84,6 +84,9 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
         yield range_.stop
     yield from kernel.slots
     yield from (bound for each in kernel.patches for bound in numbers_of(kernel, each))
+    for portions in kernel.portions:
+        yield from (PatchBound("address", portions.order), portions.patches)
+        yield from (portions.room, portions.pitch, portions.fits)
     for scans in kernel.together:
         yield from (scans.needed, scans.first_level, scans.pitch)
         yield from scans.blocked.bounds if scans.blocked else ()

@@ -13,7 +13,7 @@ from ..artifacts import Interface
 from ..ir import dataflow, loops
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
-from ..ir.loops import Kernel, Load, Nest
+from ..ir.loops import Kernel, Load, Nest, Patches, Portions
 from ..ir.settled import shared
 from .integers import integers
 from .loop_passes.handing_on import is_own_column
@@ -167,7 +167,8 @@ def _reads(
     A second box of the same field comes from loads that move indices inside: at least one index
     must exist.
     """
-    patched = [kernel.nests[n] for each in kernel.patches for n in range(each.first, each.stop)]
+    joint: tuple[Patches | Portions, ...] = (*kernel.patches, *kernel.portions)
+    patched = [kernel.nests[n] for each in joint for n in range(each.first, each.stop)]
     found: dict[tuple[str, Ranges | None], dict[Ranges, None]] = {}
     for nest in chain(*steps):
         for reading in nest.reads:

@@ -17,13 +17,13 @@ PassName: TypeAlias = str | Callable[..., Any]
 
 # Each name is that of a function in `loop_passes/`; `passes.py` has them all.
 CPU_PASSES: Final = (
-    "tile", "stream", "march", "prefetch", "unswitch", "slide", "plan_arena",
+    "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
 )  # fmt: skip
 PLAN_ONLY: Final = ("plan_arena",)
 GPU_PASSES: Final = (
     "fuse", "spread", "widen", "patch", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
 )  # fmt: skip
-KNOWN: Final = (*CPU_PASSES, *GPU_PASSES[:-1])
+KNOWN: Final = tuple(dict.fromkeys((*CPU_PASSES, *GPU_PASSES)))
 
 
 def name_of(step: PassName) -> str:
@@ -56,7 +56,7 @@ def without(passes: Iterable[PassName], *names: str) -> tuple[PassName, ...]:
     """Leave out passes of ours by name.
 
     >>> without(CPU_PASSES, "tile", "stream")
-    ('march', 'prefetch', 'unswitch', 'slide', 'plan_arena')
+    ('march', 'prefetch', 'unswitch', 'slide', 'patch', 'plan_arena')
     """
     return tuple(step for step in passes if step not in names)
 

@@ -33,11 +33,11 @@ LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
 PASSES: Final[tuple[LoopPass, ...]] = (
-    tile, stream, march, prefetch, unswitch, slide, plan_arena,
+    tile, stream, march, prefetch, unswitch, slide, patch, plan_arena,
 )  # fmt: skip
 BY_NAME: Final[Mapping[str, LoopPass]] = {
     step.__name__: step
-    for step in (*PASSES, fuse, spread, widen, patch, load_ahead, share_reciprocals, hand_on)
+    for step in (*PASSES, fuse, spread, widen, load_ahead, share_reciprocals, hand_on)
 }
 
 

@@ -149,10 +149,12 @@ class PatchOrder:
     """An order to the inspector: patches of `size` elements of the last of some nests.
 
     They need at most `most` bytes of shared memory, and the filled elements, those that several
-    patches fill counted each time, are at most `percent` of those there are.
+    patches fill counted each time, are at most `percent` of those there are. A thread of a CPU
+    computes `portion` of them at a time, 0 stands for all, and small meshes have smaller patches.
     """
 
     size: int
+    portion: int
     most: int
     percent: int
     members: tuple[PatchMember, ...]
@@ -168,11 +170,11 @@ class PatchOrder:
 class PatchBound:
     """A number of the lists that an inspector makes of tables; printed `patches(96 by E2V, ~9a)`.
 
-    The `address` of the lists on the device, how many `patches` there are, or the bytes of `shared`
-    memory of a block; 0 where there are no lists.
+    The `address` of the lists on the device, how many `patches` there are and the `size` of one in
+    elements, or the bytes of `shared` memory of a block; 0 where there are no lists.
     """
 
-    number: Literal["address", "patches", "shared"]
+    number: Literal["address", "patches", "shared", "size"]
     order: PatchOrder
 
     def __str__(self) -> str:

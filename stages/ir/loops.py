@@ -33,6 +33,7 @@ from .bounds import (
     PatchOrder,
     Range,
     Ranges,
+    add,
     floor_divide,
     maximum,
     minimum,
@@ -41,6 +42,8 @@ from .bounds import (
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
+LINE: Final = 64
+PITCH: Final = 16
 
 
 @attrs.frozen
@@ -430,13 +433,75 @@ class Patches:
 
 
 @attrs.frozen
+class Portions:
+    """The nests `members` of `first:stop` in portions of patches of a mesh, shared by CPU threads.
+
+    A thread computes a portion of the elements of a patch, one nest after another, and then the
+    next portion. Lists of an inspector (`order`) name the elements of each nest and the rows of the
+    `arrays`: a thread has a few rows in slot `slot`, and uses them again after the last reading.
+    A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
+    one. So they do where the arrays have less than
+    `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
+    and where the call has less than half of the elements of the tables.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    asked: tuple[tuple[Row, ...], ...]
+    order: PatchOrder
+    extent: Bound
+    levels: Bound
+    bytes: int
+    least: int
+    most: int
+    threads: int
+    reason: str
+    slot: int = -1
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def pitch(self) -> Bound:
+        """The elements from row to row: whole cache lines of 4 bytes or more each."""
+        count = floor_divide(add(maximum(self.levels, Const(0)), PITCH - 1), Const(PITCH))
+        return multiply(count, PITCH)
+
+    @property
+    def room(self) -> Bound:
+        """The bytes of the rows of a thread, and a line so that no two threads share one."""
+        bytes_ = multiply(PatchBound("shared", self.order), self.pitch)
+        return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls that run in portions, 0 in others."""
+        one = Const(1)
+        elements = maximum(self.extent, Const(0))
+        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
+        whole = floor_divide(multiply(elements, 2), all_)
+        filled = multiply(elements, maximum(self.levels, Const(0)))
+        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, one))
+        made = minimum(self.patches, one)
+        for each in (whole, large, near):
+            made = multiply(made, minimum(each, one))
+        return made
+
+
+@attrs.frozen
 class Kernel:
     """A scheduled program; `slots` are the sizes in bytes of the slots of the arena.
 
     `threads` is the largest number of threads on a tiling; `tilings` are in order and disjoint.
     `together` are scans that are one kernel, `instead` nests in place of others, `patches` nests
-    that are one kernel for each patch of a mesh, in order and disjoint too. `members` are the
-    statements of the program to which the statements of nests, each with one box, belong.
+    that are one kernel for each patch of a mesh, in order and disjoint too, `portions` those that
+    threads of a CPU run in portions of patches. `members` are the statements of the program to
+    which the statements of nests, each with one box, belong.
     """
 
     name: str
@@ -451,6 +516,7 @@ class Kernel:
     together: tuple[Together, ...] = ()
     instead: tuple[Instead, ...] = ()
     patches: tuple[Patches, ...] = ()
+    portions: tuple[Portions, ...] = ()
     members: tuple[int, ...] = ()
 
     def statement_of(self, nest: Nest) -> int:

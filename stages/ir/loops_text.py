@@ -24,6 +24,7 @@ from .loops import (
     Nest,
     Number,
     Patches,
+    Portions,
     Row,
     State,
     Store,
@@ -46,6 +47,7 @@ def show(kernel: Kernel) -> str:
     scans = {each.first: each for each in kernel.together}
     instead = {each.nest: each for each in kernel.instead}
     patches = {each.first: each for each in kernel.patches}
+    portions = {each.first: each for each in kernel.portions}
     for index, nest in enumerate(kernel.nests):
         if index in scans:
             lines.append(printer.together(scans[index]))
@@ -53,6 +55,8 @@ def show(kernel: Kernel) -> str:
             lines.append(printer.tiling(heads[index]))
         if index in patches:
             lines.append(printer.patches(patches[index]))
+        if index in portions:
+            lines.append(printer.portions(portions[index]))
         if index in instead:
             lines.append(printer.instead(instead[index]))
         lines.append(f"nest {index} of statement {nest.statement}  # {nest.reason}")
@@ -147,6 +151,19 @@ class _Printer:
         text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
         return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"
 
+    def portions(self, each: Portions) -> str:
+        """Return the text of nests that run in portions of patches of a mesh."""
+        members = f"nests {', '.join(map(str, each.members))}"
+        order = each.order
+        patches = f"patches of at most {order.size} by {', '.join(order.tables)}"
+        rows = f"rows of {', '.join(each.arrays)} used again"
+        slot = f" in slot {each.slot}" if each.slot >= 0 else ""
+        text = f"{members} in portions of {order.portion}, {patches}, {rows}{slot}"
+        pairs = zip(each.members, each.asked, strict=True)
+        asked = [f"{m}: {', '.join(f'%{row}' for row in rows)}" for m, rows in pairs if rows]
+        text += f", asked for in {'; '.join(asked)}" if asked else ""
+        return f"{text} where {self.bound(each.fits)} is 1  # {each.reason}"
+
     def nest(self, nest: Nest) -> Iterator[str]:
         """Yield the lines of a nest."""
         depth = len(nest.loops)
@@ -239,6 +256,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
     yield from (each.fits for each in kernel.patches)
+    yield from (each.fits for each in kernel.portions)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:
             yield from (cut.range.start, cut.range.stop)

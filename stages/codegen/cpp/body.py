@@ -110,6 +110,20 @@ class BodyText:
             held = f' asm("" : "+r"({row}));' if is_told else ""
             yield f"{indent}{stored_type(buffer)}* {row} = {address};{held}"
 
+    def for_later(self) -> BodyText:
+        """Return the text of the rows that the code prefetches."""
+        return BodyText(self.names, self.nest, later=True)
+
+    def ahead(self) -> str:
+        """Define which iteration of the next outer loop to prefetch for, within its range."""
+        around = len(self.dims) - 2
+        loop = self.nest.loops[around]
+        start, stop = self.names.bound(loop.range.start), self.names.bound(loop.range.stop)
+        far = self.nest.ahead * loop.step
+        if loop.backward:
+            return f"const s64 j{around} = later({start}, i{around} - {far});"
+        return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
+
     def stored(self) -> dict[str, str]:
         """Return each row that non-temporal stores write, and its buffer."""
         return {

@@ -16,6 +16,7 @@ from .memory import own_slots, pointers, scalars, strides
 from .names import Names, Steps, WriterOptions, stored_type
 from .nest import write_nest
 from .operations import TYPES
+from .portions import write_portions
 from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, TURNS, enough, flat_loop, opened
 from .strips import CALLED, MASKED, stream_function
 from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
@@ -177,19 +178,24 @@ def _plain(kernel: Kernel) -> Kernel:
 def _nests(names: Names, prefix: str = "") -> Iterator[Line]:
     kernel = names.kernel
     heads = {tiling.first: tiling for tiling in kernel.tilings}
+    joint = {number: names.bound(each.fits) for each in kernel.portions for number in each.members}
     index = 0
     while index < len(kernel.nests):
         selected = _selected(names, kernel.nests[index])
+        for portions in kernel.portions:
+            if portions.first == index:
+                members = ", ".join(map(str, portions.members))
+                yield f"  {selected}if ({joint[index]}) {{  // nests {members} in portions"
+                yield Part(f"{prefix}portions{index}", tuple(write_portions(names, portions)))
+        selected += f"if (!{joint[index]}) " if index in joint else ""
         if index in heads:
             tiling = heads[index]
             yield f"  {selected}{{  // nests {tiling.first} .. {tiling.stop - 1}"
-            lines = tuple(_tiled(names, tiling, prefix))
-            yield Part(f"{prefix}nests{tiling.first}", lines)
+            yield Part(f"{prefix}nests{tiling.first}", tuple(_tiled(names, tiling, prefix)))
             index = tiling.stop
         else:
             yield f"  {selected}{{  // nest {index}"
-            lines = tuple(write_nest(names, kernel.nests[index], None))
-            yield Part(f"{prefix}nest{index}", lines)
+            yield Part(f"{prefix}nest{index}", tuple(write_nest(names, kernel.nests[index], None)))
             index += 1
 
 

@@ -36,7 +36,7 @@ def write_nest(names: Names, nest: Nest, tiling: Tiling | None) -> Iterator[str]
         yield from _shared_loops(names, nest, body, flat)
     for level, loop in enumerate(nest.loops):
         if level == len(nest.loops) - 1:
-            yield from _innermost(names, nest, body, tiling)
+            yield from innermost(names, nest, body, tiling)
         elif level >= flat:
             ends = _ends(names, loop, loop.range, tiling)
             yield f"{'  ' * (level + 2)}{_loop(level, loop, ends)}"
@@ -62,7 +62,7 @@ def _shared_loops(names: Names, nest: Nest, body: BodyText, flat: int) -> Iterat
         yield from body.at(level + 1)
 
 
-def _innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) -> Iterator[str]:
+def innermost(names: Names, nest: Nest, body: BodyText, tiling: Tiling | None) -> Iterator[str]:
     """Write the innermost loop, part after part."""
     level = len(nest.loops) - 1
     loop = nest.loops[level]

@@ -13,7 +13,7 @@ from ...base import VALUES, Artifact, Stage, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..pass_list import CPU_PASSES, PassName, check_passes, without
-from ..value_names import check_size, value_names
+from ..value_names import check_portions, check_size, value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.placement import Rules
@@ -52,6 +52,9 @@ class Codegen(Stage):
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
         passes: the passes over loops in order: names of built-in passes, or functions.
+        patches: for nests that hand arrays on within patches of a mesh: elements of a patch,
+            elements that a thread computes at a time, and the bytes of these arrays from which a
+            call does so; 0 leaves a number to the model, -1 in the first place is for none.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -81,6 +84,12 @@ class Codegen(Stage):
     jam: bool = attrs.field(default=True, metadata=tunable(True, False))
     prefetch: bool = attrs.field(default=True, metadata=tunable(True, False))
     unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
+    patches: tuple[int, ...] = attrs.field(
+        default=(),
+        converter=classes.as_tuple,
+        validator=check_portions,
+        metadata=tunable((), (-1,), (2048,), (24576,)),
+    )
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
         default=CPU_PASSES, converter=classes.as_tuple, validator=check_passes
@@ -152,6 +161,7 @@ class Codegen(Stage):
             jam=self.jam,
             checked=self.checked,
             tile_size=self.tile_size,
+            patches=self.patches,
         )
 
     def _writer_options(self) -> WriterOptions:

@@ -66,7 +66,7 @@ class Strips:
         self.indent = indent
         self.level = len(nest.loops) - 1
         self.lanes = lanes_of(names, nest)
-        self.later = BodyText(names, nest, later=True)
+        self.later = body.for_later()
         self.stored = {
             row: (f"k{place}", names.by_name[buffer])
             for place, (row, buffer) in enumerate(body.stored().items())
@@ -87,7 +87,7 @@ class Strips:
         """Name the rows to prefetch, which all parts share."""
         if self.later.rows:
             yield f"{self.indent}const bool asks = {self.names.leaves_core(self.nest)};"
-            yield f"{self.indent}{self._position()}"
+            yield f"{self.indent}{self.later.ahead()}"
             yield from self.later.pointers(self.indent)
 
     def walk(self, ends: tuple[str, str], part: int, clause: str = "") -> Iterator[str]:
@@ -196,16 +196,6 @@ class Strips:
         past = " && ".join([self.names.is_far(self.nest), *alike])
         yield f"{self.indent}  const s64 f = b + {ahead};"
         yield f"{self.indent}  const bool past = {past};"
-
-    def _position(self) -> str:
-        """Define which iteration of the next outer loop to prefetch for, within its range."""
-        around = self.level - 1
-        loop = self.nest.loops[around]
-        start, stop = self.names.bound(loop.range.start), self.names.bound(loop.range.stop)
-        far = self.nest.ahead * loop.step
-        if loop.backward:
-            return f"const s64 j{around} = later({start}, i{around} - {far});"
-        return f"const s64 j{around} = earlier(i{around} + {far}, {stop} - {loop.step});"
 
     def _asked(self) -> Iterator[str]:
         """Prefetch the lines of a strip, unless the second-level cache holds all of the call."""

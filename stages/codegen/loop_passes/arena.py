@@ -38,10 +38,18 @@ def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
     ]
     copies = {True: kernel.threads, False: 1}
     sizes = tuple(multiply(slots[at].size, copies[slots[at].of_tiles]) for at in order)
+    portions = [attrs.evolve(each, slot=len(sizes) + n) for n, each in enumerate(kernel.portions)]
+    sizes += tuple(multiply(each.room, multiply(each.fits, each.threads)) for each in portions)
     workspace: Bound = Const(0)
     for size in sizes:
         workspace = add(workspace, size)
-    return attrs.evolve(kernel, buffers=tuple(buffers), slots=sizes, workspace=workspace)
+    return attrs.evolve(
+        kernel,
+        buffers=tuple(buffers),
+        portions=tuple(portions),
+        slots=sizes,
+        workspace=workspace,
+    )
 
 
 def extent(range_: Range) -> Bound:

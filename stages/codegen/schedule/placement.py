@@ -49,7 +49,8 @@ class Rules:
 
     With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
     points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
-    `gpu` is what options say about the threads of a GPU.
+    `gpu` is what options say about the threads of a GPU, `patches` what they say about patches of a
+    mesh on a CPU.
     """
 
     target: Machine
@@ -61,6 +62,7 @@ class Rules:
     columns_apart: bool = False
     gpu: GpuChoices = NO_CHOICES
     tile_size: int = 0
+    patches: tuple[int, ...] = ()
 
 
 @attrs.frozen

@@ -7,8 +7,12 @@ see to it that optimised code has the same meaning.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from fieldforge.runtime.fields import patch_lists
 
 from ...optimised import NONE, is_chosen
 from . import programs
@@ -29,3 +33,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path).startswith(HERE) and item.get_closest_marker("needs_compiler"):
             item.add_marker(pytest.mark.every_optimised)
+
+
+@pytest.fixture
+def lists_made(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """The lists that inspectors make meanwhile."""
+    found: list[np.ndarray] = []
+    bring = patch_lists.bring
+
+    def watched(data: bytes, *place: int) -> Any:
+        found.append(np.frombuffer(data, np.uint32))
+        return bring(data, *place)
+
+    monkeypatch.setattr(patch_lists, "bring", watched)
+    return found

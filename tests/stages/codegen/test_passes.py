@@ -84,7 +84,7 @@ def test_listings_show_what_each_pass_did():
 def test_options_leave_passes_out():
     stage = Codegen(target=TARGET, prefetch=False, unswitch=False, stream_from=0)
 
-    assert stage.chosen() == ("tile", "march", "slide", "plan_arena")
+    assert stage.chosen() == ("tile", "march", "slide", "patch", "plan_arena")
 
 
 def test_a_users_pass_runs_in_its_place_with_the_rules():

@@ -79,7 +79,7 @@ def test_loop_passes_are_replaced_removed_and_added():
     changed = cpu.with_passes(keep_loops, before="plan_arena", tile=tile_nothing, stream=None)
 
     assert changed.options["codegen.passes"] == (
-        tile_nothing, "march", "prefetch", "unswitch", "slide", keep_loops, "plan_arena",
+        tile_nothing, "march", "prefetch", "unswitch", "slide", "patch", keep_loops, "plan_arena",
     )  # fmt: skip
     assert cpu.options["codegen.passes"][0] == "tile"
 

@@ -6,147 +6,43 @@ The host checks every access to shared memory, see `runtime/gpu/host_shared.py`.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import neighbor_sum
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples import nabla
-from fieldforge.examples.icosahedral import (
-    C2E,
-    E2V,
-    V2E,
-    C2EDim,
-    Cell,
-    E2VDim,
-    Edge,
-    K,
-    V2EDim,
-    Vertex,
-    icosahedral,
-)
+from fieldforge.examples.icosahedral import Edge, K, Vertex
 from fieldforge.runtime.fields import patch_lists
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....optimised import not_optimised
+from ..mesh_programs import (
+    CPU,
+    EDGES,
+    LEVELS,
+    TABLES,
+    VERTICES,
+    both,
+    in_part,
+    loops,
+    of_both,
+    of_nabla,
+    run,
+    tables,
+)
 
 HOST = BACKENDS["gpu-host"]
-CPU = not_optimised(BACKENDS["cpu"])
-LEVELS = 11
-MESH = icosahedral(6, 0)
-NEEDED = ("C2E", "E2C", "E2V", "V2E")
-TABLES = {name: table for name, table in MESH.connectivities().items() if name in NEEDED}
-EDGES, VERTICES, CELLS = (len(TABLES[name].asnumpy()) for name in ("E2V", "V2E", "C2E"))
-
-EdgeField = ff.Field[ff.Dims[Edge, K], ff.float64]
-CellField = ff.Field[ff.Dims[Cell, K], ff.float64]
-OfVertexEdges = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
-OfEdgeVertices = ff.Field[ff.Dims[Edge, E2VDim], ff.float64]
-OfCellEdges = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
 
 
-@ff.field_operator
-def on_both(
-    vn: EdgeField, turn: OfVertexEdges, weights: OfCellEdges
-) -> tuple[EdgeField, CellField]:
-    zeta = neighbor_sum(vn(V2E) * turn, axis=V2EDim)
-    curl = zeta(E2V[1]) - zeta(E2V[0])
-    spin = zeta(E2V[1]) * vn
-    return curl, neighbor_sum(spin(C2E) * weights, axis=C2EDim)
-
-
-@ff.program
-def both(
-    vn: EdgeField, turn: OfVertexEdges, weights: OfCellEdges, curl: EdgeField, spin: CellField
-):  # fmt: skip
-    on_both(vn, turn, weights, out=(curl, spin))
-
-
-@ff.program
-def in_part(
-    vn: EdgeField, along: OfVertexEdges, difference: OfEdgeVertices, out: EdgeField,
-    first: ff.int32, last: ff.int32,
-):  # fmt: skip
-    nabla.curl_of_curl(vn, along, difference, out=out, domain={Edge: (first, last), K: (1, 10)})
-
-
-def field(rng: np.random.Generator, *dims: tuple[Any, int]) -> Any:
-    domain = dict(dims)
-    return ff.as_field(domain, rng.uniform(0.5, 1.5, tuple(domain.values())))
-
-
-def of_nabla(seed: int = 1) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    return {
-        "vn": field(rng, (Edge, EDGES), (K, LEVELS)),
-        "along": field(rng, (Vertex, VERTICES), (V2EDim, 6)),
-        "difference": field(rng, (Edge, EDGES), (E2VDim, 2)),
-        "out": ff.zeros({Edge: EDGES, K: LEVELS}),
-    }
-
-
-def of_both() -> dict[str, Any]:
-    rng = np.random.default_rng(2)
-    return {
-        "vn": field(rng, (Edge, EDGES), (K, LEVELS)),
-        "turn": field(rng, (Vertex, VERTICES), (V2EDim, 6)),
-        "weights": field(rng, (Cell, CELLS), (C2EDim, 3)),
-        "curl": ff.zeros({Edge: EDGES, K: LEVELS}),
-        "spin": ff.zeros({Cell: CELLS, K: LEVELS}),
-    }
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """The lists that inspectors make meanwhile."""
-    found: list[np.ndarray] = []
-    bring = patch_lists.bring
-
-    def watched(data: bytes, *place: int) -> Any:
-        found.append(np.frombuffer(data, np.uint32))
-        return bring(data, *place)
-
-    monkeypatch.setattr(patch_lists, "bring", watched)
-    return found
-
-
-def tables() -> dict[str, Any]:
-    """Return new tables, for which no lists were made."""
-    return {
-        name: as_connectivity(
-            each.domain, codomain=each.codomain, data=each.asnumpy(), skip_value=each.skip_value
-        )
-        for name, each in TABLES.items()
-    }
-
-
-def run(program: Any, backend: Any, arguments: dict[str, Any], outputs: list[str], **given: Any):
-    for name in outputs:
-        arguments[name].ndarray[...] = -7.0
-    provider = given.pop("provider", TABLES)
-    program.with_backend(backend)(**arguments, **given, offset_provider=provider)
-    return [np.array(arguments[name].asnumpy()) for name in outputs]
-
-
-def loops(program: Any, backend: Any, arguments: dict[str, Any], **given: Any) -> str:
-    traced = program.with_backend(backend).trace(
-        **arguments, **given, offset_provider=TABLES, until="codegen"
-    )
-    return traced["codegen"].loops
-
-
-def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(made):
+def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(lists_made):
     arguments = of_both()
     backend = HOST.with_options(patches=(40,))
     found = run(both, backend, arguments, ["curl", "spin"], provider=tables())
     expected = run(both, CPU, arguments, ["curl", "spin"])
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
-    assert len(made) == 1
+    assert len(lists_made) == 1
     text = loops(both, backend, arguments)
     assert "one kernel of nests" in text
     assert "levels of a patch of 40 by" in text
@@ -156,24 +52,24 @@ def test_nests_that_hand_an_array_on_are_one_kernel_with_the_same_bits(made):
 @pytest.mark.parametrize(
     "patches", [(30, 4, 2, 64, 1), (1000, 16, 4, 128), (64, 8, 8, 32), (50, 6, 2, 64)]
 )
-def test_any_size_of_patches_has_the_same_bits(patches, made):
+def test_any_size_of_patches_has_the_same_bits(patches, lists_made):
     arguments = of_nabla()
     given = {"first": 3, "last": EDGES - 1}
     backend = HOST.with_options(patches=patches)
     (found,) = run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], **given)
     assert np.array_equal(found, expected)
-    assert len(made) == 1
+    assert len(lists_made) == 1
 
 
-def test_patches_that_compute_most_of_an_array_again_are_none(made):
+def test_patches_that_compute_most_of_an_array_again_are_none(lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     backend = HOST.with_options(patches=(4,))
     (found,) = run(in_part, backend, arguments, ["out"], provider=tables(), **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], **given)
     assert np.array_equal(found, expected)
-    assert not made
+    assert not lists_made
 
 
 def test_a_call_with_few_elements_runs_its_nests_one_by_one():
@@ -189,38 +85,38 @@ def test_a_call_with_few_elements_runs_its_nests_one_by_one():
     [{"patches": (-1,)}, {"passes": without(GPU_PASSES, "patch")}],
     ids=["option", "pass"],
 )
-def test_patches_can_be_switched_off(options, made):
+def test_patches_can_be_switched_off(options, lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     backend = HOST.with_options(**options)
     assert "one kernel of" not in loops(in_part, backend, arguments, **given)
     run(in_part, backend, arguments, ["out"], provider=tables(), **given)
-    assert not made
+    assert not lists_made
 
 
-def test_lists_are_made_once_for_a_table_and_shared_by_equal_ones(made):
+def test_lists_are_made_once_for_a_table_and_shared_by_equal_ones(lists_made):
     arguments = of_nabla()
     given = {"first": 0, "last": EDGES}
     provider, other = tables(), tables()
     backend = HOST.with_options(patches=(33,))
     for _ in range(3):
         run(in_part, backend, arguments, ["out"], provider=provider, **given)
-    assert len(made) == 1
+    assert len(lists_made) == 1
     before = len(patch_lists._known)
     run(in_part, backend, arguments, ["out"], provider=other, **given)
-    assert len(made) == 2
+    assert len(lists_made) == 2
     assert len(patch_lists._known) == before
     run(in_part, HOST.with_options(patches=(34,)), arguments, ["out"], provider=other, **given)
-    assert len(made) == 3
+    assert len(lists_made) == 3
 
 
-def test_each_patch_lists_what_its_elements_need(made):
+def test_each_patch_lists_what_its_elements_need(lists_made):
     arguments = of_nabla()
     run(
         in_part, HOST.with_options(patches=(25,)), arguments, ["out"],
         provider=tables(), first=0, last=EDGES,
     )  # fmt: skip
-    (words,) = made
+    (words,) = lists_made
     patches = -(-EDGES // 25)
     near_of_edges, of_edges = words[3], words[4]
     firsts = words[6 : 6 + 2 * (patches + 1)].reshape(-1, 2)
@@ -240,7 +136,7 @@ def test_each_patch_lists_what_its_elements_need(made):
     assert words[2] == most
 
 
-def test_patches_are_compact_where_the_numbers_of_elements_are_not(made):
+def test_patches_are_compact_where_the_numbers_of_elements_are_not(lists_made):
     """Edges in any order give patches that need few more vertices than they have."""
     rng = np.random.default_rng(3)
     order = rng.permutation(EDGES)
@@ -251,7 +147,7 @@ def test_patches_are_compact_where_the_numbers_of_elements_are_not(made):
     arguments = of_nabla()
     backend = HOST.with_options(patches=(60,))
     run(in_part, backend, arguments, ["out"], provider=shuffled, first=0, last=EDGES)
-    (words,) = made
+    (words,) = lists_made
     patches = -(-EDGES // 60)
     needed = int(words[6 + 2 * patches] - words[6])
     assert needed < 2 * VERTICES
@@ -262,7 +158,7 @@ def test_patches_are_compact_where_the_numbers_of_elements_are_not(made):
     assert needed < 0.8 * one_by_one
 
 
-def test_tables_that_lack_entries_have_no_patches(made):
+def test_tables_that_lack_entries_have_no_patches(lists_made):
     data = np.array(TABLES["E2V"].asnumpy())
     arguments = of_nabla()
     lacking = tables()
@@ -274,7 +170,7 @@ def test_tables_that_lack_entries_have_no_patches(made):
     (found,) = run(in_part, HOST, arguments, ["out"], provider=lacking, **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], provider=lacking, **given)
     assert np.array_equal(found, expected)
-    assert not made
+    assert not lists_made
 
 
 def test_an_output_in_the_memory_of_an_input_keeps_what_other_patches_read():
@@ -286,7 +182,7 @@ def test_an_output_in_the_memory_of_an_input_keeps_what_other_patches_read():
     assert np.array_equal(arguments["vn"].asnumpy()[:, 1:10], expected[:, 1:10])
 
 
-def test_misaligned_rows_have_the_same_bits(made):
+def test_misaligned_rows_have_the_same_bits(lists_made):
     arguments = of_nabla()
     rng = np.random.default_rng(4)
     wide = rng.uniform(0.5, 1.5, (EDGES, LEVELS + 2))
@@ -295,7 +191,7 @@ def test_misaligned_rows_have_the_same_bits(made):
     (found,) = run(in_part, HOST, arguments, ["out"], provider=tables(), **given)
     (expected,) = run(in_part, CPU, arguments, ["out"], **given)
     assert np.array_equal(found, expected)
-    assert len(made) == 1
+    assert len(lists_made) == 1
 
 
 @pytest.mark.parametrize("patches", [(-2,), (96, 16, 3), (96, 64, 1, 32), (1, 2, 2, 2, 2, 2)])
