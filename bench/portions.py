@@ -18,7 +18,7 @@ import click
 import numpy as np
 import page
 from agreement import compared, flat
-from cases import mesh, velocity
+from cases import icon_like, mesh, velocity
 from cases.case import Case
 from native import use_threads
 from programs import DTYPES
@@ -35,8 +35,10 @@ ONE_BY_ONE, PORTIONS = "nest by nest", "in portions"
 CASES: tuple[tuple[Any, icosahedral.Order], ...] = (
     (velocity.velocity_tendency, "breadth-first"),
     (mesh.nabla2, "breadth-first"),
+    (icon_like.icon_like, "breadth-first"),
     (velocity.velocity_tendency, "curve"),
     (mesh.nabla2, "curve"),
+    (icon_like.icon_like, "curve"),
 )
 BY_HAND = (
     "streamed, prefetched", "streamed, prefetched by strips", "sweep",
@@ -144,8 +146,8 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     medians = row["times"][PORTIONS]["median"] / row["times"][ONE_BY_ONE]["median"]
     yield f"{least[PORTIONS] / least[ONE_BY_ONE]:.2f} / {medians:.2f}"
     hand = {name.removeprefix("by hand: "): t for name, t in least.items() if "by hand" in name}
-    best = min(hand, key=hand.__getitem__)
-    yield f"{hand[best] / least[PORTIONS]:.2f} ({best})"
+    best = min(hand, key=hand.__getitem__, default="")
+    yield f"{hand[best] / least[PORTIONS]:.2f} ({best})" if best else "–"
 
 
 def write_table() -> None:

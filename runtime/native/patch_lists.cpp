@@ -12,7 +12,8 @@
 namespace fieldforge {
 namespace {
 
-constexpr size_t most_kept = 8;  // of one table; kernels may use them, so none is given up
+// Of one table, on a CPU and on a GPU; kernels may use them, so none is given up.
+constexpr size_t most_kept = 64, most_kept_on_gpu = 8;
 
 FieldView& view_of(PyObject* leaf) { return *reinterpret_cast<FieldView*>(leaf); }
 
@@ -34,6 +35,7 @@ class Reader {
             const int32_t argument = next();
             member.owner = {argument < 0 ? -1 : table(argument), 0};
             member.owner_leads_back = next() != 0;
+            member.begins = next();
             member.readings.resize(next());
             for (NearReading& reading : member.readings) {
                 reading.filler = next();
@@ -145,7 +147,8 @@ int64_t ask_patches(const Slots& asked, PyObject* const* leaves, int32_t table) 
     {
         const std::lock_guard guard(index.lock());
         if (const auto found = known(index, asked, leaves)) return *found;
-        if (index.patches().size() >= most_kept) return 0;
+        const bool is_gpu = own.device_type != device_cpu;
+        if (index.patches().size() >= (is_gpu ? most_kept_on_gpu : most_kept)) return 0;
     }
     Reader reader(asked);
     const PatchOrder order = reader.read();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace fieldforge {
@@ -96,6 +97,7 @@ class Inspector {
                 Lists& own = lists_[m];
                 const auto start = own.elements.begin() + own.first.back();
                 std::sort(start, own.elements.end());
+                begin_with_others(m, part);
                 own.close();
             }
             for (const NearReading& reading : order_.members[m].readings) {
@@ -103,6 +105,25 @@ class Inspector {
             }
         }
         return true;
+    }
+
+    // Puts the elements of another nest first in the list of the one that fills an array for them.
+    void begin_with_others(size_t m, int64_t part) {
+        if (order_.members[m].begins < 0) return;
+        const Lists& others = lists_[order_.members[m].begins];
+        const auto first = others.elements.begin() + others.first[part];
+        const auto last = others.elements.begin() + others.first[part + 1];
+        Elements all(first, last);
+        Lists& own = lists_[m];
+        const auto start = own.elements.begin() + own.first.back();
+        std::set_difference(start, own.elements.end(), first, last, std::back_inserter(all));
+        own.elements.erase(start, own.elements.end());
+        own.elements.insert(own.elements.end(), all.begin(), all.end());
+        std::vector<int32_t>& marks = marks_[m];
+        for (const int32_t each : all) {
+            if (each >= std::ssize(marks)) marks.resize(2 * size_t(each) + 1, -1);
+            marks[each] = static_cast<int32_t>(part / per_patch_);
+        }
     }
 
     bool need(const Lists& readers, int64_t part, const NearReading& reading) {

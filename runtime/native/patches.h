@@ -38,6 +38,7 @@ struct Member {
     int64_t row_bytes;  // of shared memory for an element
     Link owner;         // which leads from an element to one of the last nest, or back; table -1: none
     bool owner_leads_back;
+    int32_t begins;     // its lists begin with the elements of this later nest; -1: with none
     std::vector<NearReading> readings;
 };
 

@@ -145,10 +145,14 @@ void PlanCode::ask_patches(nb::handle word, std::vector<Operand>& stack) {
         return argument;
     };
     constexpr int64_t any = int64_t{1} << 31;
-    next(0, 4), next(1, any), next(0, any), next(0, any), next(100, any);
+    next(0, 4), next(1, any);
+    const bool is_whole = next(0, any) == 0;  // patches without portions
+    next(0, any), next(100, any);
     const int32_t members = next(1, 64);
     for (int32_t member = 0; member < members; ++member) {
         next(0, 2), next(0, any), table(-1), next(0, 2);
+        const int32_t begins = next(-1, is_whole ? members : 0);
+        if (begins >= 0 && begins <= member) refuse_plan("patches begin with earlier ones");
         const int32_t readings = next(0, 256);
         for (int32_t reading = 0; reading < readings; ++reading) {
             next(0, member);

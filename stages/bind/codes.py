@@ -112,6 +112,7 @@ def _numbers(order: PatchOrder, symbols: Symbols) -> Iterator[int]:
     for member in order.members:
         owner = place(member.owner) if member.owner else -1
         yield from (int(member.fills), member.row_bytes, owner, int(member.leads_back))
+        yield member.begins
         yield len(member.readings)
         for filler, way in member.readings:
             yield from (filler, len(way))

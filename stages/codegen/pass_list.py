@@ -21,7 +21,8 @@ CPU_PASSES: Final = (
 )  # fmt: skip
 PLAN_ONLY: Final = ("plan_arena",)
 GPU_PASSES: Final = (
-    "fuse", "spread", "widen", "patch", "load_ahead", "share_reciprocals", "hand_on", "plan_arena",
+    "fuse", "spread", "widen", "share_reciprocals", "patch", "share_in_patches", "load_ahead",
+    "hand_on", "plan_arena",
 )  # fmt: skip
 KNOWN: Final = tuple(dict.fromkeys((*CPU_PASSES, *GPU_PASSES)))
 

@@ -18,6 +18,7 @@ from .loop_passes.marching import march
 from .loop_passes.patching import patch
 from .loop_passes.prefetching import prefetch
 from .loop_passes.reciprocals import share_reciprocals
+from .loop_passes.sharing_in_patches import share_in_patches
 from .loop_passes.sliding import slide
 from .loop_passes.spreading import spread
 from .loop_passes.streaming import stream
@@ -35,10 +36,10 @@ Watch: TypeAlias = Callable[[str, Kernel], None]
 PASSES: Final[tuple[LoopPass, ...]] = (
     tile, stream, march, prefetch, unswitch, slide, patch, plan_arena,
 )  # fmt: skip
-BY_NAME: Final[Mapping[str, LoopPass]] = {
-    step.__name__: step
-    for step in (*PASSES, fuse, spread, widen, load_ahead, share_reciprocals, hand_on)
-}
+ON_GPUS: Final[tuple[LoopPass, ...]] = (
+    fuse, spread, widen, share_reciprocals, share_in_patches, load_ahead, hand_on,
+)  # fmt: skip
+BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, *ON_GPUS)}
 
 
 def ignore(name: str, kernel: Kernel) -> None:

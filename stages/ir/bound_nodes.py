@@ -134,7 +134,8 @@ class PatchMember:
     It `fills` arrays, `row_bytes` of shared memory for each element, or stores fields; then each
     element belongs to the patch of a neighbour in the last nest: table `owner` leads there, or from
     there. `readings` are the places of nests that it reads, with rows (table, slot) that lead to
-    the elements of these, one after the other.
+    the elements of these, one after the other. The elements of place `begins`, if it is one, stand
+    first in its lists, whether others need them or not.
     """
 
     fills: bool
@@ -142,6 +143,7 @@ class PatchMember:
     owner: str
     leads_back: bool
     readings: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+    begins: int = -1
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
     kernel      ::= buffers, nests in order, tilings, arena slots, notes
     buffer      ::= field parameter | neighbour table | arena array over a box, in a slot
-                  | tile array: one for each thread, as large as a tile
+                  | tile array: one for each thread, as large as a tile | array in shared memory
     tiling      ::= consecutive nests that run tile by tile, the tiles shared among threads
     nest        ::= loops outer to inner, parts of the innermost, states, body, what is read,
                     the box whose emptiness skips it
@@ -42,6 +42,7 @@ from .bounds import (
 
 Row: TypeAlias = int
 NOTHING: Final = Const(0)
+ALWAYS: Final = Const(1)
 LINE: Final = 64
 PITCH: Final = 16
 
@@ -53,11 +54,12 @@ class Buffer:
     `unit` is the dimension whose stride is one element. An arena array has the index range `box`
     and the memory order `order` (outer to inner). So does a tile array; its indices along the
     dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
-    last indices: index i lies at i modulo the extent of the box, a power of two.
+    last indices: index i lies at i modulo the extent of the box, a power of two. A shared array is
+    never in memory, only in shared memory of a GPU.
     """
 
     name: str
-    memory: OneOf["field", "table", "arena", "tile"]
+    memory: OneOf["field", "table", "arena", "tile", "shared"]
     dtype: str
     dims: tuple[Dimension, ...]
     unit: Dimension | None = None
@@ -397,8 +399,26 @@ class Instead:
 
 
 @attrs.frozen
+class PatchLoop:
+    """A loop of `Patches` over what list `elements` names: `nest` says what is done for each.
+
+    If a nest fills arrays, and one loop does `both` that and more for the elements of list
+    `others` where `joint` is 1, the `rest` of the list has a loop of its own. Where `joint` is 0
+    the rest are all, and the loop `apart` does what is left to do for the others.
+    """
+
+    nest: Nest
+    elements: int
+    part: OneOf["all", "both", "rest", "apart"] = "all"
+    joint: Bound = ALWAYS
+    others: int = -1
+
+
+@attrs.frozen
 class Patches:
     """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    Its `loops` run in order, with a barrier before each that reads what was filled since the last.
 
     An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
     where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
@@ -418,6 +438,18 @@ class Patches:
     blocks: int
     extent: Bound
     reason: str
+    loops: tuple[PatchLoop, ...]
+
+    @property
+    def waits(self) -> tuple[bool, ...]:
+        """Whether the threads of a block wait for each other before each loop."""
+        new: set[str] = set()  # filled since the last barrier
+        found = []
+        for each in self.loops:
+            found.append(any(isinstance(r, Load) and r.buffer in new for r in each.nest.body))
+            new = set() if found[-1] else new
+            new |= {r.buffer for r in each.nest.body if isinstance(r, Store)} & set(self.arrays)
+        return tuple(found)
 
     @property
     def patches(self) -> Bound:
@@ -442,7 +474,8 @@ class Portions:
     A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
     one. So they do where the arrays have less than
     `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
-    and where the call has less than half of the elements of the tables.
+    and where the call has less than half of the elements of the tables. At most `cores` threads
+    have rows, and together no more than `memory`, the bytes of the largest array.
     """
 
     first: int
@@ -456,7 +489,8 @@ class Portions:
     bytes: int
     least: int
     most: int
-    threads: int
+    memory: Bound
+    cores: int
     reason: str
     slot: int = -1
 
@@ -478,6 +512,11 @@ class Portions:
         return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
 
     @property
+    def threads(self) -> Bound:
+        """How many threads have rows."""
+        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
+
+    @property
     def fits(self) -> Bound:
         """1 in calls that run in portions, 0 in others."""
         one = Const(1)
@@ -488,7 +527,7 @@ class Portions:
         large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
         near = floor_divide(Const(self.most), maximum(self.room, one))
         made = minimum(self.patches, one)
-        for each in (whole, large, near):
+        for each in (whole, large, near, self.threads):
             made = multiply(made, minimum(each, one))
         return made
 

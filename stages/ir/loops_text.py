@@ -5,10 +5,11 @@ The listing defines a bound that others share before them: `$0 = min(n, stop(out
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from .bounds import Apply, Bound, Const, Range, TableBound, is_long
+from .bounds import Apply, Bound, Range, TableBound, is_long
 from .loops import (
+    ALWAYS,
     Advance,
     Argument,
     Blocked,
@@ -55,6 +56,7 @@ def show(kernel: Kernel) -> str:
             lines.append(printer.tiling(heads[index]))
         if index in patches:
             lines.append(printer.patches(patches[index]))
+            lines += printer.patch_loops(patches[index], kernel.nests)
         if index in portions:
             lines.append(printer.portions(portions[index]))
         if index in instead:
@@ -139,7 +141,7 @@ class _Printer:
     def instead(self, each: Instead) -> str:
         """Return the text of a nest in place of others."""
         members = f"nests {each.first} .. {each.nest - 1}"
-        where = "" if each.when == Const(1) else f" where {self.bound(each.when)} is 1"
+        where = "" if each.when == ALWAYS else f" where {self.bound(each.when)} is 1"
         return f"nest {each.nest} in place of {members}{where}  # {each.reason}"
 
     def patches(self, each: Patches) -> str:
@@ -150,6 +152,25 @@ class _Printer:
         blocks = f"blocks of {each.threads} threads, {each.blocks} on a multiprocessor"
         text = f"one kernel of {members} where {self.bound(each.fits)} is 1: {what} of {last[0]}"
         return f"{text} by {last[1]}, {blocks}, each with {each.points} points  # {each.reason}"
+
+    def patch_loops(self, each: Patches, nests: Sequence[Nest]) -> Iterator[str]:
+        """Yield the lines of the loops of a patch, with the bodies that are those of no nest."""
+        for loop, waits in zip(each.loops, each.waits, strict=True):
+            if waits:
+                yield "  barrier"
+            of = f"for the elements of nest {each.members[loop.elements]}"
+            joint = "" if loop.joint == ALWAYS else f" where {self.bound(loop.joint)} is"
+            said = {
+                "all": of,
+                "both": f"{of} in one loop{f'{joint} 1' if joint else ''}",
+                "rest": f"{of} but what one loop does",
+                "apart": f"{of}{joint} 0",
+            }[loop.part]
+            if loop.nest in nests:
+                yield f"  nest {nests.index(loop.nest)} {said}"
+            else:
+                yield f"  {said}  # {loop.nest.reason}"
+                yield from (f"  {line}" for line in self.nest(loop.nest))
 
     def portions(self, each: Portions) -> str:
         """Return the text of nests that run in portions of patches of a mesh."""
@@ -256,6 +277,7 @@ def _bounds(kernel: Kernel) -> Iterator[Bound]:
     yield from (each.blocked.needed for each in kernel.together if each.blocked)
     yield from (each.when for each in kernel.instead)
     yield from (each.fits for each in kernel.patches)
+    yield from (loop.joint for each in kernel.patches for loop in each.loops)
     yield from (each.fits for each in kernel.portions)
     for tiling in kernel.tilings:
         for cut in tiling.cuts:

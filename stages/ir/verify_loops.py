@@ -25,6 +25,13 @@ def verify(kernel: Kernel) -> Kernel:
         for row, problem in _problems(nest, buffers, filled):
             raise ValueError(f"Nest {index} of kernel '{kernel.name}', row %{row}: {problem}.")
         filled.update(i.buffer for i in nest.body if isinstance(i, Store))
+    for each in kernel.patches:
+        for index, loop in enumerate(each.loops):
+            for row, problem in _problems(loop.nest, buffers, filled):
+                raise ValueError(
+                    f"Loop {index} of patches of kernel '{kernel.name}', row %{row}: {problem}."
+                )
+            filled.update(i.buffer for i in loop.nest.body if isinstance(i, Store))
     return kernel
 
 
@@ -107,7 +114,7 @@ def _access_problems(
     if isinstance(access, Load):
         if access.dims != buffer.dims or len(access.offsets) != len(buffer.dims):
             yield f"dimensions or offsets are not those of '{buffer.name}'"
-        if buffer.memory in ("arena", "tile") and buffer.name not in filled:
+        if buffer.memory in ("arena", "tile", "shared") and buffer.name not in filled:
             yield f"reads '{buffer.name}' before a nest has written it"
     elif buffer.memory == "table":
         yield f"writes table '{buffer.name}'"

@@ -244,12 +244,16 @@ def ints(*codes, arguments=A_AND_X):
         pytest.param(ints((Word("power"),)), id="unknown instruction"),
         pytest.param(ints((Word("patches"),)), id="patches without an order"),
         pytest.param(
-            ints((Word("patches", slots=(0, 96, 0, 1024, 250, 1, 1, 128, -1, 0, 1, 0, 0)),)),
+            ints((Word("patches", slots=(0, 96, 0, 1024, 250, 1, 1, 128, -1, 0, -1, 1, 0, 0)),)),
             id="a nest that reads what it fills",
         ),
         pytest.param(
-            ints((Word("patches", slots=(0, 96, 0, 1024, 250, 1, 1, 128, -1, 0, 0)),)),
+            ints((Word("patches", slots=(0, 96, 0, 1024, 250, 1, 1, 128, -1, 0, -1, 0)),)),
             id="patches of a field",
+        ),
+        pytest.param(
+            ints((Word("patches", slots=(0, 96, 0, 1024, 250, 1, 1, 128, -1, 0, 0, 0)),)),
+            id="a nest that begins with itself",
         ),
         pytest.param(ints(arguments=(field("a", 5),)), id="no such parameter"),
         pytest.param(ints(arguments=(field("a", (0, -1)),)), id="negative path"),

@@ -87,7 +87,7 @@ class _Known:
         if word.op == "int":
             return self.value(self._plan.ints[word.value])
         argument = self._plan.arguments[word.argument]
-        if word.op == "stride":
+        if word.op in ("stride", "patches"):
             return None
         if word.op == "scalar":
             value = self._leaves.get(argument.name)

@@ -72,7 +72,7 @@ def write_portions(names: Names, portions: Portions) -> Iterator[str]:
     count = len(nests)
     address = names.bound(PatchBound("address", portions.order))
     yield f"  const u32* const lists = (const u32*){address};"
-    yield opened(names, nests[-1], names.bound(portions.patches), portions.threads)
+    yield opened(names, nests[-1], names.bound(portions.patches), names.bound(portions.threads))
     yield f"    const u32* const firsts = lists + {HEADER * count + 2};"
     arrays = yield from _rows(names, portions)
     yield f"    const s64 per = lists[{HEADER * count}], parts = lists[{HEADER * count + 1}];"

@@ -59,7 +59,7 @@ static inline s64 rows_of_tile(s64 count, s64 most, s64 parts) {{
 END: Final = "});"
 
 
-def opened(names: Names, nest: Nest, count: str, most: int = 1 << 16) -> str:
+def opened(names: Names, nest: Nest, count: str, most: int | str = 1 << 16) -> str:
     """Return the line that begins the function; `END` closes it."""
     size = enough(names, nest)
     body = "[=](s64 begin, s64 end, s64 place) __attribute__((always_inline)) {"

@@ -85,15 +85,33 @@ template <typename T> DEVICE T load_once(const T* from) { return __builtin_nonte
 template <typename T> DEVICE void store_once(T* to, T value) {
   __builtin_nontemporal_store(value, to);
 }
+typedef float words2 __attribute__((ext_vector_type(2)));
+typedef float words4 __attribute__((ext_vector_type(4)));
 #else
 template <typename T> DEVICE T load_once(const T* from) { return __ldcs(from); }
 template <typename T> DEVICE void store_once(T* to, T value) { __stcs(to, value); }
+typedef float2 words2;
+typedef float4 words4;
 #endif
 template <int N, typename T> DEVICE pack<T, N> load(const T* from) {
   return *(const pack<T, N>*)from;
 }
 template <int N, typename T> DEVICE void store(T* to, const pack<T, N>& values) {
   *(pack<T, N>*)to = values;
+}
+template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) {
+  constexpr int bytes = N * sizeof(T);
+  pack<T, N> values;
+  if (bytes == 16) *(words4*)&values = load_once((const words4*)from);
+  else if (bytes == 8) *(words2*)&values = load_once((const words2*)from);
+  else values = load<N>(from);
+  return values;
+}
+template <int N, typename T> DEVICE void store_once(T* to, const pack<T, N>& values) {
+  constexpr int bytes = N * sizeof(T);
+  if (bytes == 16) store_once((words4*)to, *(const words4*)&values);
+  else if (bytes == 8) store_once((words2*)to, *(const words2*)&values);
+  else store<N>(to, values);
 }
 template <int N, typename T, typename I> DEVICE pack<T, N> load(const shared_array<T>& from, I i) {
   return load<N>(from.data + i);
@@ -134,6 +152,10 @@ ONCE: Final = """\
 namespace ff {
 template <typename T> DEVICE T load_once(const T* from) { return *from; }
 template <typename T> DEVICE void store_once(T* to, T value) { *to = value; }
+template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) { return load<N>(from); }
+template <int N, typename T> DEVICE void store_once(T* to, const pack<T, N>& values) {
+  store(to, values);
+}
 }  // namespace ff
 """
 _TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import attrs
 
 from ...ir.bounds import PatchBound
-from ...ir.loops import Load, Nest, Patches, Store
+from ...ir.loops import Load, Nest, Patches, PatchLoop, Store
+from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of
-from ..loop_passes.table_ways import Way, way_of, ways
-from ..loop_passes.unrolling import unrolled
+from ..loop_passes.sharing_in_patches import fillers_of
+from ..loop_passes.table_ways import Way, way_of
+from ..loop_passes.unrolling import interleaved
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody
 from .memory import array_text
@@ -23,11 +25,16 @@ HEADER = 3  # words of each nest in the lists: its near indices, its elements, t
 
 @attrs.frozen
 class Room:
-    """Where the arrays lie: their names in shared memory, and in what order a nest reads them."""
+    """Where the arrays lie: their names in shared memory, and in what order a nest reads them.
+
+    `near` has a number for each list of elements and way there, `fillers` the list of each array.
+    """
 
     arrays: Mapping[str, str]
-    near: Mapping[tuple[str, Way | None], int]
+    fillers: Mapping[str, int]
+    near: Mapping[tuple[int, Way | None], int]
     own: frozenset[str]  # that the nest fills
+    once: frozenset[str]  # that only this loop touches, each element once
     levels: int
 
 
@@ -52,13 +59,13 @@ class _InPatch(ThreadBody):
     def _element(self, name: str, places: object) -> str:
         """Return the place of an element among those of the patch."""
         if name in self.room.own:
-            return "q - from"
+            return "q - begin"
         load = next(
             row
             for row in self.nest.body
             if isinstance(row, Load) and self._key(row) == (name, places)
         )
-        number = self.room.near[name, way_of(self.nest, load)]
+        number = self.room.near[self.room.fillers[name], way_of(self.nest, load)]
         return f"near[(q - base) * {len(self.room.near)} + {number}]"
 
     def _place(self, access: Load | Store) -> str:
@@ -99,6 +106,23 @@ class _AllAtOnce(_InPatch, PatchBody):
         self.groups = groups
         return found
 
+    def everything(self, indent: str) -> Iterator[str]:
+        """Write all instructions in their order, each pointer before its first use."""
+        rows, self.rows = self.rows, {}
+        for number, row in enumerate(self.nest.body):
+            if isinstance(row, NAMELESS):
+                continue
+            key = self._key(row) if isinstance(row, Load | Store) else None
+            if key is not None and key not in self.rows:
+                known, self.rows = self.rows, {key: rows[key]}
+                yield from self.pointers(indent)
+                self.rows = known | self.rows
+            if text := self.line(number):  # nothing but for the last of several stores
+                yield indent + text
+
+    def _function(self, name: str, access: Load | Store) -> str:
+        return f"{name}_once" if access.buffer in self.room.once else name
+
     def _start(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]
         assert isinstance(access, Load | Store)
@@ -108,15 +132,15 @@ class _AllAtOnce(_InPatch, PatchBody):
 
 
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
-    """Write the statements of one thread: for each nest in order a loop over its elements."""
-    nests = [names.kernel.nests[number] for number in patches.members]
+    """Write the statements of one thread: in order the loops over the elements of lists."""
     address, parts = (names.bound(each) for each in numbers_of(names.kernel, patches))
-    levels = nests[0].loops[-1].range
+    levels = patches.loops[0].nest.loops[-1].range
     first = f"({names.bound(levels.start)} & -{patches.points})"
-    count = len(nests)
+    nests = [each.nest for each in patches.loops]
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
         if name not in patches.arrays:
             yield from array_text(names, name)
+    count = len(patches.order.members)
     yield f"  const u32* const lists = (const u32*){address};"
     yield f"  const u32 parts = u32({parts}), patch = blockIdx.x / parts;"
     lanes = patches.levels // patches.points
@@ -124,39 +148,128 @@ def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     yield f"  const s64 start = {first} + s64(blockIdx.x - patch * parts) * {patches.levels};"
     yield f"  const s64 f1 = start + lane * {patches.points};"
     yield f"  const u32* const firsts = lists + {HEADER * count} + patch * {count};"
+    yield "  u32 turn = 0;  // of the threads that take the first elements of a loop"
     arrays = yield from _shared(names, patches)
-    for place, nest in enumerate(nests):
-        if place:
-            yield "  ff::barrier();"
-        yield from _member(names, patches, nest, place, arrays)
+    for each, waits in zip(patches.loops, patches.waits, strict=True):
+        yield from _loop(names, patches, each, arrays, waits=waits)
 
 
 def _shared(names: Names, patches: Patches) -> Generator[str, None, dict[str, str]]:
     """Define the arrays in shared memory, one after the other; return their names."""
     found: dict[str, str] = {}
+    fillers = fillers_of(patches)
     room = "0"
-    for place, member in enumerate(patches.members):
-        for row in names.kernel.nests[member].body:
-            if isinstance(row, Store) and row.buffer in patches.arrays and row.buffer not in found:
-                buffer = names.by_name[row.buffer]
-                elements = f"lists[{HEADER * place + 2}] * {patches.levels}"
-                name, type_ = f"h{len(found)}", stored_type(buffer)
-                yield f"  const ff::shared_array<{type_}> {name}(u32({room}), {elements});"
-                room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
-                found[row.buffer] = name
+    for name in patches.arrays:
+        buffer = names.by_name[name]
+        elements = f"lists[{HEADER * fillers[name] + 2}] * {patches.levels}"
+        found[name] = f"h{len(found)}"
+        type_ = stored_type(buffer)
+        yield f"  const ff::shared_array<{type_}> {found[name]}(u32({room}), {elements});"
+        room += f" + {elements} * {ITEMSIZES[buffer.dtype]}"
     return found
 
 
-def _member(
-    names: Names, patches: Patches, nest: Nest, place: int, arrays: Mapping[str, str]
+def _loop(
+    names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str], *, waits: bool
 ) -> Iterator[str]:
-    """Write the loop over the elements of one nest that a patch has."""
-    own = {row.buffer for row in nest.body if isinstance(row, Store)}
-    near = {each: number for number, each in enumerate(ways(nest, arrays))}
-    room = Room(arrays, near, frozenset(own & set(arrays)), patches.levels)
-    wide = attrs.evolve(nest, each=(patches.points, 1))
-    dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
-    every = _AllAtOnce(names, attrs.evolve(wide, body=unrolled(wide, dims_of)), room)
+    """Write a loop over the elements of a list that a patch has.
+
+    Each thread knows its first element before it `waits` for the others, and the next one early.
+    """
+    room = _room(names, patches, each, arrays)
+    joint = f"{names.bound(each.joint)} > 0"
+    tests = {"both": [f"({joint})"], "apart": [f"!({joint})"]}.get(each.part, [])
+    step = patches.threads * patches.points // patches.levels
+    if waits:
+        yield "  turn = 0;"
+    yield "  {"
+    yield from _list(patches, each, room, joint)
+    yield f"    u32 q = from + (own >= turn ? own - turn : own + {step} - turn);"
+    yield "    u32 next = q < to ? lists[q] : 0;"
+    if waits:
+        yield "    ff::barrier();"
+    loop = list(_elements(names, each.nest, step))
+    yield from _versions(names, patches, each.nest, room, (tests, loop))
+    done = f"(turn + to - from) % {step}"
+    yield f"    turn = {f'{tests[0]} ? {done} : turn' if tests else done};"
+    yield "  }"
+
+
+def _list(patches: Patches, each: PatchLoop, room: Room, joint: str) -> Iterator[str]:
+    """Define where the list of a loop begins and ends, and where it tells what lies near."""
+    place, count = each.elements, len(patches.order.members)
+    if room.near:
+        yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
+        yield f"    const u32 base = lists[{HEADER * place + 1}];"
+    yield f"    const u32 begin = firsts[{place}], to = firsts[{place + count}];"
+    if each.part == "rest":
+        others = f"firsts[{each.others + count}] - firsts[{each.others}]"
+        yield f"    const u32 from = {joint} ? begin + ({others}) : begin;"
+    else:
+        yield "    const u32 from = begin;"
+
+
+def _versions(
+    names: Names,
+    patches: Patches,
+    nest: Nest,
+    room: Room,
+    head: tuple[Sequence[str], Sequence[str]],
+) -> Iterator[str]:
+    """Write a loop for threads that have all of their levels inside, and one for others."""
+    tests, loop = head
+    levels = nest.loops[1].range
+    start, stop = names.bound(levels.start), names.bound(levels.stop)
+    if not names.clamped:
+        wide = attrs.evolve(nest, each=(patches.points, 1))
+        dims_of = {name: buffer.dims for name, buffer in names.by_name.items()}
+        every = _AllAtOnce(names, attrs.evolve(wide, body=interleaved(wide, dims_of)), room)
+        all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
+        yield f"    if ({' && '.join([*tests, all_aligned(every.aligned()), all_])}) {{"
+        yield "      const s64 i1 = f1;"
+        yield from loop
+        yield from every.everything(" " * 10)
+        yield "      }}"
+        yield "    } else"
+    yield f"    if ({' && '.join([*tests, f'f1 < {stop}'])}) {{  // one by one at the ends"
+    yield from loop
+    yield from _one_by_one(_OneByOne(names, nest, room), start, stop, patches.points)
+    yield "      }}"
+    yield "    }"
+
+
+def _room(names: Names, patches: Patches, each: PatchLoop, arrays: Mapping[str, str]) -> Room:
+    readings = patches.order.members[each.elements].readings
+    stored = {row.buffer for row in each.nest.body if isinstance(row, Store)}
+    return Room(
+        arrays, fillers_of(patches), {reading: number for number, reading in enumerate(readings)},
+        frozenset(stored & set(arrays)), frozenset(_once(names, patches, each)), patches.levels,
+    )  # fmt: skip
+
+
+def _once(names: Names, patches: Patches, each: PatchLoop) -> Iterator[str]:
+    """Yield the fields that a loop reads or writes and no other does, each element once."""
+    others = {
+        name
+        for other in patches.loops
+        if other != each and {other.part, each.part} != {"both", "apart"}
+        for name in buffers_of(other.nest)
+    }
+    for name in buffers_of(each.nest):
+        rows = [
+            row for row in each.nest.body if isinstance(row, Load | Store) and row.buffer == name
+        ]
+        is_own = not any(any(index is not None for index in _rows(row)) for row in rows)
+        if is_own and name not in others and names.by_name[name].memory == "field":
+            yield name
+
+
+def _rows(access: Load | Store) -> tuple[int | None, ...]:
+    return access.rows if isinstance(access, Load) else ()
+
+
+def _elements(names: Names, nest: Nest, step: int) -> Iterator[str]:
+    """Open the loop of a thread over elements, and the test that an element is inside."""
     range_ = nest.loops[0].range
     inside = [f"i0 >= {names.bound(range_.start)}", f"i0 < {names.bound(range_.stop)}"]
     inside += [
@@ -164,30 +277,11 @@ def _member(
         for each in nest.guard
         if each not in nest.box
     ]
-    yield "  {"
-    if near:
-        yield f"    const u16* const near = (const u16*)(lists + lists[{HEADER * place}]);"
-        yield f"    const u32 base = lists[{HEADER * place + 1}];"
-    yield f"    const u32 from = firsts[{place}], to = firsts[{place + len(patches.members)}];"
-    step = patches.threads * patches.points // patches.levels
-    loop = ["#pragma unroll 1", f"      for (u32 q = from + own; q < to; q += {step}) {{"]
-    loop += ["        const s64 i0 = s64(lists[q]);"]
-    loop += [f"        if ({' && '.join(inside)}) {{"]
-    levels = nest.loops[1].range
-    start, stop = names.bound(levels.start), names.bound(levels.stop)
-    if not names.clamped:
-        all_ = f"f1 >= {start} && f1 + {patches.points} <= {stop}"
-        yield f"    if ({all_aligned(every.aligned())} && {all_}) {{"
-        yield "      const s64 i1 = f1;"
-        yield from loop
-        yield from every.everything(" " * 10)
-        yield "      }}"
-        yield "    } else"
-    yield f"    if (f1 < {stop}) {{  // one by one at the ends"
-    yield from loop
-    yield from _one_by_one(_OneByOne(names, nest, room), start, stop, patches.points)
-    yield "      }}"
-    yield "  }}"
+    yield "#pragma unroll 1"
+    yield f"      for (; q < to; q += {step}) {{"
+    yield "        const s64 i0 = s64(next);"
+    yield f"        next = q + {step} < to ? lists[q + {step}] : 0;"
+    yield f"        if ({' && '.join(inside)}) {{"
 
 
 def _one_by_one(body: _OneByOne, start: str, stop: str, points: int) -> Iterator[str]:

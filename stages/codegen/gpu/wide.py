@@ -107,18 +107,24 @@ class PatchBody(ThreadBody):
             if place < len(group.members) - 1:
                 return ""
             values = ", ".join(self._operand(self.nest.body[each].value) for each in group.members)  # type: ignore[attr-defined]
-            return f"ff::store({self._start(group)}, {type_}{{{{{values}}}}});"
+            store = self._function("store", row)
+            return f"ff::{store}({self._start(group)}, {type_}{{{{{values}}}}});"
         text = super()._line(number, row, kept)
         head, _, _ = text.partition(" = ")
         value = f"{name}[{place}]" + (" != 0" if head.startswith("const b8") else "")
         text = f"{head} = {value};"
         if number != min(group.members):
             return text
-        loaded = f"ff::load<{len(group.members)}>({self._start(group)})"
+        load = self._function("load", row)  # type: ignore[arg-type]
+        loaded = f"ff::{load}<{len(group.members)}>({self._start(group)})"
         when = self.nest.body[number].when  # type: ignore[attr-defined]
         if when is not None:
             loaded = f"{self._operand(when)} ? {loaded} : {type_}{{}}"
         return f"const {type_} {name} = {loaded}; {text}"
+
+    def _function(self, name: str, _: Load | Store) -> str:
+        """Return the function that loads or stores a group."""
+        return name
 
     def _wide(self, group: Group) -> str:
         access = self.nest.body[group.members[0]]

@@ -14,21 +14,25 @@ import attrs
 
 from ...gpu_target import WIDEST
 from ...ir.bounds import PatchOrder
-from ...ir.loops import Kernel, Load, Nest, Patches
+from ...ir.loops import Kernel, Load, Nest, Patches, PatchLoop
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .mesh_chains import Chain, accesses, chains, extent, members_of, where_needed
 from .portions import portion
 
 SMALL: Final = 16  # loads of a point in all nests: small ones
+LARGE: Final = 48  # large ones have more
 WORD: Final = 4
-# By whether nests are small, and have words only: elements of the last nest in a patch, bytes of an
-# element's levels in a block, accesses of 16 bytes a thread, threads, blocks on a multiprocessor.
+# For small, middle and large nests, which have words only or not: elements of the last nest in a
+# patch, bytes of an element's levels in a block, accesses of 16 bytes a thread, threads, blocks on
+# a multiprocessor.
 SIZES: Final = {
-    (False, False): (96, 128, 2, 256, 3),
-    (False, True): (96, 128, 1, 256, 4),
-    (True, False): (192, 128, 2, 256, 4),
-    (True, True): (96, 320, 2, 320, 4),
+    ("small", False): (192, 128, 2, 256, 5),
+    ("small", True): (96, 320, 2, 320, 4),
+    ("middle", False): (128, 128, 2, 256, 3),
+    ("middle", True): (96, 128, 1, 256, 4),
+    ("large", False): (160, 128, 2, 320, 2),
+    ("large", True): (64, 320, 1, 320, 2),
 }
 # Of the elements that nests fill, those that several patches fill counted each time, in percent.
 AGAIN: Final = 250
@@ -62,6 +66,9 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
     members = members_of(nests, chain.fillers, buffers, sizes[1])
     if members is None or any(each.row_bytes % WIDEST for each in members):
         return None
+    members = tuple(
+        attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
+    )
     size, levels, points, threads, blocks = sizes
     names = ", ".join(chain.arrays)
     return Patches(
@@ -69,6 +76,7 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
         PatchOrder(size, 0, rules.gpu.most_shared, AGAIN, members),
         levels, points, threads, blocks, extent(nests[-1].loops[0].range),
         f"{names} need not go to memory and back{_why(blocks)}",
+        tuple(PatchLoop(nest, place) for place, nest in enumerate(nests)),
     )  # fmt: skip
 
 
@@ -79,11 +87,12 @@ def _why(blocks: int) -> str:
 def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
     """Return elements of a patch, levels, points of a thread, threads, and blocks."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
-    own, line, packs, many, together = SIZES[loads <= SMALL, widest <= WORD]
+    size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
+    own, line, packs, many, together = SIZES[size, widest <= WORD]
     ours = (own, line // widest, packs * WIDEST // widest, many, together)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
-    size, levels, points, threads, blocks = (
+    elements, levels, points, threads, blocks = (
         theirs or model for theirs, model in zip(given, ours, strict=True)
     )
     lanes = -(-levels // points)
-    return size, lanes * points, points, max(threads // lanes, 1) * lanes, blocks
+    return elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks

@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from ...ir.bounds import PatchOrder
+from ...ir.bounds import Bound, Const, PatchOrder, maximum, multiply
 from ...ir.loops import Kernel, Portions, Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
@@ -54,12 +54,18 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> list[Portions]:
     last = chain.nests[-1]
     order = PatchOrder(max(size // few, 1) * few, few, MOST_ROWS, AGAIN, members)
     bytes_ = sum(ITEMSIZES[buffers[name].dtype] for name in chain.arrays)
+    memory: Bound = Const(0)
+    for name in chain.arrays:
+        points: Bound = Const(ITEMSIZES[buffers[name].dtype])
+        for range_ in buffers[name].box:
+            points = multiply(points, maximum(extent(range_), Const(0)))
+        memory = maximum(memory, points)
     return [
         Portions(
             chain.numbers[0], chain.numbers[-1] + 1, chain.numbers, chain.arrays,
             _asked(chain), order,
             extent(last.loops[0].range), extent(last.loops[1].range), bytes_, least,
-            rules.target.core_memory, rules.target.cores,
+            rules.target.core_memory, memory, rules.target.cores,
             f"{', '.join(chain.arrays)} need not go to memory and back",
         )
     ]  # fmt: skip

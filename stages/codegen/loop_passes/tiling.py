@@ -208,6 +208,8 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     if bound and (wanted or not free or needed > budget):
         rings = all(is_ring(array, bound[-1]) for array in arrays)
         sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)
+    elif not (wanted or free or len(run.nests[0].loops) == 1):
+        pass  # threads share elements that tables connect, see `portions.py`, better than levels
     elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
         columns = wanted or budget // _bytes(arrays, {**sizes, inner: 1})
         sizes[inner] = max(ROW, columns // ROW * ROW)

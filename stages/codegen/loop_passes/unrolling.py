@@ -37,6 +37,19 @@ def unrolled(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
     return bodies.finished()
 
 
+def interleaved(nest: Nest, dims_of: DimsOf) -> tuple[Instruction, ...]:
+    """Return one body for all points of a thread, each instruction for all of them at a time.
+
+    So points are done with a load before the next one: few values wait for their use.
+    """
+    bodies = _Unrolling(nest, dims_of)
+    points = [(shift, list[Row]()) for shift in shifts(nest)]
+    for row in nest.body:
+        for shift, places in points:
+            bodies.add_row(row, places, shift)
+    return bodies.finished()
+
+
 def joined(nests: Sequence[Nest], dims_of: DimsOf) -> tuple[Instruction, ...]:
     """Return one body for nests with the same loops: equal instructions once, the stores last."""
     bodies = _Unrolling(nests[0], dims_of)
@@ -65,14 +78,18 @@ class _Unrolling:
         """Write the body for one point."""
         places: list[Row] = []
         for row in self.nest.body:
-            if isinstance(row, Store):
-                dims = self.dims_of[row.buffer]
-                offsets = row.offsets or (0,) * len(dims)
-                moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
-                self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
-                places.append(-1)  # nothing refers to a store
-            else:
-                places.append(self._written(row, places, shift))
+            self.add_row(row, places, shift)
+
+    def add_row(self, row: Instruction, places: list[Row], shift: Shift) -> None:
+        """Write the next instruction for one point; `places` are the rows of those before it."""
+        if isinstance(row, Store):
+            dims = self.dims_of[row.buffer]
+            offsets = row.offsets or (0,) * len(dims)
+            moved = tuple(o + shift.get(d, 0) for d, o in zip(dims, offsets, strict=True))
+            self.stores.append(attrs.evolve(row, value=places[row.value], offsets=moved))
+            places.append(-1)  # nothing refers to a store
+        else:
+            places.append(self._written(row, places, shift))
 
     def _written(self, row: Instruction, places: list[Row], shift: Shift) -> Row:
         match row:

@@ -13,7 +13,10 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.errors import OptionError
+from fieldforge.examples import nabla
 from fieldforge.examples.exported import model as example
+from fieldforge.examples.icosahedral import E2VDim, Edge, V2EDim, Vertex, icosahedral
+from fieldforge.examples.icosahedral import K as Level
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.export import export as exporting
 from fieldforge.workflows.export.names import DTYPES
@@ -360,6 +363,25 @@ def test_tables_are_checked(exported):
     code, message = refused(missing)
     assert code == TABLE
     assert "has missing entries" in message
+
+
+def test_nests_in_portions_of_a_mesh_are_exported_one_by_one(exported):
+    mesh = icosahedral(3, 0)
+    provider = {name: mesh.connectivities()[name] for name in ("E2V", "V2E")}
+    backend = ff.cpu.with_options(patches=(64, 64, 1))
+    library = exported(nabla.nabla2.with_backend(backend), offset_provider=provider)
+    rng = np.random.default_rng(1)
+    domains = (
+        {Edge: mesh.edges, Level: 5},
+        {Vertex: mesh.vertices, V2EDim: 6},
+        {Edge: mesh.edges, E2VDim: 2},
+    )
+    fields = [ff.as_field(each, rng.random(tuple(each.values()))) for each in domains]
+    expected, out = ff.zeros(domains[0]), ff.zeros(domains[0])
+    nabla.nabla2.with_backend("reference")(*fields, expected, offset_provider=provider)
+
+    assert library("nabla2", *fields, out, *provider.values())[0] == OK
+    assert np.array_equal(out.asnumpy(), expected.asnumpy())
 
 
 def test_checks_that_were_compiled_in_give_their_code(exported):

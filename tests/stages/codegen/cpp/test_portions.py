@@ -10,7 +10,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge.constructors import as_connectivity
-from fieldforge.examples.icosahedral import Edge, K, Vertex
+from fieldforge.examples.icosahedral import Edge, K, Vertex, icosahedral
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.codegen.pass_list import CPU_PASSES, without
@@ -91,6 +91,16 @@ def test_the_listing_says_what_a_thread_keeps_and_why():
     assert nests[0] == nests[1]
 
 
+def test_threads_share_the_elements_of_a_mesh_and_not_its_levels():
+    """Three arrays outgrow the second cache, but cut levels are work for few threads."""
+    program = in_precision("mesh_dynamics", np.float64).dynamics
+    provider = icosahedral(2, 0).connectivities()
+    traced = program.with_backend(CPU).trace(offset_provider=provider, until="codegen")
+    text = traced["codegen"].loops
+    assert "tiles of" not in text
+    assert text.count("parallel Edge") == text.count("parallel Vertex") == 1
+
+
 @pytest.mark.parametrize(
     "options",
     [{"patches": (-1,)}, {"passes": without(CPU_PASSES, "patch"), "patches": (96, 24, 1)}],
@@ -110,6 +120,17 @@ def test_small_calls_run_nest_by_nest(patches):
 
 def test_a_call_with_few_elements_runs_nest_by_nest():
     assert same(in_part, of_nabla(), ["out"], PORTIONS, first=11, last=50)
+
+
+def test_the_workspace_of_nests_one_by_one_is_enough(lists_made):
+    program, arguments = in_part.with_backend(PORTIONS), of_nabla()
+    (expected,) = run(in_part, CPU, arguments, ["out"], **WHOLE)
+    size = program.workspace_size(**arguments, **WHOLE, offset_provider=TABLES)
+    arguments["out"].ndarray[...] = -7.0
+    with ff.workspace(np.zeros(size, np.uint8)):
+        program(**arguments, **WHOLE, offset_provider=tables())
+    assert np.array_equal(arguments["out"].asnumpy(), expected)
+    assert len(lists_made) == 1
 
 
 def test_tables_that_lack_entries_have_no_lists(lists_made):

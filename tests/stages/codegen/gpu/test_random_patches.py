@@ -30,7 +30,7 @@ WAYS = {
     "E2C": ("Edge", "Cell", 2), "V2C": ("Vertex", "Cell", 6), "C2V": ("Cell", "Vertex", 3),
 }  # fmt: skip
 FIRST, _, LAST = os.environ.get("RANDOM_PATCHES", "0:6").partition(":")
-LEVELS = 9
+LEVELS = 10  # an even number: rows are aligned
 
 
 class Writer:
@@ -41,6 +41,7 @@ class Writer:
         self.fields: dict[str, tuple[str, ...]] = {}
         self.lines: list[str] = []
         self.values: list[tuple[str, str]] = []  # and their dimensions
+        self.sums: list[tuple[str, str]] = []  # of which value, by which table
         for dim in COUNTS:
             self.values.append((self.field(dim, "K"), dim))
         for _ in range(self.random.randint(2, 5)):
@@ -63,12 +64,17 @@ class Writer:
 
     def gathered(self, table: str) -> str:
         """Return a sum over neighbours, or one of them."""
-        source, target, width = WAYS[table]
+        _, target, width = WAYS[table]
         value = self.value(target)
         if width == 2 and self.random.random() < 0.4:
             slots = self.random.sample(range(2), 2)
             return f"({value}({table}[{slots[0]}]) - 0.25 * {value}({table}[{slots[1]}]))"
-        weights = self.field(source, f"{table}Dim")
+        if "(" not in value:
+            self.sums.append((value, table))
+        return self.sum(value, table)
+
+    def sum(self, value: str, table: str) -> str:
+        weights = self.field(WAYS[table][0], f"{table}Dim")
         return f"neighbor_sum({value}({table}) * {weights}, axis={table}Dim)"
 
     def stage(self) -> None:
@@ -84,6 +90,11 @@ class Writer:
 
     def output(self, dim: str) -> str:
         tables = [name for name, (source, _, _) in WAYS.items() if source == dim]
+        again = [(value, table) for value, table in self.sums if table in tables]
+        if again and self.random.random() < 0.7:  # what a nest before it reads, too
+            value, table = self.random.choice(again)
+            other = self.gathered(self.random.choice(tables))
+            return f"{self.sum(f'({value} * {value})', table)} + {other}"
         return f"{self.gathered(self.random.choice(tables))} + {self.value(dim)}"
 
     def text(self) -> str:

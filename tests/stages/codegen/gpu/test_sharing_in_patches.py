@@ -1,0 +1,216 @@
+"""What the nests of a patch share: one loop for two nests, values of neighbours handed on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge import neighbor_sum
+from fieldforge.constructors import as_connectivity
+from fieldforge.examples.icosahedral import (
+    C2E,
+    E2C,
+    E2V,
+    V2E,
+    C2EDim,
+    Cell,
+    E2CDim,
+    Edge,
+    K,
+    V2EDim,
+    Vertex,
+    icosahedral,
+)
+from fieldforge.runtime.fields import patch_lists
+from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
+from fieldforge.workflows.backends.ready_made import BACKENDS
+
+from ....optimised import not_optimised
+
+HOST = BACKENDS["gpu-host"]
+LEVELS = 8
+MESH = icosahedral(5, 0)
+NEEDED = ("C2E", "E2C", "E2V", "V2E")
+TABLES = {name: table for name, table in MESH.connectivities().items() if name in NEEDED}
+ARRAY, HANDED = "@13", ("@15", "@16")  # of the energy; the two values of a neighbour
+CellField = ff.Field[ff.Dims[Cell, K], ff.float64]
+EdgeField = ff.Field[ff.Dims[Edge, K], ff.float64]
+OfCellEdges = ff.Field[ff.Dims[Cell, C2EDim], ff.float64]
+OfEdgeCells = ff.Field[ff.Dims[Edge, E2CDim], ff.float64]
+OfVertexEdges = ff.Field[ff.Dims[Vertex, V2EDim], ff.float64]
+OfCells = ff.Field[ff.Dims[Cell], ff.float64]
+
+
+@ff.field_operator
+def on_both(
+    vn: EdgeField,
+    vt: EdgeField,
+    w: CellField,
+    depth: OfCells,
+    weights: OfCellEdges,
+    linear: OfEdgeCells,
+    turn: OfVertexEdges,
+) -> tuple[EdgeField, CellField]:
+    squares = vn * vn + vt * vt
+    energy = neighbor_sum(squares(C2E) * weights, axis=C2EDim)
+    lift = (w - 0.5 * w(K + 1)) * depth
+    ratio = w / w(K + 1)
+    climb = neighbor_sum(energy(E2C) * linear, axis=E2CDim) + lift(E2C[1]) * vn - lift(E2C[0])
+    climb = climb * (ratio(E2C[0]) - ratio(E2C[1]))
+    zeta = neighbor_sum(vn(V2E) * turn, axis=V2EDim)
+    product = vn * vt + (zeta(E2V[1]) - zeta(E2V[0])) * vn
+    return climb, neighbor_sum(product(C2E) * weights, axis=C2EDim) + lift
+
+
+@ff.program
+def both(
+    vn: EdgeField, vt: EdgeField, w: CellField, depth: OfCells, weights: OfCellEdges,
+    linear: OfEdgeCells, turn: OfVertexEdges, climb: EdgeField, drift: CellField,
+    edges: ff.int32, cells: ff.int32,
+):  # fmt: skip
+    on_both(
+        vn, vt, w, depth, weights, linear, turn, out=(climb, drift),
+        domain=({Edge: (0, edges), K: (0, LEVELS)}, {Cell: (0, cells), K: (0, LEVELS)}),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def arguments() -> dict[str, Any]:
+    numbers = np.random.default_rng(4)
+
+    def made(domain: Any) -> Any:
+        return ff.as_field(domain, numbers.uniform(0.5, 2, tuple(domain.values())))
+
+    edges, cells = MESH.edges, MESH.cells
+    return {
+        "vn": made({Edge: edges, K: LEVELS}), "vt": made({Edge: edges, K: LEVELS}),
+        "w": made({Cell: cells, K: LEVELS + 2}), "depth": made({Cell: cells}),
+        "weights": made({Cell: cells, C2EDim: 3}), "linear": made({Edge: edges, E2CDim: 2}),
+        "turn": made({Vertex: MESH.vertices, V2EDim: 6}),
+        "climb": made({Edge: edges, K: LEVELS}), "drift": made({Cell: cells, K: LEVELS}),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """The lists that inspectors make meanwhile."""
+    found: list[np.ndarray] = []
+    bring = patch_lists.bring
+
+    def watched(data: bytes, *place: int) -> Any:
+        found.append(np.frombuffer(data, np.uint32))
+        return bring(data, *place)
+
+    monkeypatch.setattr(patch_lists, "bring", watched)
+    return found
+
+
+def tables() -> dict[str, Any]:
+    """Return new tables, for which no lists were made."""
+    return {
+        name: as_connectivity(
+            each.domain, codomain=each.codomain, data=each.asnumpy(), skip_value=each.skip_value
+        )
+        for name, each in TABLES.items()
+    }
+
+
+def results(backend: Any, arguments: dict[str, Any], **ends: int) -> list[np.ndarray]:
+    for name in ("climb", "drift"):
+        arguments[name].ndarray[...] = -7.0
+    both.with_backend(backend)(**arguments, **ends, offset_provider=tables())
+    return [np.array(arguments[name].asnumpy()) for name in ("climb", "drift")]
+
+
+def listing(backend: Any, arguments: dict[str, Any]) -> str:
+    ends = {"edges": MESH.edges, "cells": MESH.cells}
+    traced = both.with_backend(backend).trace(
+        **arguments, **ends, offset_provider=TABLES, until="codegen"
+    )
+    return traced["codegen"].loops
+
+
+@pytest.mark.parametrize("cells", [MESH.cells, MESH.cells - 9], ids=["same", "apart"])
+@pytest.mark.parametrize("patches", [(40,), (33, 8, 4, 12, 2)])
+@pytest.mark.parametrize("rows", ["aligned", "not aligned"])
+def test_what_nests_share_has_the_same_bits(arguments, patches, cells, rows, made):
+    """Where cells of the nest and of the array differ, each nest has a loop of its own."""
+    if rows == "not aligned":
+        values = arguments["w"].asnumpy()[:, : LEVELS + 1].copy()
+        arguments["w"] = ff.as_field({Cell: MESH.cells, K: LEVELS + 1}, values)
+    ends = {"edges": MESH.edges, "cells": cells}
+    found = results(HOST.with_options(patches=patches), arguments, **ends)
+    assert len(made) == 1
+    expected = results(not_optimised(BACKENDS["cpu"]), arguments, **ends)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def test_the_listing_has_one_loop_for_two_nests_and_an_array_more(arguments):
+    text = listing(HOST, arguments)
+    start = text.index("one kernel of nests 0, 1, 2, 4 where ")
+    loops = text[start : text.index("\nnest 0 of", start)].split("\n  for the elements of ")
+    first, together, rest, edges = loops
+    assert first.splitlines()[1:] == ["  nest 0 for the elements of nest 0", "  barrier"]
+    assert together.startswith("nest 2 in one loop where ")
+    assert together.count("load vn[") == 3  # once for each edge of a cell
+    stores = [line.split()[1] for line in together.splitlines() if " store " in line]
+    assert stores == [ARRAY, "drift", *HANDED]
+    rest, _, apart = rest.partition("\n  nest 2 ")
+    assert rest.startswith("nest 1 but what one loop does")
+    assert apart.startswith("for the elements of nest 2 where ")
+    assert apart.endswith(" is 0\n  barrier")
+    assert "load w[" not in edges
+    for name in HANDED:
+        assert edges.count(f"load {name}[") == 2
+        assert f"shared {name} float64 [Cell, K] unit K  # 2 loads of each neighbour" in text
+
+
+def test_without_the_pass_each_nest_has_a_loop(arguments, made):
+    backend = HOST.with_options(passes=without(GPU_PASSES, "share_in_patches"))
+    text = listing(backend, arguments)
+    start = text.index("one kernel of nests 0, 1, 2, 4 where ")
+    assert text[start:].splitlines()[1:7] == [
+        "  nest 0 for the elements of nest 0",
+        "  nest 1 for the elements of nest 1",
+        "  barrier",
+        "  nest 2 for the elements of nest 2",
+        "  nest 4 for the elements of nest 4",
+        text[text.index("nest 0 of") :].partition("\n")[0],
+    ]
+    assert "shared @" not in text
+    ends = {"edges": MESH.edges, "cells": MESH.cells}
+    found = results(backend, arguments, **ends)
+    expected = results(HOST, arguments, **ends)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    assert len(made) == 2
+
+
+def test_without_the_pass_fuse_values_are_handed_on(arguments):
+    text = listing(HOST.with_options(passes=without(GPU_PASSES, "fuse")), arguments)
+    assert "in one loop" not in text
+    assert text.count("  shared @") == len(HANDED)
+
+
+def test_large_blocks_have_no_room_for_a_further_array(arguments):
+    text = listing(HOST.with_options(patches=(2000, 8, 4, 64, 8)), arguments)
+    assert "shared @" not in text
+
+
+def test_lists_begin_with_the_elements_that_a_patch_has_as_its_own(arguments, made):
+    results(HOST.with_options(patches=(30,)), arguments, edges=MESH.edges, cells=MESH.cells)
+    (words,) = made
+    patches = -(-MESH.edges // 30)
+    firsts = words[12 : 12 + 4 * (patches + 1)].reshape(-1, 4)
+    e2c = TABLES["E2C"].asnumpy()
+    owned: list[int] = []
+    for (_, start, own, edge), (_, stop, own_stop, edge_stop) in pairwise(firsts):
+        filled, mine, edges = words[start:stop], words[own:own_stop], words[edge:edge_stop]
+        assert np.array_equal(filled[: len(mine)], mine)
+        assert np.array_equal(np.sort(filled), np.union1d(e2c[edges], mine))
+        assert (np.diff(filled[len(mine) :].astype(int)) > 0).all()
+        owned += mine.tolist()
+    assert sorted(owned) == list(range(MESH.cells))
