@@ -18,7 +18,7 @@ from .nest import write_nest
 from .operations import TYPES
 from .portions import write_portions
 from .sharing import CALLEE, END, FAR, MACHINE, MARCH, SHARING, TURNS, enough, flat_loop, opened
-from .strips import stream_function
+from .strips import CALLED, MASKED, stream_function
 from .units import CLAMPED_SHARE, Caller, Line, Part, flat, write_units
 
 EVEN = """\
@@ -71,6 +71,7 @@ def write_cpp(
     tools += [EVEN] if kernel.tilings else []
     tools += [TURNS] if any(tiling.rolled for tiling in kernel.tilings) else []
     tools += [SHARING] if shares else []
+    tools += [MASKED] if _contains(nests, CALLED) else []
     tools += [stream_function(options.vector_bytes)] if streams else []
     tools += cpp_checks.functions(names)
     tools += [WITHIN, CLAMPED] if clamped else []
@@ -95,7 +96,11 @@ def write_cpp(
 
 
 def _shares(lines: Sequence[Line]) -> bool:
-    return any(END in line for line in flat(lines))
+    return _contains(lines, END)
+
+
+def _contains(lines: Sequence[Line], text: str) -> bool:
+    return any(text in line for line in flat(lines))
 
 
 def _parameters(has_context: bool, *, checked: bool = False) -> tuple[tuple[str, str], ...]:

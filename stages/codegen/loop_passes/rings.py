@@ -23,7 +23,7 @@ def in_ring(
     rolled: Dimension,
 ) -> Buffer:
     """Return an array with as many rows along `rolled` as are in use at a time, a power of two."""
-    if rolled not in array.dims or array.unit is rolled:
+    if not is_ring(array, rolled):
         return array
     box = tuple(
         Range(rolled, Const(0), Const(_rows(array.name, nests, margins, rolled)))
@@ -32,6 +32,11 @@ def in_ring(
         for range_ in array.box
     )
     return attrs.evolve(array, box=box, ring=rolled)
+
+
+def is_ring(array: Buffer, rolled: Dimension) -> bool:
+    """Tell whether an array keeps rows along `rolled`, which tiles of any height share."""
+    return rolled in array.dims and array.unit is not rolled
 
 
 def _rows(

@@ -20,7 +20,7 @@ from ...ir.loops import Buffer, Cut, Kernel, Load, Loop, Nest, Store, Tiling
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .arena import lives_of
-from .rings import in_ring
+from .rings import in_ring, is_ring
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 
@@ -28,6 +28,7 @@ Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
 USUAL: Final = {DimensionKind.HORIZONTAL: 256, DimensionKind.VERTICAL: 100, DimensionKind.LOCAL: 8}
 WIDEST_MARGIN: Final = 4
 LARGEST_TILE: Final = 64
+LARGEST_TURN: Final = 256  # rows of a tile whose arrays have as many rows as are in use at a time
 ROW: Final = 64  # rows of columns are cut in multiples of so many
 NO_MARGIN: Final[Margin] = (0, 0)
 
@@ -205,7 +206,8 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     needed = _bytes(arrays, sizes)
     wanted = rules.tile_size
     if bound and (wanted or not free or needed > budget):
-        sizes[bound[-1]] = wanted or LARGEST_TILE
+        rings = all(is_ring(array, bound[-1]) for array in arrays)
+        sizes[bound[-1]] = wanted or (LARGEST_TURN if rings else LARGEST_TILE)
     elif not (wanted or free or len(run.nests[0].loops) == 1):
         pass  # threads share elements that tables connect, see `portions.py`, better than levels
     elif (wanted or needed > budget) and inner in run.margins[0] and not run.margin(inner):
