@@ -19,8 +19,8 @@ FOREIGN = (
 WORKERS = (
     "stages.bind.plans", "stages.codegen.cpp.kernel", "stages.codegen.schedule.schedule",
     "stages.compile.command", "stages.interpret.evaluation", "stages.interpret.stage",
-    "stages.ir.dataflow",
-    "stages.ir.dataflow_reader", "stages.ir.loops", "stages.ir.syntax", "stages.lower.build",
+    "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.loops", "stages.ir.nest_groups",
+    "stages.ir.nests", "stages.ir.syntax", "stages.lower.build",
     "stages.lower.passes", "stages.parse.definition", "stages.parse.meanings",
     "runtime.embedded.embedded", "workflows.batches.collective", "workflows.engine.executors",
     "workflows.engine.inspection", "workflows.batches.lock_file", "workflows.batches.orders",

@@ -15,7 +15,9 @@ from ..ir.bounds import (
     multiply,
     subtract,
 )
-from ..ir.loops import Kernel, Load, Nest, Number, Patches, Store
+from ..ir.loops import Kernel
+from ..ir.nest_groups import Patches
+from ..ir.nests import Load, Nest, Number, Store
 from ..ir.settled import shared
 from ..ir.strides import Stride
 

@@ -10,10 +10,12 @@ import attrs
 from ...runtime.calls.plan import ABI_VERSION, StatusKind
 from ...runtime.fields.device import DeviceType
 from ..artifacts import Interface
-from ..ir import dataflow, loops
+from ..ir import dataflow, nests
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
-from ..ir.loops import Kernel, Load, Nest, Patches, Portions
+from ..ir.loops import Kernel
+from ..ir.nest_groups import Patches, Portions
+from ..ir.nests import Load, Nest
 from ..ir.settled import shared
 from .integers import integers
 from .loop_passes.handing_on import is_own_column
@@ -143,7 +145,7 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
         return False
     memory = {buffer.name: buffer.memory for buffer in kernel.buffers}
 
-    def touching(group: int, kind: type[Load | loops.Store]) -> list[int]:
+    def touching(group: int, kind: type[Load | nests.Store]) -> list[int]:
         return [
             number
             for number, nest in enumerate(kernel.nests)
@@ -151,7 +153,7 @@ def _stores_before(kernel: Kernel, one: int, other: int) -> bool:
             and any(isinstance(row, kind) and memory[row.buffer] == "field" for row in nest.body)
         ]
 
-    stores, loads = touching(one, loops.Store), touching(other, Load)
+    stores, loads = touching(one, nests.Store), touching(other, Load)
     return bool(stores and loads) and min(stores) < max(loads)
 
 

@@ -8,29 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .bounds import Apply, Bound, Range, TableBound, is_long
-from .loops import (
+from .loops import Buffer, Kernel
+from .nest_groups import Blocked, Instead, Patches, Portions, Tiling, Together
+from .nests import (
     ALWAYS,
     Advance,
     Argument,
-    Blocked,
-    Buffer,
     Compute,
     Constant,
     Index,
-    Instead,
     Instruction,
-    Kernel,
     Load,
     Loop,
     Nest,
     Number,
-    Patches,
-    Portions,
     Row,
     State,
     Store,
-    Tiling,
-    Together,
 )
 from .settled import is_settled, shared
 

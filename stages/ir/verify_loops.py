@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from ...runtime.language.dimension import Dimension, DimensionKind
 from .dataflow import OPERATIONS
-from .loops import Advance, Buffer, Compute, Kernel, Load, Nest, Row, State, Store, Tiling
+from .loops import Buffer, Kernel
+from .nest_groups import Tiling
+from .nests import Advance, Compute, Load, Nest, Row, State, Store
 
 
 def verify(kernel: Kernel) -> Kernel:

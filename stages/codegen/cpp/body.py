@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import (
+from ...ir.loops import Buffer
+from ...ir.nests import (
     Advance,
     Argument,
-    Buffer,
     Compute,
     Constant,
     Index,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeGuard
 
-from ...ir.loops import Compute, Constant, Instruction, Nest, Row
+from ...ir.nests import Compute, Constant, Instruction, Nest, Row
 from .expressions import builtin, is_float
 from .operations import TYPES
 from .spellings import WHOLE

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ...ir.loops import Buffer, Cut, Kernel, Nest, Tiling
+from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Cut, Tiling
+from ...ir.nests import Nest
 from ..entry_point import PARAMETERS, UNUSED, entry_head
 from ..integers import buffers_of, integers
 from ..schedule.jamming import unjammed

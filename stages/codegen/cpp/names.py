@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import attrs
 
 from ...ir.bounds import Bound, Const, difference
-from ...ir.loops import Buffer, Kernel, Load, Nest, Store
+from ...ir.loops import Buffer, Kernel
+from ...ir.nests import Load, Nest, Store
 from ...ir.strides import Stride
 from ..integers import split
 from ..schedule.costs import ITEMSIZES

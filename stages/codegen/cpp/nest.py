@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.bounds import Range
-from ...ir.loops import Loop, Nest, Tiling
+from ...ir.nest_groups import Tiling
+from ...ir.nests import Loop, Nest
 from .body import BodyText
 from .checks import Tests
 from .names import Names

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...ir.loops import Loop, Nest
+from ...ir.nests import Loop, Nest
 from ..entry_point import CONTEXT
 from .names import Names
 

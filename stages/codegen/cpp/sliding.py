@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...ir.loops import Instruction, Load, Nest, Row, Store
+from ...ir.nests import Instruction, Load, Nest, Row, Store
 from ..loop_passes.sliding import live_rows
 from .body import NAMELESS, BodyText
 from .operations import TYPES

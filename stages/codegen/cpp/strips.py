@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...ir.loops import Compute, Load, Nest, Store
+from ...ir.nests import Compute, Load, Nest, Store
 from ..loop_passes.sliding import fits
 from ..loop_passes.streaming import SMALLEST
 from ..loop_passes.tiling import USUAL

@@ -15,7 +15,9 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
-from ...ir.loops import Buffer, Kernel, Load, Loop, Nest, Store, Tiling
+from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Tiling
+from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.placement import Rules
 
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from ...ir.loops import Buffer, Kernel, Nest
+from ...ir.loops import Buffer, Kernel
+from ...ir.nests import Nest
 from .arrangement import Together, arranged, needs_guard, touches_fields
 from .arrangement import inside as within_row
 from .grid import Grid
@@ -129,7 +130,7 @@ def _rows(
 
 def _label(nests: Sequence[Nest], place: int) -> str:
     """Name a state after the buffers that its nests write."""
-    from ...ir.loops import Store
+    from ...ir.nests import Store
 
     stored = [row.buffer for nest in nests for row in nest.body if isinstance(row, Store)]
     fields = [name for name in dict.fromkeys(stored) if not name.startswith(("@", "%"))]

@@ -10,7 +10,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
-from ...ir.loops import Load, Loop, Nest, Row, Store
+from ...ir.nests import Load, Loop, Nest, Row, Store
 from .arrangement import needs_guard
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names

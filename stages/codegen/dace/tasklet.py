@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import (
+from ...ir.nests import (
     Advance,
     Argument,
     Compute,

@@ -12,7 +12,8 @@ from typing import TypeAlias
 import attrs
 
 from ...ir.bounds import Range
-from ...ir.loops import Blocked, Load, Nest, Store, Together
+from ...ir.nest_groups import Blocked, Together
+from ...ir.nests import Load, Nest, Store
 from ..cpp.body import BodyText
 from ..cpp.names import Names, stored_type
 from ..schedule.costs import ITEMSIZES

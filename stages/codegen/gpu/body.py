@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...ir.loops import Compute, Constant, Instruction, Nest, Row
+from ...ir.nests import Compute, Constant, Instruction, Nest, Row
 from ..cpp.body import BodyText
 from ..cpp.names import Names, stored_type
 from ..cpp.operations import TYPES, literal, written_out

@@ -8,7 +8,8 @@ import attrs
 
 from ...gpu_target import WIDEST
 from ...ir.bounds import Range
-from ...ir.loops import ColumnTile, Load, Nest, Store, Together
+from ...ir.nest_groups import ColumnTile, Together
+from ...ir.nests import Load, Nest, Store
 from ..cpp.names import Names, stored_type
 from ..schedule.costs import ITEMSIZES
 from .grid import DIVIDE, axes_of

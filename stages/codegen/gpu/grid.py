@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from ...ir.bounds import Bound, Const, add, floor_divide, maximum, multiply, subtract
-from ...ir.loops import Nest
+from ...ir.nests import Nest
 from ..cpp.names import Names
 
 AXES = "xyz"

@@ -10,7 +10,9 @@ from typing import Final
 import attrs
 
 from ...gpu_target import Platform
-from ...ir.loops import Blocked, Kernel, Patches, Store, Together
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Blocked, Patches, Together
+from ...ir.nests import Store
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN

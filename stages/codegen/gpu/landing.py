@@ -12,7 +12,8 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 
 import attrs
 
-from ...ir.loops import Landed, Nest, Together
+from ...ir.nest_groups import Landed, Together
+from ...ir.nests import Nest
 from ..cpp.names import Names
 from .sweep import Shared, SweepBody, Window
 

@@ -9,7 +9,9 @@ import attrs
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
 from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
-from ...ir.loops import NOTHING, Kernel, Nest, Patches, Together
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Patches, Together
+from ...ir.nests import NOTHING, Nest
 from ...ir.strides import Stride
 from ..integers import numbers_of
 from .grid import blocks_of, columns_in_a_row, single

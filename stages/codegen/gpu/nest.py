@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ...ir.loops import Nest, Store
+from ...ir.nests import Nest, Store
 from ..cpp.names import Names
 from ..integers import buffers_of
 from ..loop_passes.unrolling import unrolled

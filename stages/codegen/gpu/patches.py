@@ -7,7 +7,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 import attrs
 
 from ...ir.bounds import PatchBound
-from ...ir.loops import Load, Nest, Patches, PatchLoop, Store
+from ...ir.nest_groups import Patches, PatchLoop
+from ...ir.nests import Load, Nest, Store
 from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of, numbers_of

@@ -15,7 +15,7 @@ from collections.abc import Container, Generator, Iterator, Mapping
 
 import attrs
 
-from ...ir.loops import Instruction, Load, Nest, Row, Store
+from ...ir.nests import Instruction, Load, Nest, Row, Store
 from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
 from ..loop_passes.loading_ahead import condition, is_usually, usual_conditions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from ...ir.loops import Landed, Load, Nest, Together
+from ...ir.nest_groups import Landed, Together
+from ...ir.nests import Load, Nest
 from ..cpp.names import Names, stored_type
 from ..integers import buffers_of
 from ..schedule.costs import ITEMSIZES

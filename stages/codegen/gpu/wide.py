@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from ...gpu_target import WIDEST
-from ...ir.loops import Instruction, Load, Nest, Row, Store
+from ...ir.nests import Instruction, Load, Nest, Row, Store
 from ..cpp.names import Names, stored_type
 from ..schedule.costs import ITEMSIZES
 from .body import ThreadBody

@@ -22,7 +22,9 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Blocked, Kernel, Load, Nest, Store, Together
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Blocked, Together
+from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 

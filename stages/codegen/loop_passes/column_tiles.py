@@ -24,7 +24,9 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Buffer, ColumnTile, Kernel, Load, Nest, Store, Together
+from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import ColumnTile, Together
+from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 

@@ -14,7 +14,9 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
-from ...ir.loops import Instead, Instruction, Kernel, Load, Nest, Store
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Instead
+from ...ir.nests import Instruction, Load, Nest, Store
 from ..schedule.placement import Rules
 from .unrolling import joined
 

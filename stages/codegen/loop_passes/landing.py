@@ -14,7 +14,9 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...ir.bounds import Const, add, maximum, multiply, subtract
-from ...ir.loops import Kernel, Landed, Load, Nest, Store, Together
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Landed, Together
+from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .blocking import THREADS, are_simple

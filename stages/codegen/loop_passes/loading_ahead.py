@@ -12,18 +12,8 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Const
-from ...ir.loops import (
-    Buffer,
-    Compute,
-    Constant,
-    Index,
-    Instruction,
-    Kernel,
-    Load,
-    Nest,
-    Number,
-    Row,
-)
+from ...ir.loops import Buffer, Kernel
+from ...ir.nests import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 

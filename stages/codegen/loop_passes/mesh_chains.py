@@ -9,7 +9,8 @@ import attrs
 
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
-from ...ir.loops import Buffer, Kernel, Load, Nest, Store
+from ...ir.loops import Buffer, Kernel
+from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from .table_ways import codomains, owner_of, ways
 

@@ -8,18 +8,8 @@ from typing import TypeAlias
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import (
-    Argument,
-    Buffer,
-    Compute,
-    Constant,
-    Instruction,
-    Load,
-    Nest,
-    Number,
-    Row,
-    Store,
-)
+from ...ir.loops import Buffer
+from ...ir.nests import Argument, Compute, Constant, Instruction, Load, Nest, Number, Row, Store
 from .table_ways import Way, way_of
 
 Key: TypeAlias = object

@@ -14,7 +14,9 @@ import attrs
 
 from ...gpu_target import WIDEST
 from ...ir.bounds import PatchOrder
-from ...ir.loops import Kernel, Load, Nest, Patches, PatchLoop
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Patches, PatchLoop
+from ...ir.nests import Load, Nest
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .mesh_chains import Chain, accesses, chains, extent, members_of, where_needed

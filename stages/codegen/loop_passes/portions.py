@@ -14,7 +14,9 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ...ir.loops import Kernel, Portions, Row
+from ...ir.loops import Kernel
+from ...ir.nest_groups import Portions
+from ...ir.nests import Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .mesh_chains import Chain, chains, extent, members_of, where_needed

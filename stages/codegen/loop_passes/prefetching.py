@@ -13,7 +13,8 @@ from typing import Final
 import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
-from ...ir.loops import Kernel, Load, Nest, Row
+from ...ir.loops import Kernel
+from ...ir.nests import Load, Nest, Row
 from ..schedule.placement import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.

@@ -10,7 +10,8 @@ from collections import Counter
 
 import attrs
 
-from ...ir.loops import Compute, Kernel, Nest
+from ...ir.loops import Kernel
+from ...ir.nests import Compute, Nest
 from ..schedule.placement import Rules
 
 

@@ -13,7 +13,8 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
-from ...ir.loops import Buffer, Load, Nest, Store
+from ...ir.loops import Buffer
+from ...ir.nests import Load, Nest, Store
 
 
 def in_ring(

@@ -14,7 +14,9 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
-from ...ir.loops import ALWAYS, Buffer, Instead, Kernel, Nest, Patches, PatchLoop, Store
+from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Instead, Patches, PatchLoop
+from ...ir.nests import ALWAYS, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from

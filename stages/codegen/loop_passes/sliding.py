@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...ir.loops import Compute, Index, Instruction, Kernel, Load, Nest, Row, Store
+from ...ir.loops import Kernel
+from ...ir.nests import Compute, Index, Instruction, Load, Nest, Row, Store
 from ..schedule.costs import ITEMSIZES, operations
 from ..schedule.placement import Rules
 

@@ -6,7 +6,8 @@ from typing import Final, Literal
 
 import attrs
 
-from ...ir.loops import Kernel, Loop, Nest
+from ...ir.loops import Kernel
+from ...ir.nests import Loop, Nest
 from ..schedule.placement import Rules
 
 MOST_AXES: Final = 3  # a grid has x, y and z

@@ -13,7 +13,8 @@ from typing import Final
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Kernel, Load, Nest, Store
+from ...ir.loops import Kernel
+from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 

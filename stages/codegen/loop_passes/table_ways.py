@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Buffer, Load, Nest, Row
+from ...ir.loops import Buffer
+from ...ir.nests import Load, Nest, Row
 
 Way: TypeAlias = tuple[tuple[str, int], ...]
 

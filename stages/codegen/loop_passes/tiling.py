@@ -16,7 +16,9 @@ import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.bounds import Const, Range, difference, greatest, least
-from ...ir.loops import Buffer, Cut, Kernel, Load, Loop, Nest, Store, Tiling
+from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Cut, Tiling
+from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.placement import Rules
 from .arena import lives_of

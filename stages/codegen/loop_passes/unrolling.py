@@ -9,17 +9,7 @@ from typing import TypeAlias
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import (
-    Advance,
-    Compute,
-    Constant,
-    Index,
-    Instruction,
-    Load,
-    Nest,
-    Row,
-    Store,
-)
+from ...ir.nests import Advance, Compute, Constant, Index, Instruction, Load, Nest, Row, Store
 
 Shift: TypeAlias = Mapping[Dimension, int]
 DimsOf: TypeAlias = Mapping[str, tuple[Dimension, ...]]

@@ -12,7 +12,8 @@ from __future__ import annotations
 import attrs
 
 from ...ir.bounds import Const
-from ...ir.loops import Compute, Index, Instruction, Kernel, Nest, Number
+from ...ir.loops import Kernel
+from ...ir.nests import Compute, Index, Instruction, Nest, Number
 from ..schedule.placement import Rules
 
 

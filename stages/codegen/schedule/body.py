@@ -10,17 +10,8 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
-from ...ir.loops import (
-    Argument,
-    Buffer,
-    Constant,
-    Instruction,
-    Load,
-    Loop,
-    Reading,
-    Row,
-    Store,
-)
+from ...ir.loops import Buffer
+from ...ir.nests import Argument, Constant, Instruction, Load, Loop, Reading, Row, Store
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (
     ALWAYS,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Ranges, difference
-from ...ir.loops import Load, Nest, Store
+from ...ir.nests import Load, Nest, Store
 
 
 def fields_to_stage(nest: Nest, later: Sequence[Nest]) -> frozenset[str]:

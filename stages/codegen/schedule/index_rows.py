@@ -7,13 +7,7 @@ from typing import Final
 
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds
-from ...ir.loops import (
-    Constant,
-    Index,
-    Loop,
-    Number,
-    Row,
-)
+from ...ir.nests import Constant, Index, Loop, Number, Row
 from .discovery import Home
 from .guards import (
     Case,

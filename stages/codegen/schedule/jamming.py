@@ -15,7 +15,7 @@ import attrs
 from ....runtime.language.dimension import DimensionKind
 from ...ir import dataflow
 from ...ir.bounds import Bound, Const, Range, add, floor_divide, multiply, subtract
-from ...ir.loops import Compute, Instruction, Load, Loop, Nest
+from ...ir.nests import Compute, Instruction, Load, Loop, Nest
 from .body import BodyWriter
 from .discovery import Homes
 from .needs import Need

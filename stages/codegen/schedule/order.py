@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ....runtime.fields.layout import memory_order
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Range, Ranges
-from ...ir.loops import Loop
+from ...ir.nests import Loop
 
 THREADED = 2  # outer loops that threads share as one
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from ...ir.loops import Compute, Constant, Instruction, Loop, Row, Store
+from ...ir.nests import Compute, Constant, Instruction, Loop, Row, Store
 
 
 class Rows:

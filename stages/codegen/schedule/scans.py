@@ -15,7 +15,8 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
-from ...ir.loops import Advance, Buffer, Constant, Instruction, Load, Loop, Row, State
+from ...ir.loops import Buffer
+from ...ir.nests import Advance, Constant, Instruction, Load, Loop, Row, State
 from .body import Body, BodyWriter
 from .discovery import Home, Homes
 from .needs import Need

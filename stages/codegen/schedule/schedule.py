@@ -9,7 +9,8 @@ import attrs
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
-from ...ir.loops import Buffer, Instruction, Kernel, Nest, Store
+from ...ir.loops import Buffer, Kernel
+from ...ir.nests import Instruction, Nest, Store
 from .body import copy_body
 from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of

@@ -15,7 +15,7 @@ from fieldforge.examples.diffusion import I, J, K
 from fieldforge.examples.laplacians import seven_points, twenty_seven_points
 from fieldforge.examples.precision import in_precision
 from fieldforge.stages.codegen.loop_passes.sliding import live_rows
-from fieldforge.stages.ir.loops import Compute, Constant, Store
+from fieldforge.stages.ir.nests import Compute, Constant, Store
 
 Plane = Field[Dims[I, J], float64]
 SLIDES = re.compile(r"%(\d+) is %(\d+) (\d+) before")

@@ -8,8 +8,8 @@ from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.codegen.schedule.placement import Rules
 from fieldforge.stages.codegen.schedule.schedule import schedule
 from fieldforge.stages.ir.bounds import Const, Range
-from fieldforge.stages.ir.loops import Store
 from fieldforge.stages.ir.loops_text import show
+from fieldforge.stages.ir.nests import Store
 from fieldforge.stages.lower.boxes.infer_boxes import infer_boxes
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.stages.lower.push_shifts import push_shifts

@@ -1,0 +1,300 @@
+"""Groups of nests of the loop IR that run together: tiles, scans in columns, patches of a mesh."""
+
+from __future__ import annotations
+
+from typing import Final
+from typing import Literal as OneOf
+
+import attrs
+
+from ...runtime.language.dimension import Dimension
+from .bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
+from .nests import ALWAYS, NOTHING, Load, Nest, Row, Store
+
+LINE: Final = 64
+PITCH: Final = 16
+
+
+@attrs.frozen
+class Cut:
+    """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
+
+    range: Range
+    size: int
+    even: bool = False
+
+
+@attrs.frozen
+class Tiling:
+    """The nests `first:stop` run in order on each tile; threads share the tiles.
+
+    Along `rolled`, if given, the nests alternate row by row: each nest leads the last one by its
+    margin beyond the tile, so that later nests read rows from the cache.
+    """
+
+    first: int
+    stop: int
+    cuts: tuple[Cut, ...]
+    reason: str
+    rolled: Dimension | None = None
+
+    @property
+    def dims(self) -> tuple[Dimension, ...]:
+        """The tiled dimensions, outer to inner."""
+        return tuple(cut.range.dim for cut in self.cuts)
+
+
+@attrs.frozen
+class ColumnTile:
+    """Levels of some columns in shared memory of a GPU, a row for each column.
+
+    Before the scans it is filled from buffer `source`, `offsets` away from each column, with the
+    levels `filled`; empty if nothing is read. `holds` are what the scans store in it: arrays, and
+    fields, whose levels `written` go to memory after the scans.
+    """
+
+    dtype: str
+    source: str = ""
+    offsets: tuple[int, ...] = ()
+    filled: Range | None = None
+    holds: tuple[str, ...] = ()
+    written: tuple[tuple[str, Range], ...] = ()
+
+
+@attrs.frozen
+class Landed:
+    """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
+
+    They land in the room that array `room` has for the same levels until the scan stores there; in
+    a room of their own if `room` is empty. If it is the buffer itself, they stay for later scans.
+    """
+
+    buffer: str
+    offsets: tuple[int, ...]
+    dtype: str
+    room: str = ""
+
+
+@attrs.frozen
+class Blocked:
+    """The kernel of some scans for long columns; a thread has a column, a block `threads` of them.
+
+    Shared memory has room for `levels` levels of a column, in `needed` bytes. Of the first scan the
+    levels `outside`, the first `rest`, go to arrays in memory, and later scans read them there.
+    """
+
+    threads: int
+    levels: Bound
+    rest: Bound
+    outside: Range
+    needed: Bound
+    most: int
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Everything that its kernel takes from the call."""
+        return (self.levels, self.rest, self.outside.start, self.outside.stop, self.needed)
+
+
+@attrs.frozen
+class Together:
+    """Scans `first:stop` over the same columns, which one kernel of a GPU runs one after another.
+
+    A thread has a column, a block `threads` of them. The `arrays` that only these nests touch are
+    in shared memory if they need at most `most` bytes of it; `needed` says how many for a block. In
+    calls with longer columns each scan is a kernel of its own, and the arrays are in the arena.
+
+    If the scans are `blocked`, that kernel runs in these calls. What has `landed` comes to the
+    first scan by asynchronous copies, `rounds` rounds of `ahead` levels before it is used.
+
+    Where levels have unit stride there are `tiles`, with levels from `first_level` on in rows of
+    `pitch` elements: all threads of a block copy `columns` columns, each of which one thread walks.
+    Threads leave registers for `blocks` blocks on a multiprocessor. With `keeps`, several of the
+    scans read one buffer: caches keep it and not what is used once.
+    """
+
+    first: int
+    stop: int
+    arrays: tuple[str, ...]
+    threads: int
+    needed: Bound
+    most: int
+    reason: str
+    tiles: tuple[ColumnTile, ...] = ()
+    columns: int = 0
+    first_level: Bound = NOTHING
+    pitch: Bound = NOTHING
+    blocks: int = 1
+    keeps: bool = False
+    blocked: Blocked | None = None
+    landed: tuple[Landed, ...] = ()
+    ahead: int = 0
+    rounds: int = 0
+
+    @property
+    def lanes(self) -> int:
+        """The threads that copy one row of a tile."""
+        return max(1, self.threads // self.columns)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls whose arrays fit, 0 in others."""
+        return minimum(floor_divide(Const(self.most), maximum(self.needed, Const(1))), Const(1))
+
+
+@attrs.frozen
+class Instead:
+    """Nest `nest` does on a GPU what the nests from `first` up to it do, where `when` is 1.
+
+    In other calls `when` is 0 and those nests run.
+    """
+
+    first: int
+    nest: int
+    when: Bound
+    reason: str
+
+
+@attrs.frozen
+class PatchLoop:
+    """A loop of `Patches` over what list `elements` names: `nest` says what is done for each.
+
+    If a nest fills arrays, and one loop does `both` that and more for the elements of list
+    `others` where `joint` is 1, the `rest` of the list has a loop of its own. Where `joint` is 0
+    the rest are all, and the loop `apart` does what is left to do for the others.
+    """
+
+    nest: Nest
+    elements: int
+    part: OneOf["all", "both", "rest", "apart"] = "all"
+    joint: Bound = ALWAYS
+    others: int = -1
+
+
+@attrs.frozen
+class Patches:
+    """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+
+    Its `loops` run in order, with a barrier before each that reads what was filled since the last.
+
+    An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
+    where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
+    multiprocessor, and `levels` levels; each thread has `points` of them at a time. The
+    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
+    one by one; so they do where the call has less than half of the elements of the tables.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    order: PatchOrder
+    levels: int
+    points: int
+    threads: int
+    blocks: int
+    extent: Bound
+    reason: str
+    loops: tuple[PatchLoop, ...]
+
+    @property
+    def waits(self) -> tuple[bool, ...]:
+        """Whether the threads of a block wait for each other before each loop."""
+        new: set[str] = set()  # filled since the last barrier
+        found = []
+        for each in self.loops:
+            found.append(any(isinstance(r, Load) and r.buffer in new for r in each.nest.body))
+            new = set() if found[-1] else new
+            new |= {r.buffer for r in each.nest.body if isinstance(r, Store)} & set(self.arrays)
+        return tuple(found)
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls with lists that have enough elements, 0 in others."""
+        all_ = maximum(multiply(self.patches, self.order.size), Const(1))
+        enough = floor_divide(multiply(maximum(self.extent, Const(0)), 2), all_)
+        return multiply(minimum(enough, Const(1)), minimum(self.patches, Const(1)))
+
+
+@attrs.frozen
+class Portions:
+    """The nests `members` of `first:stop` in portions of patches of a mesh, shared by CPU threads.
+
+    A thread computes a portion of the elements of a patch, one nest after another, and then the
+    next portion. Lists of an inspector (`order`) name the elements of each nest and the rows of the
+    `arrays`: a thread has a few rows in slot `slot`, and uses them again after the last reading.
+    A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
+    one. So they do where the arrays have less than
+    `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
+    and where the call has less than half of the elements of the tables. At most `cores` threads
+    have rows, and together no more than `memory`, the bytes of the largest array.
+    """
+
+    first: int
+    stop: int
+    members: tuple[int, ...]
+    arrays: tuple[str, ...]
+    asked: tuple[tuple[Row, ...], ...]
+    order: PatchOrder
+    extent: Bound
+    levels: Bound
+    bytes: int
+    least: int
+    most: int
+    memory: Bound
+    cores: int
+    reason: str
+    slot: int = -1
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def pitch(self) -> Bound:
+        """The elements from row to row: whole cache lines of 4 bytes or more each."""
+        count = floor_divide(add(maximum(self.levels, Const(0)), PITCH - 1), Const(PITCH))
+        return multiply(count, PITCH)
+
+    @property
+    def room(self) -> Bound:
+        """The bytes of the rows of a thread, and a line so that no two threads share one."""
+        bytes_ = multiply(PatchBound("shared", self.order), self.pitch)
+        return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
+
+    @property
+    def threads(self) -> Bound:
+        """How many threads have rows."""
+        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls that run in portions, 0 in others."""
+        one = Const(1)
+        elements = maximum(self.extent, Const(0))
+        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
+        whole = floor_divide(multiply(elements, 2), all_)
+        filled = multiply(elements, maximum(self.levels, Const(0)))
+        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, one))
+        made = minimum(self.patches, one)
+        for each in (whole, large, near, self.threads):
+            made = multiply(made, minimum(each, one))
+        return made
