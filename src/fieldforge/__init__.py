@@ -194,6 +194,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".runtime.language.namespace": ("FrozenNamespace",),
     ".runtime.meshes.files": ("read_mesh",),
     ".runtime.meshes.mesh": ("Mesh",),
+    ".workflows.backends": ("recipes",),
     ".workflows.backends.backend": ("Backend",),
     ".workflows.backends.ready_made": (
         "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu", "itir_python",
@@ -242,17 +243,16 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
         from .runtime.process.garbage import without_collections
 
+        if name not in _LATE and name not in _MODULES:
+            raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
         with without_collections():
             if name in _LATE:
-                found = getattr(import_module(_LATE[name], __name__), name)
-            elif name == "recipes":
-                found = import_module(".workflows.backends.recipes", __name__)
-            elif name in _MODULES:
+                place = _LATE[name].removeprefix(".")
+                found = getattr(__import__(place, globals(), None, [name], 1), name)
+            else:
                 for inner in _MODULES[name]:
                     import_module(f".{name}.{inner}", __name__)
                 found = import_module(f".{name}", __name__)
-            else:
-                raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
         return globals().setdefault(name, found)
 
 

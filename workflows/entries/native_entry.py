@@ -8,14 +8,13 @@ from weakref import WeakSet
 
 from ...runtime import _core
 from ...runtime.calls import observation
-from ...runtime.calls.refusals import reject
+from ...runtime.calls.on_reject import reject
 from ...runtime.process import settings
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
 from .calls import Calls, is_native, make_calls
 from .decorated import Made
 from .entry_point import EntryPoint, captured_names
-from .pickling import reduced
 
 
 class NativeEntry(EntryPoint, _core.Program):
@@ -75,6 +74,8 @@ class NativeEntry(EntryPoint, _core.Program):
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import reduced  # most processes pickle nothing
+
         return reduced(self)
 
     def __copy__(self) -> Self:
