@@ -55,6 +55,12 @@ threads = [threading.Thread(target=look, args=[step]) for step in (1, -1) * 4]
 assert len(found) == 8
 assert all(each[name] is getattr(ff, name) for each in found for name in each)
 """
+VERSION = """
+import sys
+from fieldforge.workflows.commands.start import main
+sys.argv = ["fieldforge", "--version"]
+main()
+"""
 ON_A_CPU = """
 from fieldforge.runtime.fields.patch_lists import bring
 assert bring(bytes(8), 1, 0)[1] > 0
@@ -91,6 +97,13 @@ def test_an_import_alone_brings_nothing_but_the_face():
         ("runtime.process.error_text", "runtime.process.excepthook")
     )
     assert imported(IMPORT).isdisjoint({*FOREIGN, "attrs", "numpy"})
+
+
+def test_the_version_is_told_before_more_is_imported():
+    found = imported(VERSION)
+
+    assert "fieldforge.workflows.commands.start" in found
+    assert found.isdisjoint({*FOREIGN, "attrs", "numpy"})
 
 
 def test_the_names_of_a_program_bring_no_heavy_package_and_nothing_that_builds():
