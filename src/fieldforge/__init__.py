@@ -172,10 +172,11 @@ __all__ = [
     *_BUILTINS,
 ]
 
+_LANGUAGE: _Final = ".runtime.embedded.builtins"
 _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     "._core.definitions": ("CUPY_DEVICE_TYPE", "is_scalar_type"),
     ".runtime.calls.call_limits": ("threads", "workspace"),
-    ".runtime.embedded.builtins": _BUILTINS,
+    _LANGUAGE: _BUILTINS,
     ".runtime.fields.boundaries": ("fill_halo",),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
@@ -243,17 +244,23 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
         from .runtime.process.garbage import without_collections
 
-        if name not in _LATE and name not in _MODULES:
-            raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
         with without_collections():
-            if name in _LATE:
-                place = _LATE[name].removeprefix(".")
-                found = getattr(__import__(place, globals(), None, [name], 1), name)
-            else:
+            if name in _MODULES:
                 for inner in _MODULES[name]:
                     import_module(f".{name}.{inner}", __name__)
                 found = import_module(f".{name}", __name__)
+            elif name in _LATE or (not name.startswith("_") and _is_new_builtin(name)):
+                place = _LATE.get(name, _LANGUAGE).removeprefix(".")
+                found = getattr(__import__(place, globals(), None, [name], 1), name)
+            else:
+                raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
         return globals().setdefault(name, found)
+
+    def _is_new_builtin(name: str) -> bool:
+        """Tell whether the table of operations has a builtin that is not in the list here."""
+        from .runtime.embedded import builtins
+
+        return name in builtins.__all__
 
 
 def __dir__() -> list[str]:
