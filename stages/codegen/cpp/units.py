@@ -16,7 +16,7 @@ import attrs
 from ...units import MACRO, NAMESPACE, first_line
 
 # Compile times are estimated as lines after inlining. A compiler takes 1500 to 3000 a second.
-CUT_FROM: Final = 2500  # the least estimate of a source that is cut
+CUT_FROM: Final = 2000  # the least estimate of a source that is cut
 UNIT: Final = 1500  # the usual size of a unit
 LEAST: Final = 200  # smaller nests stay in the caller
 MOST_UNITS: Final = 16
