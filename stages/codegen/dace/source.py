@@ -26,7 +26,7 @@ from ..soft_reads import Clamping, clamping_of
 from .arrangement import Together, as_steps, has_tile_arrays, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
-from .gpu_text import DaceTextError
+from .errors import DaceTextError
 from .graph import Graph, build_graph
 from .grid import Grid
 from .names import SDFG_NAME, GuardedStop, Names, TileCount

@@ -12,7 +12,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.compile.compiler import find_compiler
 from fieldforge.stages.compile.device_library import CompileLibrary
