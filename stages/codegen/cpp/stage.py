@@ -16,7 +16,7 @@ from ..pass_list import CPU_PASSES, PassName, check_passes, without
 from ..value_names import check_portions, check_size, value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..schedule.placement import Rules
+    from ..schedule.rules import Rules
     from .names import WriterOptions
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
@@ -152,7 +152,7 @@ class Codegen(Stage):
 
     def rules(self) -> Rules:
         """Return the options of the schedule and of the loop passes."""
-        from ..schedule.placement import Rules
+        from ..schedule.rules import Rules
 
         return Rules(
             self.target,

@@ -21,7 +21,7 @@ from ..loop_passes.arena import plan_arena
 from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
 from ..schedule.drafts import Group
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import Together, as_steps, has_tile_arrays, needs_guard
 from .checks import check_functions, status_of

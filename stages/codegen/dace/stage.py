@@ -132,7 +132,7 @@ class CodegenDace(SdfgStage):
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ..cpp.names import WriterOptions
-        from ..schedule.placement import Rules
+        from ..schedule.rules import Rules
         from .arrangement import of_threads
         from .passes import Settings
         from .source import Plan

@@ -18,7 +18,7 @@ from ..value_names import value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..cpp.names import WriterOptions
-    from ..schedule.placement import Rules
+    from ..schedule.rules import Rules
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
@@ -156,7 +156,7 @@ class CodegenGpu(Stage):
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
         from ..gpu_choices import GpuChoices
-        from ..schedule.placement import Rules
+        from ..schedule.rules import Rules
 
         return Rules(
             self.target,

@@ -14,7 +14,7 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Together
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
 from .landing import land

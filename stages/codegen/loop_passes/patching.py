@@ -18,7 +18,7 @@ from ...ir.loops import Kernel
 from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .mesh_chains import Chain, accesses, chains, extent, members_of, where_needed
 from .portions import portion
 

@@ -18,7 +18,7 @@ from ...ir.loops import Kernel
 from ...ir.nest_groups import Portions
 from ...ir.nests import Row
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .mesh_chains import Chain, chains, extent, members_of, where_needed
 
 # Elements of the last nest in a patch and in a portion, bytes of arrays from which it pays.

@@ -18,7 +18,7 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Instead, Patches, PatchLoop
 from ...ir.nests import ALWAYS, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from
 from .table_ways import Way, ways
 from .unrolling import joined

@@ -16,8 +16,8 @@ from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
 from .hazards import fields_to_stage
 from .order import loops_over, unit_dims
-from .placement import Rules
 from .points import Points
+from .rules import Rules
 
 
 def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:

@@ -166,7 +166,7 @@ class CodegenDaceGpu(SdfgStage):
     def _plan(self, lowered: Lowered) -> Plan:
         from ...gpu_choices import GpuChoices
         from ...pass_list import PLAN_ONLY
-        from ...schedule.placement import Rules
+        from ...schedule.rules import Rules
         from ..grid import Grid
         from ..passes import Settings
         from ..source import Plan
