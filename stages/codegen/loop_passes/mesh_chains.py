@@ -10,6 +10,7 @@ import attrs
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
 from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Patches, Portions
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from .table_ways import codomains, owner_of, ways
@@ -181,7 +182,16 @@ def extent(range_: Range) -> Bound:
     return subtract(range_.stop, range_.start)
 
 
-def where_needed(buffer: Buffer, fits: Bound) -> Buffer:
+def without_arrays(kernel: Kernel, made: Sequence[Patches | Portions]) -> tuple[Buffer, ...]:
+    """Return the buffers of a kernel; arrays handed on in patches have no elements if `fits`."""
+    fits = {name: each.fits for each in made for name in each.arrays}
+    return tuple(
+        _empty_where(buffer, fits[buffer.name]) if buffer.name in fits else buffer
+        for buffer in kernel.buffers
+    )
+
+
+def _empty_where(buffer: Buffer, fits: Bound) -> Buffer:
     """Return an array that has no elements in calls where `fits` is 1."""
     cut = next(dim for dim in buffer.order if dim is not buffer.unit)
     box = []
