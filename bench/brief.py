@@ -1,4 +1,4 @@
-"""Ours and the kernels by hand, a second for each row: for machines that are lent for minutes.
+"""Measure ours and the kernels by hand in a second a row, on a machine that is free for minutes.
 
     python bench/brief.py --threads 1,2,8,16 --cases diffusion,mpdata --seconds 60 [--others]
 

@@ -1,4 +1,4 @@
-"""Find nests of a mesh that hand arrays on, and what the inspector of patches must know of them."""
+"""Find nests of a mesh that hand arrays on, and describe them for the inspector of patches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .table_ways import codomains, owner_of, ways
 
 Kinds: TypeAlias = list[str]  # of the loops of a nest
 Buffers: TypeAlias = Mapping[str, Buffer]
-MOST: Final = 8  # nests
+MOST: Final = 8  # nests of a chain
 
 
 @attrs.frozen
 class Chain:
-    """Nests that hand arrays on; `fillers` has the place of the nest that fills each array."""
+    """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
 
     numbers: tuple[int, ...]
     nests: tuple[Nest, ...]
@@ -35,7 +35,7 @@ class Chain:
 
 
 def chains(kernel: Kernel, kinds: Kinds) -> Iterator[Chain]:
-    """Yield the nests that hand arrays on, of each longest run on the same levels."""
+    """Yield the chain of each longest run of nests on the same levels, if it has one."""
     for first, stop in _runs(kernel, kinds):
         found = _chain(kernel, first, stop)
         if found is not None:
@@ -121,7 +121,7 @@ def accesses(nest: Nest, kind: type[Load | Store]) -> list[Load | Store]:
 def _fillers(
     kernel: Kernel, numbers: Sequence[int], run: tuple[int, int], buffers: Buffers
 ) -> dict[str, int]:
-    """Return the place of the nest that fills each array which only these nests touch."""
+    """Return by array the place of the nest that fills it, for arrays that only these touch."""
     elsewhere = {
         row.buffer
         for number, nest in enumerate(kernel.nests)
@@ -156,7 +156,10 @@ def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:
 def members_of(
     nests: Sequence[Nest], fillers: Mapping[str, int], buffers: Buffers, levels: int
 ) -> tuple[PatchMember, ...] | None:
-    """Return what the inspector must know of the nests; None if it cannot make lists for them."""
+    """Describe the nests for the inspector; None if it cannot make lists for them.
+
+    `levels` are those of an array that a patch keeps at a time.
+    """
     last = nests[-1].loops[0].range.dim
     leads_to = codomains(nests, buffers)
     made = []
