@@ -1,12 +1,10 @@
 """The programs on a GPU in one picture: bytes a second of ours, by hand and by peers, under a copy.
 
-python bench/gpu_plot.py FILE    draws the results of `gpu_programs.py` into the PNG beside them
+`gpu_table.py` draws it.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +64,3 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)
-
-
-if __name__ == "__main__":
-    source = Path(sys.argv[1])
-    draw(json.loads(source.read_text()), source.with_suffix(".png"))

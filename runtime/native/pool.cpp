@@ -14,7 +14,7 @@
 namespace fieldforge {
 namespace {
 
-constexpr int64_t spin = 10'000;         // nanoseconds for which a worker looks for the next job
+constexpr int64_t spin = 50'000;         // nanoseconds for which a worker looks for the next job
 constexpr int64_t patience = 20'000;     // for which a caller looks whether its workers are done
 constexpr int64_t gap = 100'000;         // who does not run for so long shares his core
 constexpr int64_t worth_waking = 1 << 17;  // points of a loop

@@ -5,23 +5,16 @@
 
 from __future__ import annotations
 
-import native
 import pytest
 
 import fieldforge as ff
 
+from ..by_hand import kernels_by_hand
 from ..optimised import is_asked, not_optimised
 
+__all__ = ["kernels_by_hand"]
+
 DTYPES = ["float64", pytest.param("float32", marks=pytest.mark.every_optimised)]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def kernels_by_hand(request):
-    """Compile kernels by hand, which no test measures, without optimisations."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not is_asked(request):
-            patch.setattr(native, "FLAGS", native.FLAGS.replace("-O3", "-O0"))
-        yield
 
 
 @pytest.fixture(params=DTYPES)

@@ -226,7 +226,7 @@ def test_random_programs_agree_bit_for_bit_with_the_oracle(seed: int) -> None:
 
 
 LOTS = tuple(
-    pytest.param(first, marks=() if first % 96 == 24 else pytest.mark.in_full)
+    pytest.param(first, marks=() if first % 192 == 24 else pytest.mark.in_full)
     for first in range(24, 400, 16)
 )
 
