@@ -174,14 +174,10 @@ class CodegenDaceGpu(SdfgStage):
         from .beside import beside
 
         dace_version()  # the error says how to install DaCe
-        arrays = self.arrays
-        if self.fusion == "dace":
-            values = lowered.program.values
-            arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
         return Plan(
             Rules(
                 self.target,
-                arrays,
+                self._arrays(lowered, self.arrays, self.fusion),
                 self.inline,
                 checked=self.checked,
                 columns_apart=True,
