@@ -122,13 +122,7 @@ def _fillers(
     kernel: Kernel, numbers: Sequence[int], run: tuple[int, int], buffers: Buffers
 ) -> dict[str, int]:
     """Return by array the place of the nest that fills it, for arrays that only these touch."""
-    elsewhere = {
-        row.buffer
-        for number, nest in enumerate(kernel.nests)
-        if not run[0] <= number < run[1]
-        for row in nest.body
-        if isinstance(row, Load | Store)
-    }
+    elsewhere = kernel.touched_outside(*run)
     found: dict[str, list[int]] = {}
     for place, number in enumerate(numbers):
         for row in accesses(kernel.nests[number], Store):
