@@ -1,4 +1,4 @@
-// Why a call was not made, in numbers; `runtime.calls.refusal_errors` puts it into words.
+// Why a call was not made, in numbers; `runtime.calls.refusals` puts it into words.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace fieldforge {
 
-// `runtime.calls.refusal_errors.Reason` has the same numbers. The comments say what the detail holds.
+// `runtime.calls.refusals.Reason` has the same numbers. The comments say what the detail holds.
 enum class Reason : int {
     none = 0,
     too_many = 1,      // number given

@@ -9,7 +9,7 @@ from typing import Any, Self
 import attrs
 
 from ...runtime import _core
-from ...runtime.calls.refusals import reject
+from ...runtime.calls.on_reject import reject
 from ...stages.artifacts import Variant
 from ..variants.naming import variant_of
 from .pickling import bound_again

@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from ...runtime import _core
 from ...runtime.calls import observation
-from ...runtime.calls.refusals import reject
+from ...runtime.calls.on_reject import reject
 from ...runtime.process import settings
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape

@@ -11,8 +11,7 @@ import pytest
 
 from fieldforge.runtime._core import Entry, FieldView, Program
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
-from fieldforge.runtime.calls.refusal_errors import Reason
-from fieldforge.runtime.calls.refusals import reject
+from fieldforge.runtime.calls.refusals import Reason, reject
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import (
     ArgumentError,
