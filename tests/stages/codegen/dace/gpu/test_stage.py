@@ -25,8 +25,8 @@ from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
-from ..programs import laplacians, make_program, whole
+from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
+from ...programs import laplacians, make_program, whole
 
 try:
     dace_version()

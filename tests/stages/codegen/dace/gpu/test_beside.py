@@ -19,7 +19,7 @@ from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
+from .....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 
 try:
     dace_version()
