@@ -140,10 +140,21 @@ class BodyText:
         while rows:
             number = rows.pop()
             if number not in found and self._moves(number):
+                number = self._unclamped(number)
                 if not isinstance(self.nest.body[number], NAMELESS):
                     found.add(number)
                 rows.extend(self.nest.body[number].operands)
         return sorted(found)
+
+    def _unclamped(self, number: Row) -> Row:
+        """Return the index that bounds clamp: to prefetch what is not there does no harm."""
+        row = self.nest.body[number]
+        while isinstance(row, Compute) and row.op in ("minimum", "maximum"):
+            first, second = row.args
+            if not isinstance(self.nest.body[second], Number):
+                break
+            number, row = first, self.nest.body[first]
+        return number
 
     # --- rows of memory -------------------------------------------------------------------------
 
@@ -251,6 +262,8 @@ class BodyText:
         raise TypeError(f"The C++ writer does not know '{type(row).__name__}'.")
 
     def _operand(self, number: Row) -> str:
+        if self.later:
+            number = self._unclamped(number)
         row = self.nest.body[number]
         match row:
             case Constant(text=text, dtype=dtype):

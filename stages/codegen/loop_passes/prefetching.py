@@ -19,7 +19,7 @@ from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
 NEXT: Final = 2
-COLUMNS: Final = 8
+COLUMNS: Final = 16
 
 
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:

@@ -9,7 +9,9 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float64
+from fieldforge.examples import icosahedral
 from fieldforge.examples.diffusion import I, J, K, diffuse
+from fieldforge.examples.nabla import nabla2
 
 C = ff.Dimension("C")
 E = ff.Dimension("E")
@@ -65,7 +67,7 @@ def test_a_sweep_asks_for_the_next_level_in_its_direction() -> None:
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("cells", [1, 7, 8, 9, 30])
+@pytest.mark.parametrize("cells", [1, 15, 16, 17, 40])
 def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> None:
     numbers = np.random.default_rng(cells)
     edges = 2 * cells
@@ -86,8 +88,16 @@ def test_rows_that_a_table_tells_are_asked_for_within_the_table(cells: int) -> N
     first, second = table.ndarray.T
     np.testing.assert_array_equal(out.asnumpy(), e[first] + e[second] * c)
     trace = program.trace(offset_provider={"C2E": table})["codegen"]
-    assert asked(trace.loops) == [("8 of C", "e[%0, 0]", "e[%2, 0]", "c[0, 0]")]
-    assert "earlier(i0 + 8, " in trace.text
+    assert asked(trace.loops) == [("16 of C", "e[%0, 0]", "e[%2, 0]", "c[0, 0]")]
+    assert "earlier(i0 + 16, " in trace.text
+
+
+def test_indices_are_clamped_where_rows_are_loaded_and_not_where_they_are_prefetched() -> None:
+    provider = icosahedral.icosahedral(1, 1).connectivities()  # V2E has skip values
+    text = nabla2.with_backend(ff.cpu).trace(offset_provider=provider)["codegen"].text
+    assert re.search(r"const s64 v\d+ = \(v\d+ < ", text)
+    assert "__builtin_prefetch(q0" in text
+    assert not re.search(r"const s64 w\d+ = \(w\d+ [<>] ", text)
 
 
 def test_nothing_is_asked_for_where_the_option_says_so() -> None:
