@@ -9,6 +9,7 @@ Subprocesses and the workers of pytest-xdist inherit the environment that it set
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -104,6 +105,23 @@ def pytest_unconfigure() -> None:
     """Remove the store of the run."""
     for folder in _folders:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs DaCe where its extra is not installed."""
+    if item.get_closest_marker("needs_dace") and not _has_dace():
+        pytest.skip("the extra 'dace' is not installed")
+
+
+@functools.cache
+def _has_dace() -> bool:
+    from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
+
+    try:
+        dace_version()
+    except DaceNotFoundError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,20 +15,9 @@ import fieldforge as ff
 from fieldforge import float32, float64, int32, where
 from fieldforge.examples.diffusion import HALO, I, J, K, diffuse
 from fieldforge.examples.terrain import Region, hills
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.workflows.graph.graph import Workflow
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 NI, NJ, NK = 21, 17, 5
 Levels = ff.Field[ff.Dims[I, J, K], float64]

@@ -10,17 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
-
 SCRIPT = Path(__file__).with_name("copysign.py")
-
-
-def has_dace() -> bool:
-    try:
-        dace_version()
-    except DaceNotFoundError:
-        return False
-    return True
 
 
 def run(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -49,7 +39,6 @@ def test_an_operation_added_to_the_table_and_the_spellings_runs_everywhere(tmp_p
 @pytest.mark.in_full
 @pytest.mark.needs_compiler
 @pytest.mark.needs_dace
-@pytest.mark.skipif(not has_dace(), reason="the extra 'dace' is not installed")
 def test_an_operation_added_to_the_table_and_the_spellings_runs_by_dace(tmp_path):
     done = run(tmp_path, "dace_cpu")
 

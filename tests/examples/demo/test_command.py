@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -75,9 +73,6 @@ def test_a_second_run_rebuilds_nothing_and_says_so(terrain, cache, no_picture, m
 @pytest.mark.in_full
 @pytest.mark.needs_compiler
 @pytest.mark.needs_dace
-@pytest.mark.skipif(
-    importlib.util.find_spec("dace") is None, reason="the extra 'dace' is not installed"
-)
 def test_dace_does_the_job_with_the_bits_of_embedded_execution(terrain, cache):
     result = run(terrain, "--backend", "dace_cpu")
 

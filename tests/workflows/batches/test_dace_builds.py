@@ -17,19 +17,7 @@ from typing import Any
 
 import pytest
 
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
-
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 HAS_MPI = shutil.which("mpirun") is not None and importlib.util.find_spec("mpi4py") is not None
 COUNT = 8
 # Builds all programs, by some threads at once; prints what ran, and digests of the libraries.

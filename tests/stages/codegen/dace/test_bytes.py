@@ -11,23 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 
 from ..grids import K, units
 from ..programs import TARGET
 from ..test_random_programs import Drawing
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = pytest.mark.needs_dace
 ROOT = Path(__file__).parents[4]
 PRINT = """
 import sys

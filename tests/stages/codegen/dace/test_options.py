@@ -8,22 +8,12 @@ import pytest
 
 from fieldforge.stages.artifacts import Generated, Lowered
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.lower.graph import Graph
 
 from ..programs import TARGET, I, J, K, all_unit, make_program, whole
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = pytest.mark.needs_dace
 
 
 def exponential(*, of_sum: bool) -> Lowered:

@@ -13,7 +13,6 @@ from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
 from fieldforge.stages.codegen.dace.passes import InvalidGraphError, TransformationWarning
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
@@ -23,17 +22,7 @@ from .. import grids
 from ..grids import C, K, Native, make, units
 from ..programs import REAL, TARGET, I, J, all_unit, make_program, whole
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 RNG = np.random.default_rng(4)
 BOTH = (I, J)
 

@@ -10,22 +10,11 @@ import pytest
 import fieldforge as ff
 from fieldforge.examples import tridiagonal, vertical_advection
 from fieldforge.runtime.calls.call_limits import threads
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from ....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 DACE = BACKENDS["dace_cpu"].with_options(parallel_from=1)
 SHAPE = (21, 13, 9)

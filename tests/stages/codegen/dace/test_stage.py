@@ -37,17 +37,7 @@ from ..cpp.test_kernel import (  # noqa: F401
 from ..cpp.test_operations import test_every_operation_has_the_values_of_the_language  # noqa: F401
 from ..programs import REAL, TARGET, I, J, K, Runner, all_unit, laplacians, make_program, whole
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 RNG = np.random.default_rng(3)
 PRINT_FILES = """

@@ -10,22 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from fieldforge.stages.artifacts import Variant
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.workflows.commands.cli import main
 
 from ..programs import TARGET, laplacians
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = pytest.mark.needs_dace
 DIFFUSE = "fieldforge.examples.diffusion:diffuse"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 
 from .. import grids
@@ -39,17 +38,7 @@ from ..test_scans import (  # noqa: F401
     test_a_scan_restarts_at_the_first_level_that_is_written,
 )
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 
 @pytest.fixture(autouse=True)

@@ -14,24 +14,13 @@ import fieldforge as ff
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from .....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 HOST = BACKENDS["dace_gpu-host"]
 AMD = GpuTarget("gfx90a")

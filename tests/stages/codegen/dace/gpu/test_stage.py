@@ -19,7 +19,6 @@ from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
 from fieldforge.stages.codegen.dace.errors import DaceTextError
 from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.gpu.text import gpu_text
-from fieldforge.stages.codegen.dace.settings import DaceNotFoundError, dace_version
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
@@ -28,17 +27,7 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
 from ...programs import laplacians, make_program, whole
 
-try:
-    dace_version()
-    MISSING = False
-except DaceNotFoundError:
-    MISSING = True
-
-pytestmark = [
-    pytest.mark.needs_dace,
-    pytest.mark.needs_compiler,
-    pytest.mark.skipif(MISSING, reason="the extra 'dace' is not installed"),
-]
+pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 
 HOST = BACKENDS["dace_gpu-host"]
 SIMULATED = HOST.with_options(on_device=True)
