@@ -39,7 +39,7 @@ RUN = """
 import sys, time
 import numpy, attrs
 import fieldforge as ff
-ff.setup, ff.plan, ff.cpu.workflow
+ff.program, ff.where, ff.ones, ff.setup, ff.plan, ff.cpu.workflow
 ff.use_options({options!r})
 begin = time.perf_counter(), time.process_time()
 import setups_model as model

@@ -1,7 +1,8 @@
 """Import time, and the time from import to the first result: cold, warm, and after small edits.
 
-Of an ICON-like program, the first call alone is timed: its module is imported and its fields are
-there.
+Names of fieldforge are imported when they are first used, so there is a row for those of a program.
+First results are timed with these names there; the row "import and first result" has the sum. Of an
+ICON-like program, the first call alone is timed: its module is imported and its fields are there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "diffusion.py"
 HEAVY = ("networkx", "matplotlib", "dace", "cupy", "sympy", "rich", "click", "structlog")
 REPEATS = 9
 
+NAMES = "ff.program, ff.cpu, ff.ones, ff.where, ff.Collector, ff.using"  # of any program
 IMPORT = f"""
 import time; begin = time.perf_counter()
 import fieldforge
@@ -32,21 +34,31 @@ import json, sys
 print(json.dumps([took, [name for name in {HEAVY!r} if name in sys.modules]]))
 """
 
-FIRST_RESULT = """
+IMPORT_OF_NAMES = IMPORT.replace("import fieldforge", f"import fieldforge as ff; {NAMES}")
+VERSION = """
+import json, subprocess, sys, time
+begin = time.perf_counter()
+subprocess.run([sys.executable, "-m", "fieldforge", "--version"], check=True, capture_output=True)
+print(json.dumps([time.perf_counter() - begin, []]))
+"""
+
+FIRST_RESULT = f"""
 import json, sys, time
+whole = time.perf_counter()
 import fieldforge as ff
+{NAMES}
 sys.path.insert(0, sys.argv[1])
 seen = ff.Collector()
 begin = time.perf_counter()
 with ff.using(ff.Engine(ff.engine().store, observers=[seen])):
     from stencil import I, J, K, diffuse
-    u = ff.ones({I: (-2, 34), J: (-2, 34), K: 8}, allocator=ff.cpu)
-    coeff = ff.full({I: 32, J: 32, K: 8}, 0.05, allocator=ff.cpu)
-    out = ff.zeros({I: 32, J: 32, K: 8}, allocator=ff.cpu)
+    u = ff.ones({{I: (-2, 34), J: (-2, 34), K: 8}}, allocator=ff.cpu)
+    coeff = ff.full({{I: 32, J: 32, K: 8}}, 0.05, allocator=ff.cpu)
+    out = ff.zeros({{I: 32, J: 32, K: 8}}, allocator=ff.cpu)
     diffuse.with_backend(ff.cpu)(u, coeff, out)
-took = time.perf_counter() - begin
+end = time.perf_counter()
 assert (out.asnumpy() == 1.0).all()
-print(json.dumps([took, seen.ran()]))
+print(json.dumps([end - begin, seen.ran(), end - whole]))
 """
 
 FIRST_CALL = """
@@ -82,6 +94,11 @@ def measure(console: Console) -> list[dict[str, Any]]:
         imports = [_run(IMPORT) for _ in range(REPEATS + 1)][1:]  # the first writes the bytecode
         note = f"heavy: {imports[0][1]}{_instructions('fieldforge')}"
         rows.append(_row("import fieldforge", [took for took, _ in imports], note))
+        names = [_run(IMPORT_OF_NAMES) for _ in range(REPEATS)]
+        note = f"heavy: {names[0][1]}{_instructions('fieldforge as ff; ' + NAMES)}"
+        rows.append(_row("import and the names of a program", [took for took, _ in names], note))
+        asked = [_run(VERSION)[0] for _ in range(REPEATS)]
+        rows.append(_row("fieldforge --version, a process", asked, ""))
         bare = IMPORT.replace("import fieldforge", "import numpy")
         numpy = [took for took, _ in (_run(bare) for _ in range(REPEATS))]
         rows.append(_row("import numpy alone, for comparison", numpy, _instructions("numpy")))
@@ -120,8 +137,9 @@ def _first_results() -> list[dict[str, Any]]:
         shutil.rmtree(cache)
         calls = [_run(FIRST_CALL, scratch, Path(scratch, "calls")) for _ in range(REPEATS + 1)][1:]
     return [
-        _row("diffusion, cold", [took for took, _ in cold], _ran(cold[0][1])),
-        _row("diffusion, warm", [took for took, _ in warm], _ran(warm[0][1])),
+        _row("diffusion, cold", [took for took, _, _ in cold], _ran(cold[0][1])),
+        _row("diffusion, warm", [took for took, _, _ in warm], _ran(warm[0][1])),
+        _row("import and first result, warm", [whole for _, _, whole in warm], ""),
         _row("diffusion, comment edited", [comment[0]], _ran(comment[1])),
         _row("diffusion, function moved", [moved[0]], _ran(moved[1])),
         _row("ICON-like, warm: the call", [took for took, _ in calls], _ran(calls[0][1])),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 
 import fieldforge as ff
 from fieldforge.cache.code import reach, read_sources
+from fieldforge.runtime.embedded import builtins
+from fieldforge.workflows.backends import pipelines
 
 FOREIGN = (
     "click", "concurrent.futures", "cupy", "dace", "difflib", "logging", "matplotlib", "networkx",
@@ -22,14 +26,45 @@ WORKERS = (
     "stages.ir.dataflow", "stages.ir.dataflow_reader", "stages.ir.loops", "stages.ir.nest_groups",
     "stages.ir.nests", "stages.ir.syntax", "stages.lower.build",
     "stages.lower.passes", "stages.parse.definition", "stages.parse.meanings",
-    "runtime.embedded.embedded", "workflows.batches.collective", "workflows.engine.executors",
+    "runtime.calls.refusals", "runtime.embedded.builtin_values", "runtime.embedded.embedded",
+    "runtime.embedded.piecewise", "runtime.gpu", "runtime.language.regions", "stages.gpu_target",
+    "workflows.batches.collective", "workflows.engine.executors",
     "workflows.engine.inspection", "workflows.batches.lock_file", "workflows.batches.orders",
     "workflows.batches.precompile", "workflows.builds.background", "workflows.builds.order",
     "workflows.builds.pool", "workflows.engine.reasons", "workflows.engine.request",
-    "workflows.entries.embedded_ranges",
+    "workflows.entries.cut_definition", "workflows.entries.embedded_ranges",
+    "workflows.entries.pickling",
 )  # fmt: skip
 
 IMPORT = "import fieldforge"
+NAMES = """
+from fieldforge import Dimension, Dims, Field, as_field, cpu, field_operator, float64, program
+from fieldforge import Collector, Connectivity, Engine, FieldOffset, neighbor_sum, using, where
+"""
+ALL_NAMES = """
+import sys, threading
+import fieldforge as ff
+start, found = threading.Barrier(8), []
+def look(step):
+    start.wait()
+    names = [*ff.__all__, "sum"]
+    found.append({name: getattr(ff, name) for name in names[::step]})
+threads = [threading.Thread(target=look, args=[step]) for step in (1, -1) * 4]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert len(found) == 8
+assert all(each[name] is getattr(ff, name) for each in found for name in each)
+"""
+VERSION = """
+import sys
+from fieldforge.workflows.commands.start import main
+sys.argv = ["fieldforge", "--version"]
+main()
+"""
+ON_A_CPU = """
+from fieldforge.runtime.fields.patch_lists import bring
+assert bring(bytes(8), 1, 0)[1] > 0
+"""
 FIRST_CALL = """
 import fieldforge as ff
 from fieldforge.examples.diffusion import I, J, K, diffuse
@@ -55,12 +90,44 @@ def ours(names: tuple[str, ...]) -> set[str]:
     return {f"fieldforge.{name}" for name in names}
 
 
-def test_an_import_brings_no_heavy_package_and_nothing_that_builds():
-    found = imported(IMPORT)
+def test_an_import_alone_brings_nothing_but_the_face():
+    found = {name for name in imported(IMPORT) if name.partition(".")[0] == "fieldforge"}
+
+    assert found == {"fieldforge", *ours(("runtime", "runtime.process"))} | ours(
+        ("runtime.process.error_text", "runtime.process.excepthook")
+    )
+    assert imported(IMPORT).isdisjoint({*FOREIGN, "attrs", "numpy"})
+
+
+def test_the_version_is_told_before_more_is_imported():
+    found = imported(VERSION)
+
+    assert "fieldforge.workflows.commands.start" in found
+    assert found.isdisjoint({*FOREIGN, "attrs", "numpy"})
+
+
+def test_the_names_of_a_program_bring_no_heavy_package_and_nothing_that_builds():
+    found = imported(NAMES)
 
     assert "fieldforge.workflows.entries.decorators" in found
     assert found.isdisjoint(FOREIGN)
     assert found.isdisjoint(ours(WORKERS))
+
+
+def test_names_may_be_used_first_by_several_threads_at_once():
+    assert "fieldforge.workflows.tuning.tune" in imported(ALL_NAMES)
+
+
+def test_patches_of_a_mesh_on_a_cpu_need_no_gpu_runtime():
+    assert imported(ON_A_CPU).isdisjoint(ours(("runtime.gpu", "runtime.gpu.native")))
+
+
+def test_no_stage_has_a_converter_whose_signature_attrs_would_tokenize():
+    stages = pipelines.stages().values()
+
+    converters = {field.converter for stage in stages for field in attrs.fields(stage)}
+
+    assert {kind.__name__ for kind in converters if isinstance(kind, type)} <= {"str"}
 
 
 @pytest.mark.needs_compiler
@@ -71,7 +138,7 @@ def test_a_first_call_from_the_store_imports_nothing_that_builds(tmp_path):
     built_with = {
         name
         for name in ours(WORKERS) - ours(("stages.interpret.evaluation", "stages.interpret.stage"))
-        if ".stages." in name
+        if ".stages." in name and "gpu" not in name
     }
     assert built_with <= cold, "the names of this test are out of date"
     assert warm.isdisjoint(FOREIGN)
@@ -93,3 +160,22 @@ def test_public_names_that_come_late_are_there():
         assert getattr(ff, name) is not None, name
     assert set(ff.__all__) <= set(dir(ff))
     assert not hasattr(ff, "precompil")
+    assert not hasattr(ff, "concat_where")  # of 'ff.experimental'
+    assert "sum" in dir(ff)
+
+
+def test_type_checkers_learn_the_names_of_the_face_from_the_same_places():
+    tree = ast.parse(Path(ff.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+
+    told = {
+        (f"{'.' * node.level}{node.module or ''}", alias.name)
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    late = {(place, name) for place, names in ff._PLACES.items() for name in names}
+    language = {(".runtime.embedded.builtins", name) for name in ff._BUILTINS}
+    assert [*ff._BUILTINS] == builtins.__all__
+    assert told - {(".runtime.embedded.builtins", "*"), (".", "errors")} == late - language

@@ -22,6 +22,7 @@ def backend_of(name: str, folder: Path) -> tuple[Any, str]:
     if not name.startswith("gt4py"):
         import fieldforge as ff
 
+        ff.program, ff.ones, ff.where  # noqa: B018  (names are imported when they are used)
         return getattr(ff, name), "fieldforge"
     import alias
 

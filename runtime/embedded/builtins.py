@@ -11,7 +11,6 @@ from builtins import bool, float, int, tuple  # noqa: A004, UP029 - names of the
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 from numpy import (
     float32,
     float64,
@@ -25,22 +24,11 @@ from numpy import (
     uint64,
 )
 
-from ..fields.constructors import as_dtype
-from ..fields.field import make
-from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
-from ..language.dimension import Dimension, check_dims, in_canonical_order
-from ..language.domain import Domain
-from ..language.operations import POINTWISE, literal
-from ..language.regions import Region, as_region, outside
-from ..language.structure import map_leaves
+from ..language.dimension import Dimension
+from ..language.operations import POINTWISE
 from ..language.types import FLOATS
 from ..process import classes
-from ..process.errors import ArgumentError, DomainError
-from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
-from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
-from .reducing import reduced
-from .walking import ScanResult
 
 IndexType = int32
 
@@ -74,21 +62,7 @@ class MathBuiltin:
 
     def __call__(self, *operands: Any) -> Any:
         """Compute the operation on fields and numbers."""
-        if len(operands) != self.operands:
-            raise ArgumentError(
-                f"Builtin '{self.__name__}' takes {self.operands} arguments, got {len(operands)}."
-            )
-        for operand in operands:
-            _check_number(self.__name__, operand)
-        common = common_dtype(*operands)
-        if self.floating and common.kind != "f":
-            raise ArgumentError(
-                f"Expected 0-th argument to be a floating point type, got '{common}' "
-                f"in call to '{self.__name__}'."
-            )
-        if self.operation == "pow":  # the language lets the exponent have a type of its own
-            return combined("pow", *(literal(operand) for operand in operands))
-        return combined(self.operation, *(converted(operand, common) for operand in operands))
+        return _computing().pointwise(self, operands)
 
 
 def where(mask: Any, a: Any, b: Any, /) -> Any:
@@ -100,16 +74,7 @@ def where(mask: Any, a: Any, b: Any, /) -> Any:
     >>> where(f > 0.0, f, 0.0).asnumpy()
     array([0., 2.])
     """
-    if not isinstance(mask, AnyValue):
-        raise ArgumentError(
-            f"Expected the mask of 'where' to be a field of bool, got '{type(mask).__name__}'.",
-            hints=["Use 'a if condition else b' for a scalar condition."],
-        )
-    if mask.dtype != np.bool_:
-        raise ArgumentError(
-            f"Expected the mask of 'where' to be a field of bool, got one of '{mask.dtype}'."
-        )
-    return map_leaves(lambda then, otherwise: _select(mask, then, otherwise), a, b)
+    return _computing().where(mask, a, b)
 
 
 def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
@@ -119,21 +84,7 @@ def broadcast(x: Any, dims: Sequence[Dimension], /) -> Any:
     >>> str(broadcast(1.0, (I,)))
     'UnboundedField(I=(-inf:inf); float64)'
     """
-    _check_number("broadcast", x)
-    check_dims(tuple(dims))
-    field = x if isinstance(x, AnyValue) else make(literal(x), Domain())
-    own = field.dims if isinstance(field, ScanResult) else field.domain.dims
-    missing = [dim.value for dim in own if dim not in dims]
-    if missing:
-        raise DomainError(
-            f"The dimensions of 'broadcast' must include those of the field: '{missing[0]}' is "
-            "missing."
-        )
-    if isinstance(field, ScanResult):
-        return field.then(tuple(dims), lambda value: broadcast(value, dims))
-    if isinstance(field, PartialField):
-        return field.each(lambda value: broadcast(value, dims))
-    return mapped(lambda field: widened(field, dims), field)
+    return _computing().broadcast(x, dims)
 
 
 def astype(x: Any, dtype: Any, /) -> Any:
@@ -145,29 +96,22 @@ def astype(x: Any, dtype: Any, /) -> Any:
     >>> astype((2.7, -2.7), int32)
     (np.int32(2), np.int32(-2))
     """
-    target = as_dtype(dtype).dtype.name
-    return map_leaves(lambda leaf: _cast(leaf, target), x)
-
-
-def _cast(leaf: Any, target: str) -> Any:
-    if isinstance(leaf, ScanResult) and leaf.dtype == target:
-        return leaf  # not walked yet
-    return combined("cast", literal(leaf), dtype=target)
+    return _computing().astype(x, dtype)
 
 
 def neighbor_sum(field: Any, /, *, axis: Dimension) -> Any:
     """Sum over the valid neighbours along a local dimension, in the order of the slots."""
-    return reduced("neighbor_sum", "add", field, axis)
+    return _computing().reduced("neighbor_sum", "add", field, axis)
 
 
 def max_over(field: Any, /, *, axis: Dimension) -> Any:
     """Take the largest value of the valid neighbours along a local dimension."""
-    return reduced("max_over", "maximum", field, axis)
+    return _computing().reduced("max_over", "maximum", field, axis)
 
 
 def min_over(field: Any, /, *, axis: Dimension) -> Any:
     """Take the smallest value of the valid neighbours along a local dimension."""
-    return reduced("min_over", "minimum", field, axis)
+    return _computing().reduced("min_over", "minimum", field, axis)
 
 
 def concat_where(condition: Any, a: Any, b: Any, /) -> Any:
@@ -180,26 +124,13 @@ def concat_where(condition: Any, a: Any, b: Any, /) -> Any:
     >>> concat_where(I < 1, as_field([I], [1.0]), as_field({I: (1, 3)}, [2.0, 3.0])).asnumpy()
     array([1., 2., 3.])
     """
-    region = as_region(condition)
-    return map_leaves(lambda then, otherwise: _concatenated(region, then, otherwise), a, b)
+    return _computing().concat_where(condition, a, b)
 
 
 def as_offset(offset: FieldOffset, by: Any, /) -> Displacement:
     """Make an offset that differs from point to point: `f(as_offset(Koff, g))` is f at k + g(k)."""
-    if not isinstance(offset, FieldOffset) or not offset.is_cartesian:
-        raise ArgumentError(
-            f"The first argument of 'as_offset' is a Cartesian one, got '{offset}'."
-        )
-    if not isinstance(by, AnyValue) or by.dtype.dtype.kind not in "iu":
-        raise ArgumentError(
-            f"The second argument of 'as_offset' is a field of integers, got '{by}'."
-        )
-    if offset.source not in by.domain.dims:
-        raise ArgumentError(
-            f"The field given to 'as_offset' must have the dimension '{offset.source.value}' of "
-            f"offset '{offset.value}', got '{by}'."
-        )
-    return Displacement(offset.source, required(by))
+    found: Displacement = _computing().as_offset(offset, by)
+    return found
 
 
 _FUNCTIONS: Final = (
@@ -248,42 +179,8 @@ globals().update(_POINTWISE)
 __all__ += [name for name in _POINTWISE if name not in __all__]
 
 
-def _select(mask: Any, then: Any, otherwise: Any) -> Any:
-    _check_number("where", then)
-    _check_number("where", otherwise)
-    common = common_dtype(then, otherwise)
-    return chosen(mask, converted(then, common), converted(otherwise, common))
+def _computing() -> Any:
+    """Import what computes builtins: a compiled program calls none, see decision 0005."""
+    from . import builtin_values
 
-
-def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
-    fields = []
-    rest = outside(region)
-    for branch, part in ((then, region), (otherwise, rest)):
-        _check_number("concat_where", branch)
-        branch = branch.in_region(part) if isinstance(branch, ScanResult) else branch  # noqa: PLW2901
-        value = converted(branch, common_dtype(then, otherwise))
-        fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
-    if any(isinstance(field, PartialField) for field in fields):
-        value, valid, sure = (
-            _joined(region, rest, *map(of, fields)) for of in (value_of, valid_of, sure_of)
-        )
-        return PartialField(value, valid, sure, choices_of(fields))
-    return _joined(region, rest, *fields)
-
-
-def _joined(region: Region, rest: Region, *fields: AnyValue) -> AnyValue:
-    dims = in_canonical_order(
-        (*region.dims, *(dim for field in fields for dim in field.domain.dims))
-    )
-    here, there = (mapped(lambda field: widened(field, dims), field) for field in fields)
-    pieces = cut(pieces_of(here), region.boxes) + cut(pieces_of(there), rest.boxes)
-    return (
-        assembled(pieces) if pieces else nothing(dims, here.dtype.dtype, here.domain, there.domain)
-    )
-
-
-def _check_number(builtin: str, value: Any) -> None:
-    if not isinstance(literal(value), Operators | np.generic):
-        raise ArgumentError(
-            f"Builtin '{builtin}' works on fields and numbers, got '{type(value).__name__}'."
-        )
+    return builtin_values

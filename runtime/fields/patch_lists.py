@@ -8,8 +8,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .. import gpu
-from .allocators.device import PLATFORMS
 from .device import DeviceType
 
 
@@ -48,6 +46,9 @@ def _made(data: bytes, device_type: DeviceType, device_id: int) -> Lists | None:
     if device_type is DeviceType.CPU:
         array = numbers.copy()
         return Lists(array, array.ctypes.data)
+    from .. import gpu  # a first call on a CPU does not import it, see decision 0005
+    from .allocators.device import PLATFORMS
+
     place = gpu.Device(device_id, platform=PLATFORMS[device_type])
     if gpu.current_stream(place).capturing:
         return None

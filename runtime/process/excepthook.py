@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import TracebackType
 
 from .error_text import ask_verbose, report
-from .errors import DSLError
 
 
 def install_excepthook(is_verbose: Callable[[], bool] = lambda: False) -> None:
@@ -24,6 +23,8 @@ def install_excepthook(is_verbose: Callable[[], bool] = lambda: False) -> None:
     def hook(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None, /
     ) -> None:
+        from .errors import DSLError  # every process installs the hook, and most end without it
+
         if isinstance(error, DSLError) and not is_verbose():
             sys.stderr.write(report(error, trace) + "\n")
         else:

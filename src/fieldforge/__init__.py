@@ -15,74 +15,72 @@ array([1., 2., 4.])
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Final as _Final
 
-from . import errors
-from .runtime.calls.call_limits import threads, workspace
-from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
-from .runtime.embedded.builtins import __all__ as _builtins
-from .runtime.fields.constructors import (
-    as_connectivity,
-    as_field,
-    empty,
-    from_xarray,
-    full,
-    ones,
-    zeros,
-)
-from .runtime.fields.device import Device, DeviceType
-from .runtime.fields.field import Field
-from .runtime.fields.field_constructor import FieldConstructor
-from .runtime.fields.neighbour_table import Connectivity
-from .runtime.language.annotations import Dims
-from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
-from .runtime.language.dimension import (
-    Dimension,
-    DimensionKind,
-    as_non_staggered,
-    flip_staggered,
-    is_staggered,
-)
-from .runtime.language.domain import Domain, UnitRange, domain, unit_range
-from .runtime.language.namespace import FrozenNamespace
-from .runtime.process import settings as _settings
 from .runtime.process.excepthook import install_excepthook as _install_excepthook
-from .workflows.backends import recipes
-from .workflows.backends.backend import Backend
-from .workflows.backends.ready_made import (
-    cpu,
-    dace_cpu,
-    dace_gpu,
-    gpu,
-    gpu_host,
-    gtfn_cpu,
-    gtfn_gpu,
-    itir_python,
-    reference,
-)
-from .workflows.engine.engine import Engine
-from .workflows.engine.events import Collector
-from .workflows.engine.session import engine, using
-from .workflows.entries.decorators import field_operator, program, scan_operator
-from .workflows.entries.recording import record
-from .workflows.graph.function_stage import Text, stage
-from .workflows.graph.graph import Workflow
 
-if _TYPE_CHECKING:
+if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACES'
+    from . import errors
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
+    from .runtime.calls.call_limits import threads, workspace
+    from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
     from .runtime.fields.boundaries import fill_halo
+    from .runtime.fields.constructors import (
+        as_connectivity,
+        as_field,
+        empty,
+        from_xarray,
+        full,
+        ones,
+        zeros,
+    )
+    from .runtime.fields.device import Device, DeviceType
+    from .runtime.fields.field import Field
+    from .runtime.fields.field_constructor import FieldConstructor
+    from .runtime.fields.neighbour_table import Connectivity
     from .runtime.fields.reductions import max as max
     from .runtime.fields.reductions import min as min
     from .runtime.fields.reductions import norm
     from .runtime.fields.reductions import sum as sum
+    from .runtime.language.annotations import Dims
+    from .runtime.language.connectivity import CartesianConnectivity, FieldOffset, GridType
+    from .runtime.language.dimension import (
+        Dimension,
+        DimensionKind,
+        as_non_staggered,
+        flip_staggered,
+        is_staggered,
+    )
+    from .runtime.language.domain import Domain, UnitRange, domain, unit_range
+    from .runtime.language.namespace import FrozenNamespace
     from .runtime.meshes.files import read_mesh
     from .runtime.meshes.mesh import Mesh
+    from .workflows.backends import recipes
+    from .workflows.backends.backend import Backend
+    from .workflows.backends.ready_made import (
+        cpu,
+        dace_cpu,
+        dace_gpu,
+        gpu,
+        gpu_host,
+        gtfn_cpu,
+        gtfn_gpu,
+        itir_python,
+        reference,
+    )
     from .workflows.batches.collective import collective
     from .workflows.batches.lock_file import locking
     from .workflows.batches.missing_builds import check
     from .workflows.batches.precompile import precompile
     from .workflows.builds.background import wait_for_compilation
+    from .workflows.engine.engine import Engine
+    from .workflows.engine.events import Collector
     from .workflows.engine.policy import policy
+    from .workflows.engine.session import engine, using
+    from .workflows.entries.decorators import field_operator, program, scan_operator
+    from .workflows.entries.recording import record
     from .workflows.export.export import export
+    from .workflows.graph.function_stage import Text, stage
+    from .workflows.graph.graph import Workflow
     from .workflows.options.database import use_options
     from .workflows.setups.plan import plan
     from .workflows.setups.set_up import setup
@@ -90,6 +88,16 @@ if _TYPE_CHECKING:
     from .workflows.tuning.tune import tune
 
 __version__ = "0.1.0"
+
+# In the order of the builtins of the language.
+_BUILTINS: _Final = (
+    "bool", "float", "float32", "float64", "int", "int8", "int16", "int32", "int64", "tuple",
+    "uint8", "uint16", "uint32", "uint64", "IndexType", "neighbor_sum", "max_over", "min_over",
+    "where", "broadcast", "astype", "minimum", "maximum", "power", "fmod", "abs", "neg", "sqrt",
+    "exp", "log", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+    "arcsinh", "arccosh", "arctanh", "cbrt", "gamma", "floor", "ceil", "trunc", "isfinite", "isinf",
+    "isnan",
+)  # fmt: skip
 
 # 'sum', 'max' and 'min' are not listed: a star import must not hide Python's.
 __all__ = [
@@ -161,32 +169,59 @@ __all__ = [
     "wait_for_compilation",
     "workspace",
     "zeros",
-    *_builtins,
+    *_BUILTINS,
 ]
 
-_LATE: _Final = {
-    "CUPY_DEVICE_TYPE": "._core.definitions",
-    "check": ".workflows.batches.missing_builds",
-    "collective": ".workflows.batches.collective",
-    "is_scalar_type": "._core.definitions",
-    "max": ".runtime.fields.reductions",
-    "min": ".runtime.fields.reductions",
-    "norm": ".runtime.fields.reductions",
-    "export": ".workflows.export.export",
-    "fill_halo": ".runtime.fields.boundaries",
-    "locking": ".workflows.batches.lock_file",
-    "plan": ".workflows.setups.plan",
-    "policy": ".workflows.engine.policy",
-    "precompile": ".workflows.batches.precompile",
-    "Mesh": ".runtime.meshes.mesh",
-    "read_mesh": ".runtime.meshes.files",
-    "report": ".workflows.summaries.report",
-    "setup": ".workflows.setups.set_up",
-    "sum": ".runtime.fields.reductions",
-    "tune": ".workflows.tuning.tune",
-    "use_options": ".workflows.options.database",
-    "wait_for_compilation": ".workflows.builds.background",
-}
+_LANGUAGE: _Final = ".runtime.embedded.builtins"
+_PLACES: _Final[dict[str, tuple[str, ...]]] = {
+    "._core.definitions": ("CUPY_DEVICE_TYPE", "is_scalar_type"),
+    ".runtime.calls.call_limits": ("threads", "workspace"),
+    _LANGUAGE: _BUILTINS,
+    ".runtime.fields.boundaries": ("fill_halo",),
+    ".runtime.fields.constructors": (
+        "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
+    ),
+    ".runtime.fields.device": ("Device", "DeviceType"),
+    ".runtime.fields.field": ("Field",),
+    ".runtime.fields.field_constructor": ("FieldConstructor",),
+    ".runtime.fields.neighbour_table": ("Connectivity",),
+    ".runtime.fields.reductions": ("max", "min", "norm", "sum"),
+    ".runtime.language.annotations": ("Dims",),
+    ".runtime.language.connectivity": ("CartesianConnectivity", "FieldOffset", "GridType"),
+    ".runtime.language.dimension": (
+        "Dimension", "DimensionKind", "as_non_staggered", "flip_staggered", "is_staggered",
+    ),
+    ".runtime.language.domain": ("Domain", "UnitRange", "domain", "unit_range"),
+    ".runtime.language.namespace": ("FrozenNamespace",),
+    ".runtime.meshes.files": ("read_mesh",),
+    ".runtime.meshes.mesh": ("Mesh",),
+    ".workflows.backends": ("recipes",),
+    ".workflows.backends.backend": ("Backend",),
+    ".workflows.backends.ready_made": (
+        "cpu", "dace_cpu", "dace_gpu", "gpu", "gpu_host", "gtfn_cpu", "gtfn_gpu", "itir_python",
+        "reference",
+    ),
+    ".workflows.batches.collective": ("collective",),
+    ".workflows.batches.lock_file": ("locking",),
+    ".workflows.batches.missing_builds": ("check",),
+    ".workflows.batches.precompile": ("precompile",),
+    ".workflows.builds.background": ("wait_for_compilation",),
+    ".workflows.engine.engine": ("Engine",),
+    ".workflows.engine.events": ("Collector",),
+    ".workflows.engine.policy": ("policy",),
+    ".workflows.engine.session": ("engine", "using"),
+    ".workflows.entries.decorators": ("field_operator", "program", "scan_operator"),
+    ".workflows.entries.recording": ("record",),
+    ".workflows.export.export": ("export",),
+    ".workflows.graph.function_stage": ("Text", "stage"),
+    ".workflows.graph.graph": ("Workflow",),
+    ".workflows.options.database": ("use_options",),
+    ".workflows.setups.plan": ("plan",),
+    ".workflows.setups.set_up": ("setup",),
+    ".workflows.summaries.report": ("report",),
+    ".workflows.tuning.tune": ("tune",),
+}  # fmt: skip
+_LATE: _Final = {name: place for place, names in _PLACES.items() for name in names}
 _MODULES: _Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("allocators", "backend", "common", "config", "constructors", "custom_layout_allocators",
@@ -194,6 +229,7 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
         (),
     ),
     "embedded": ("exceptions", "nd_array_field"),
+    "errors": ("exceptions",),
     "ffront": ("decorator", "experimental", "fbuiltins"),
     "instrumentation": ("gpu_profiler", "hook_machinery", "hooks", "metrics"),
     "program_processors": ("runners.dace", "runners.gtfn"),
@@ -203,20 +239,38 @@ _MODULES: _Final[dict[str, tuple[str, ...]]] = {
 if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
-        """Import names that few programs use on first use, see decision 0005."""
+        """Import a name on first use, without garbage collections, see decision 0031."""
         from importlib import import_module
 
-        if name in _LATE:
-            return getattr(import_module(_LATE[name], __name__), name)
-        if name in _MODULES:
-            for inner in _MODULES[name]:
-                import_module(f".{name}.{inner}", __name__)
-            return import_module(f".{name}", __name__)
-        raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
+        from .runtime.process.garbage import without_collections
+
+        with without_collections():
+            if name in _MODULES:
+                for inner in _MODULES[name]:
+                    import_module(f".{name}.{inner}", __name__)
+                found = import_module(f".{name}", __name__)
+            elif name in _LATE or (not name.startswith("_") and _is_new_builtin(name)):
+                place = _LATE.get(name, _LANGUAGE).removeprefix(".")
+                found = getattr(__import__(place, globals(), None, [name], 1), name)
+            else:
+                raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
+        return globals().setdefault(name, found)
+
+    def _is_new_builtin(name: str) -> bool:
+        """Tell whether the table of operations has a builtin that is not in the list here."""
+        from .runtime.embedded import builtins
+
+        return name in builtins.__all__
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_LATE, *_MODULES})
 
 
-_install_excepthook(lambda: _settings.current().verbose_exceptions)
+def _is_verbose() -> bool:
+    from .runtime.process import settings
+
+    return settings.current().verbose_exceptions
+
+
+_install_excepthook(_is_verbose)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -20,7 +20,9 @@ from ...cache.sealed import seal, unseal
 from ...runtime.calls.plan import ENTRY
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
-from .toolchain import Outcome
+
+if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
+    from .toolchain import Outcome
 
 CANDIDATES: Final = ("c++", "g++", "clang++")
 MEMORY: Final = "compilers"  # identities by path, size, time and inode

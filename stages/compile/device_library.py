@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 import attrs
 
 from ...runtime.calls.plan import ENTRY
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
@@ -85,7 +86,7 @@ class CompileLibrary(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     cxx: str | None = attrs.field(default=None, eq=False)
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
     directory: Path | None = attrs.field(default=None, eq=False)

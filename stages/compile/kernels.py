@@ -12,6 +12,7 @@ from typing import ClassVar
 import attrs
 
 from ...runtime.calls.images import pack_images, unpack_images
+from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
@@ -80,7 +81,7 @@ class CompileKernels(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
     target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once for each architecture."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -14,7 +14,9 @@ from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from .compiler import Compiler, CppToolchain, find_compiler
-from .toolchain import Outcome, Toolchain
+
+if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
+    from .toolchain import Outcome, Toolchain
 
 SEARCH_PATH = "PATH"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...cache.root import PINS, VERSION
 from ...runtime.process.errors import CompilerNotFoundError
@@ -14,12 +14,14 @@ from ...stages.bind.stage import Bind
 from ...stages.codegen.cpp.stage import Codegen
 from ...stages.compile.stage import Compile
 from ...stages.decorate.stage import Load
-from ...stages.gpu_target import KNOWN_ARCHS, GpuTarget
 from ...stages.lower.stage import Lower
 from ...stages.parse.stage import Parse
 from ...stages.target import CpuTarget
 from ..graph.graph import Workflow
 from ..graph.plan import chain_edges
+
+if TYPE_CHECKING:  # imported with the stages for GPUs, see decision 0005
+    from ...stages.gpu_target import GpuTarget
 
 
 def cpu() -> Workflow:
@@ -98,6 +100,8 @@ def stages() -> Mapping[str, type[Stage]]:
 
 def registry() -> dict[str, Any]:
     """Return the names in the text of our own workflows, for `Workflow.parse`."""
+    from ...stages.gpu_target import GpuTarget
+
     targets = {kind.__name__: kind for kind in (CpuTarget, GpuTarget)}
     return {
         **stages(),
@@ -143,6 +147,7 @@ def _target() -> CpuTarget:
 def _gpu_target() -> GpuTarget:
     """Return the GPU of this process; without one, the most common target of builds."""
     from ...runtime import gpu as devices
+    from ...stages.gpu_target import KNOWN_ARCHS, GpuTarget
 
     name = devices.platform()
     if name in ("cuda", "hip"):

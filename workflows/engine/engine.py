@@ -19,15 +19,15 @@ from ...stages.base import Stage
 from ..graph.graph import Workflow
 from ..graph.plan import Step
 from .deep import Shortcut, find_shortcut, keep_shortcut
-from .dump import Dump
 from .events import Event, Hit, Observer
 from .handle import Handle, Result, given
 from .job import Job, Resources
 from .policy import Policy, current_policy
-from .prerequisites import in_order
 
 if TYPE_CHECKING:  # most engines have no executor, and futures import `logging`
     from concurrent.futures import Executor
+
+    from .dump import Dump
 
 
 def _as_tuple(observers: Iterable[Observer]) -> tuple[Observer, ...]:
@@ -178,6 +178,8 @@ class Engine:
         self, step: Step, feeds: Mapping[str, Handle], program: str, trust: bool
     ) -> tuple[Result, ...]:
         """Run the same stage for its prerequisites first, each once and in order."""
+        from .prerequisites import in_order  # a stage asks for them when it runs
+
         done: dict[int, Result] = {}
 
         def is_known(inputs: Mapping[str, Handle]) -> bool:

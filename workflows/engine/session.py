@@ -10,7 +10,6 @@ from typing import Any
 from ...cache.opening import open_store
 from ...runtime.process.log import get_logger
 from ...runtime.process.settings import Settings, current
-from .dump import Dump
 from .engine import Engine
 from .events import log_event
 
@@ -46,7 +45,11 @@ def using(chosen: Engine) -> Iterator[Engine]:
 @functools.lru_cache(maxsize=8)
 def _engine_for(settings: Settings) -> Engine:
     store = open_store(settings, _log_store)
-    dump = Dump(settings.cache_dir / "dump", frozenset(settings.dump)) if settings.dump else None
+    if not settings.dump:
+        return Engine(store, observers=[log_event])
+    from .dump import Dump
+
+    dump = Dump(settings.cache_dir / "dump", frozenset(settings.dump))
     return Engine(store, observers=[log_event], dump=dump)
 
 

@@ -12,7 +12,6 @@ from ...runtime import _core
 from ...runtime.calls.on_reject import reject
 from ...stages.artifacts import Variant
 from ..variants.naming import variant_of
-from .pickling import bound_again
 
 
 class BoundProgram(_core.BoundCall):
@@ -77,6 +76,8 @@ class BoundProgram(_core.BoundCall):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import bound_again  # most processes pickle nothing
+
         return bound_again, self._pickled
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -20,8 +20,10 @@ from ..builds.building import summary
 from ..engine.handle import Handle
 from ..options.tags import backend_for
 from .compilation_options import CompilationOptions, changed_options, grid_name
-from .cut_definition import Cutting
 from .rebinding import Watch, read_again, together, watch
+
+if TYPE_CHECKING:  # only 'split' makes one, see decision 0005
+    from .cut_definition import Cutting
 
 
 @classes.frozen(eq=False)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import attrs
 
 from ...runtime.calls.call_limits import Limited, as_workspace, checked_count
-from ...runtime.embedded import provenance
 from ...runtime.language.definition import Definition
 from ...runtime.process.errors import NotCompilableError
 from ...runtime.process.settings import current
@@ -90,8 +89,11 @@ class EntryPoint(Decorated):
     def _is_checked(self) -> bool:
         """Whether the settings ask for checked calls, and this is not such a call already."""
         wanted = current().check
-        is_asked = bool(wanted) and self.__name__ in wanted
-        return is_asked and not self._made.has_checks and not provenance.is_checking()
+        if self.__name__ not in wanted or self._made.has_checks:
+            return False
+        from ...runtime.embedded import provenance  # most processes check nothing
+
+        return not provenance.is_checking()
 
     # --- capsules ---------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from ..variants.call_shape import CallShape
 from .calls import Calls, is_native, make_calls
 from .decorated import Made
 from .entry_point import EntryPoint, captured_names
-from .pickling import reduced
 
 
 class NativeEntry(EntryPoint, _core.Program):
@@ -75,6 +74,8 @@ class NativeEntry(EntryPoint, _core.Program):
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from .pickling import reduced  # most processes pickle nothing
+
         return reduced(self)
 
     def __copy__(self) -> Self:

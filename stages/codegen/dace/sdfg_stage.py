@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from ....runtime.process import classes
 from ...artifacts import Lowered, Variant
 from ...base import Stage
 from .settings import dace_version
@@ -16,7 +15,7 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from .source import Plan
 
 
-@attrs.frozen
+@classes.frozen
 class SdfgStage(Stage):
     """A stage that plans an SDFG: subclasses say how, from their options."""
 

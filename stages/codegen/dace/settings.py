@@ -7,7 +7,6 @@ collector would look for garbage among them three hundred times, for a quarter o
 from __future__ import annotations
 
 import copy
-import gc
 import importlib
 import importlib.util
 import re
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ....runtime.process.errors import DaceNotFoundError
+from ....runtime.process.garbage import without_collections
 
 SERIES: Final = "2.0."
 # Everything that a build by default imports of DaCe.
@@ -107,7 +107,7 @@ def load_dace() -> None:
     """Import the modules of a build, without garbage collections in between."""
     if all(name in sys.modules for name in MODULES):
         return
-    with _loading, _without_collections(), _yaml_in_c():
+    with _loading, without_collections(), _yaml_in_c():
         for name in MODULES:
             importlib.import_module(name)
 
@@ -126,18 +126,3 @@ def _yaml_in_c() -> Iterator[None]:
             yield
         finally:
             yaml.SafeLoader = slow
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collect no garbage in this block, and never look at its objects as at new ones."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # else the objects that the user froze would thaw
-            gc.freeze()
-            gc.unfreeze()  # to the oldest generation
-        if was_enabled:
-            gc.enable()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
+from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, tunable
 from ...numerics import check_mathematics, check_numerics
@@ -33,7 +34,7 @@ BACKEND = "dace_cpu"
 STREAM_FROM = 12 << 20  # bytes
 
 
-@attrs.frozen
+@classes.frozen
 class CodegenDace(SdfgStage):
     """Choose loops and temporaries for `target`, and let DaCe write their C++.
 
@@ -92,9 +93,9 @@ class CodegenDace(SdfgStage):
     )
     auto_optimize: bool = attrs.field(default=True, validator=check_flag)
     passes: tuple[SdfgPass, ...] = attrs.field(
-        default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
+        default=DACE_PASSES, converter=classes.as_tuple, validator=check_sdfg_passes
     )
-    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
     unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)

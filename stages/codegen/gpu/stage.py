@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from ....runtime.fields.device import DeviceType
+from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage, tunable
 from ...gpu_target import GpuTarget, Platform
@@ -28,7 +29,7 @@ HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
         "-fno-strict-aliasing")  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class CodegenGpu(Stage):
     """Choose kernels and temporaries for `target` and write CUDA or HIP.
 
@@ -84,9 +85,9 @@ class CodegenGpu(Stage):
     )
     numerics: str = attrs.field(default="contract", validator=check_numerics)
     mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    points: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    points: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
     ahead: int = 0
     shared: bool = True
     tiles: int = 0
@@ -94,10 +95,12 @@ class CodegenGpu(Stage):
     unaligned: bool | None = None
     blocked: bool = True
     land: int = 0
-    patches: tuple[int, ...] = attrs.field(default=(), converter=tuple, validator=check_patches)
+    patches: tuple[int, ...] = attrs.field(
+        default=(), converter=classes.as_tuple, validator=check_patches
+    )
     checked: bool = False
     passes: tuple[PassName, ...] = attrs.field(
-        default=GPU_PASSES, converter=tuple, validator=check_passes
+        default=GPU_PASSES, converter=classes.as_tuple, validator=check_passes
     )
     host: bool = False
     on_device: bool = False

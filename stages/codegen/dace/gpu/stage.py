@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from .....runtime.fields.device import DeviceType
+from .....runtime.process import classes
 from ....artifacts import Generated, Interface, Lowered, Variant
 from ....base import VALUES, Artifact, tunable
 from ....gpu_target import GpuTarget, Platform
@@ -42,7 +43,7 @@ HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
         "-fno-strict-aliasing")  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class CodegenDaceGpu(SdfgStage):
     """Choose kernels and temporaries for `target`, and let DaCe write their CUDA or HIP.
 
@@ -99,17 +100,17 @@ class CodegenDaceGpu(SdfgStage):
     )
     auto_optimize: bool = attrs.field(default=True, validator=check_flag)
     passes: tuple[SdfgPass, ...] = attrs.field(
-        default=DACE_PASSES, converter=tuple, validator=check_sdfg_passes
+        default=DACE_PASSES, converter=classes.as_tuple, validator=check_sdfg_passes
     )
-    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
     unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)
     most_nodes: int = attrs.field(default=100_000, validator=check_count)
-    block_1d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    block_2d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    block_3d: tuple[int, ...] = attrs.field(default=(), converter=tuple)
-    column_block: tuple[int, ...] = attrs.field(default=(), converter=tuple)
+    block_1d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    block_2d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    block_3d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    column_block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
     launch_bounds: str = attrs.field(default="", converter=str)
     launch_factor: int = attrs.field(default=0, validator=check_count)
     most_registers: int = attrs.field(default=0, validator=check_count)
