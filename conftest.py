@@ -95,7 +95,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_logfinish() -> None:
-    """Nor at what all tests before it have left: programs that modules hold, reports, caches."""
+    """Let `gc.collect()` ignore what the tests so far keep: programs, reports, caches."""
     if next(_finished) % TESTS_BETWEEN == 0:
         gc.collect()
         gc.freeze()

@@ -1,4 +1,4 @@
-"""Ours and the kernels by hand, a second for each row: for machines that are lent for minutes.
+"""Measure ours and the kernels by hand in a second a row, on a machine that is free for minutes.
 
     python bench/brief.py --threads 1,2,8,16 --cases diffusion,mpdata --seconds 60 [--others]
 
@@ -16,7 +16,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -85,25 +85,35 @@ def main(
         list(pool.map(library, KERNELS))
     together = max(2, len(os.sched_getaffinity(0)))  # cases that are built before any is measured
     for first in range(0, len(makers), together):
+        if time.monotonic() > end:
+            return
         with contextlib.ExitStack() as stack:
             ready = functools.partial(_ready, stack, counts, with_others)
             # libgomp makes threads for each thread that calls a kernel; where they are more than
             # the processors, all of them sleep at each barrier. So these end before the first row.
             with ThreadPoolExecutor(together) as pool:
                 made = list(pool.map(ready, makers[first : first + together]))
-            for built, beside in made:
-                for count in counts:
-                    if time.monotonic() > end:
-                        return
-                    calls, refused = beside.get(count, ({}, {}))
-                    row = _row(built, calls, count, rounds) | {"refused": refused}
-                    kept.add(row)
-                    click.echo("  ".join(_line(row)))
+            for row in _rows(made, counts, rounds, end):
+                kept.add(row)
+                click.echo("  ".join(_line(row)))
+
+
+def _rows(
+    made: Sequence[tuple[Built, Beside]], counts: Sequence[int], rounds: int, end: float
+) -> Iterator[dict[str, Any]]:
+    """Yield the measured rows of some cases; none begins after the time `end`."""
+    for built, beside in made:
+        for count in counts:
+            if time.monotonic() > end:
+                return
+            calls, refused = beside.get(count, ({}, {}))
+            yield _row(built, calls, count, rounds) | {"refused": refused}
 
 
 def _ready(
     stack: contextlib.ExitStack, counts: list[int], with_others: bool, make: Callable[[], Case]
 ) -> tuple[Built, Beside]:
+    """Build a case, and with others its variants by other tools."""
     with MAKING:
         case = make()
     built = _built(case)

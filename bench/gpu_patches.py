@@ -16,8 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import lists_made
+
 from fieldforge.runtime import gpu
-from fieldforge.runtime.fields import patch_lists
 from fieldforge.stages.codegen.pass_list import GPU_PASSES, without
 
 Tables = Mapping[str, np.ndarray]
@@ -117,18 +118,8 @@ def _needed(
 
 def grown(call: Callable[[], Any], edges: int) -> np.ndarray:
     """Return the edges patch by patch, as the inspector of a call's last nest has put them."""
-    found: list[bytes] = []
-    bring = patch_lists.bring
-
-    def watched(data: bytes, *place: int) -> Any:
-        found.append(data)
-        return bring(data, *place)
-
-    patch_lists.bring = watched  # type: ignore[assignment]
-    try:
+    with lists_made.watched() as found:
         call()
-    finally:
-        patch_lists.bring = bring
     words = np.frombuffer(found[-1], np.uint32)
     members = next(m for m in range(1, 9) if words[3 * m] == words[1])
     return words[words[3 * (members - 1) + 1] :][:edges].astype(np.int64)

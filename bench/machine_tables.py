@@ -91,15 +91,16 @@ def _means(rows: Sequence[Row], counts: Sequence[int]) -> Iterator[list[str]]:
 
 
 def _misses(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the rows that miss the goal by both measures."""
-    missed = [row for row in rows if (_worst(row) or 1.0) < ENOUGH]
+    """Name the rows that miss the goal by both measures, a program and type a line."""
+    missed: dict[str, list[str]] = {}
+    for row in rows:
+        if (_worst(row) or 1.0) < ENOUGH:
+            told = f"{ratio(row, 'least'):.2f} on {_threads(row['threads'])}"
+            missed.setdefault(f"{row['program']} {row['size']} {row['dtype']}", []).append(told)
     if missed:
-        named = (
-            f"{row['program']} {row['size']} {row['dtype']} on {_threads(row['threads'])} "
-            f"({ratio(row, 'least'):.2f})"
-            for row in missed
-        )
-        yield f"Below {ENOUGH} by least times and by medians: {', '.join(named)}.\n"
+        yield f"Below {ENOUGH} by least times and by medians:\n"
+        yield from (f"* {program}: {', '.join(told)}" for program, told in missed.items())
+        yield ""
 
 
 def _worst(row: Row) -> float | None:

@@ -1,9 +1,9 @@
-"""Nests of a mesh in portions of patches, nest by nest, and by hand, in turns.
+"""Measure nests of a mesh in portions of patches, nest by nest and by hand, in turns.
 
     python bench/portions.py --threads 1,2,8,16 --seconds 150
 
 Writes `results/<machine>/portions.json` and its table in docs/performance.md (`--table` writes only
-that). Ours must have the same bits in portions and nest by nest.
+that). A row is added only if portions give the same bits as nest by nest.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
+import lists_made
 import numpy as np
 import page
 from agreement import compared, flat
@@ -27,7 +28,6 @@ from run import RESULTS, machine
 import fieldforge as ff
 from fieldforge.examples import icosahedral
 from fieldforge.runtime.calls.machine import processor
-from fieldforge.runtime.fields import patch_lists
 
 BEGIN = "<!-- portions: made by `python bench/portions.py`; edits are lost -->"
 END = "<!-- end of portions -->"
@@ -104,21 +104,11 @@ def _calls(case: Case, dtype: str, tables: Mapping[str, Any]) -> tuple[dict[str,
 
 def _lists(call: Call) -> tuple[np.ndarray, float]:
     """Return the lists that a first call makes, and how many seconds longer it takes."""
-    found: list[bytes] = []
-    bring = patch_lists.bring
-
-    def watched(data: bytes, *place: int) -> Any:
-        found.append(data)
-        return bring(data, *place)
-
-    patch_lists.bring = watched  # type: ignore[assignment]
     times = [time.perf_counter()]
-    try:
+    with lists_made.watched() as found:
         for _ in range(2):
             call()
             times.append(time.perf_counter())
-    finally:
-        patch_lists.bring = bring
     return np.frombuffer(found[-1], np.uint32), times[1] - times[0] - (times[2] - times[1])
 
 

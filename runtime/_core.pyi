@@ -89,7 +89,7 @@ class Program:
 
     `on_miss(args, kwargs)` is called when no entry fits the layout of the arguments, and
     must `add` one. `on_reject(plan, arguments, reason, detail)` must raise: see
-    `compiled.reject`. `otherwise`, if there is one, makes the calls that do not give every
+    `on_reject.reject`. `otherwise`, if there is one, makes the calls that do not give every
     parameter, the last of them by name and not as None. A subclass that defines `__call__` loses
     the fast call. Arguments of the class go to `__new__`.
     """

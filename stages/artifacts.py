@@ -277,7 +277,7 @@ class Bound:
     @property
     def text(self) -> str:
         """The plan, one argument, integer and box a line."""
-        from ..runtime.calls.plan import show_plan
+        from ..runtime.calls.plan_text import show_plan
 
         return show_plan(self.plan)
 

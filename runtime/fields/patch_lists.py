@@ -1,4 +1,4 @@
-"""Lists of patches of a mesh on the device of the tables from which they are made."""
+"""Copy lists of patches of a mesh to the device of the tables from which the core makes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .device import DeviceType
 
 
 class Lists:
-    """The numbers of some patches; tables with the same entries share them."""
+    """Owns the memory of some lists; tables with the same entries share one of these."""
 
     def __init__(self, array: Any, address: int) -> None:
         self.array, self.address = array, address
@@ -22,9 +22,9 @@ _known: WeakValueDictionary[tuple[bytes, int, int], Lists] = WeakValueDictionary
 
 
 def bring(data: bytes, device_type: int, device_id: int) -> tuple[Lists, int] | None:
-    """Return who owns a copy of `data` on a device, and where it lies.
+    """Return the owner of a copy of `data` on a device, and the address of the copy.
 
-    None stands for "not now": while a stream is captured nothing is copied.
+    `data` are words of uint32. Returns None while a stream is captured: then nothing is copied.
 
     >>> numbers = np.arange(3, dtype=np.uint32).tobytes()
     >>> lists, address = bring(numbers, int(DeviceType.CPU), 0)

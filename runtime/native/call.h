@@ -17,7 +17,6 @@
 
 namespace fieldforge {
 
-// An argument that stands for another one: what a slot of a recorded sequence holds in a call.
 // Whether a table is one at all, with the codomain that the plan asks for.
 inline bool fits_table(const Argument& wanted, const FieldView& view) {
     return view.table != nullptr &&
@@ -31,6 +30,7 @@ struct ArrayArgument {
     PyObject* array;
 };
 
+// An argument that stands for another one: what a slot of a recorded sequence holds in a call.
 struct Substitute {
     PyObject* recorded;
     PyObject* given;
@@ -63,14 +63,13 @@ class Frame {
     FieldView& field(int32_t argument) const {
         return *reinterpret_cast<FieldView*>(leaves_[argument]);
     }
-    Refusal find_tables(PyObject* provider);
-    Refusal find_place();
     int64_t value(Operand operand) const {
         return static_cast<int64_t>(static_cast<uint64_t>(registers_[operand.reg]) +
                                     static_cast<uint64_t>(operand.offset));
     }
 
-    // call.cpp: the quick way, which asks only whether all is well.
+    // call_arguments.cpp: from Python objects to pointers and scalars, if all have the right type.
+    Refusal find_tables(PyObject* provider);
     bool has_axis(int32_t argument, int32_t axis) const;
     bool is_of_dimension(int32_t argument, int32_t axis) const;
     bool is_laid_out() const;
@@ -79,6 +78,9 @@ class Frame {
     bool is_elsewhere(PyObject* view, DType dtype) const;
     bool take_field(int32_t argument);
     bool take_arguments();
+
+    // call.cpp: the quick way, which asks only whether all is well.
+    Refusal find_place();
     void compute();
     bool all_inside() const;
     bool outputs_are_apart() const;

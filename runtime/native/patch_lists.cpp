@@ -1,4 +1,4 @@
-// Looks lists up in a table, or has them made and brought to its device.
+// Looks up the lists that a table keeps, or makes them and copies them to its device.
 #include "patch_lists.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace fieldforge {
 namespace {
 
-// Of one table, on a CPU and on a GPU; kernels may use them, so none is given up.
+// How many lists one table keeps. None is ever dropped, because kernels may still read it.
 constexpr size_t most_kept = 64, most_kept_on_gpu = 8;
 
 FieldView& view_of(PyObject* leaf) { return *reinterpret_cast<FieldView*>(leaf); }
@@ -90,7 +90,7 @@ bool leads_everywhere(const PatchOrder& order, const std::vector<HostTable>& tab
     return true;
 }
 
-// Brings the words to the device of a table; false if that cannot be done now, as in a capture.
+// Copies the words to the device of a table; false if that is not possible now, as in a capture.
 bool bring(const PatchLists& lists, const FieldView& table, KeptPatches& into) {
     const Held module(PyImport_ImportModule("fieldforge.runtime.fields.patch_lists"));
     const Held bytes(PyBytes_FromStringAndSize(

@@ -1,4 +1,4 @@
-// Lists of patches that stay with the table for which a call asked first.
+// The lists of patches that a table keeps for later calls.
 #pragma once
 
 #include <Python.h>

@@ -11,8 +11,10 @@ namespace fieldforge {
 namespace {
 
 constexpr int64_t header = 3;  // words of each nest
-constexpr int64_t fewest_patches = 64, fewest_portions = 4, many_portions = 8;
-constexpr int64_t most_near = 1 << 16;
+constexpr int64_t fewest_patches = 64;   // on a CPU, unless they get too small
+constexpr int64_t fewest_portions = 4;   // of a patch of a small mesh
+constexpr int64_t many_portions = 8;     // of a patch that reuses rows, or is not worth it
+constexpr int64_t most_near = 1 << 16;   // near indices are uint16
 constexpr int64_t most_words = int64_t{1} << 31;
 
 // Where the links lead; -1 if an entry is missing.
@@ -47,7 +49,8 @@ class Inspector {
             filled += place(m) * order_.members[m].row_bytes;
             rows += lists_[m].most * order_.members[m].row_bytes;
         }
-        // Where neighbours have far numbers, most rows are needed until the end of a patch.
+        // Where neighbours have far numbers, most rows are needed until the end of a patch: reuse
+        // then saves less than a quarter of the memory.
         const bool is_far = per_patch_ >= many_portions && 4 * rows > 3 * filled;
         return is_far ? PatchLists{} : written();
     }
@@ -175,41 +178,40 @@ class Inspector {
         }
     }
 
-    // Gives what a nest fills a place: its own in the patch, or until its last use in a portion.
-    // Returns the most that it fills in a patch.
+    // Gives what a nest fills a place. Returns the most that it fills in a patch.
     int64_t place(size_t m) {
-        Lists& own = lists_[m];
-        std::vector<int32_t>& spots = spots_[m];
-        spots.resize(own.elements.size());
-        if (order_.portion == 0) {
-            for (int64_t part = 0; part < parts_; ++part) {
-                for (int64_t i = own.first[part]; i < own.first[part + 1]; ++i) {
-                    spots[i] = static_cast<int32_t>(i - own.first[part]);
-                }
+        spots_[m].resize(lists_[m].elements.size());
+        return order_.portion == 0 ? place_apart(m) : place_in_rows(m);
+    }
+
+    // Each element has a place of its own in the patch.
+    int64_t place_apart(size_t m) {
+        const Lists& own = lists_[m];
+        for (int64_t part = 0; part < parts_; ++part) {
+            for (int64_t i = own.first[part]; i < own.first[part + 1]; ++i) {
+                spots_[m][i] = static_cast<int32_t>(i - own.first[part]);
             }
-            return own.most;
         }
+        return own.most;
+    }
+
+    // The row of an element is free for others after the last portion that reads it.
+    int64_t place_in_rows(size_t m) {
+        Lists& own = lists_[m];
+        const std::vector<int32_t> until = last_readers(m);
+        std::vector<std::vector<int32_t>> ending(per_patch_);  // the rows that end with a portion
         int64_t filled = 0;
-        std::vector<int32_t> until(own.elements.size());
-        std::vector<std::vector<int32_t>> where(count()), ending(per_patch_);
         own.most = 0;
         for (int64_t patch = 0; patch < patches(); ++patch) {
-            for (size_t by = m + 1; by < count(); ++by) {
-                each_reading(by, patch, where, [&](const NearReading& each, int64_t part, int32_t at) {
-                    if (each.filler == static_cast<int32_t>(m)) {
-                        until[at] = std::max(until[at], static_cast<int32_t>(part));
-                    }
-                });
-            }
             filled = std::max(filled, own.first[part_from(patch + 1)] - own.first[part_from(patch)]);
             std::vector<int32_t> vacant;
             int32_t most = 0;
             for (int64_t part = part_from(patch); part < part_from(patch + 1); ++part) {
                 for (int64_t i = own.first[part]; i < own.first[part + 1]; ++i) {
                     if (vacant.empty()) vacant.push_back(most++);
-                    spots[i] = vacant.back();
+                    spots_[m][i] = vacant.back();
                     vacant.pop_back();
-                    ending[std::max<int64_t>(until[i], part) - part_from(patch)].push_back(spots[i]);
+                    ending[std::max<int64_t>(until[i], part) - part_from(patch)].push_back(spots_[m][i]);
                 }
                 std::vector<int32_t>& over = ending[part - part_from(patch)];
                 vacant.insert(vacant.end(), over.rbegin(), over.rend());
@@ -220,46 +222,76 @@ class Inspector {
         return filled;
     }
 
+    // The last portion that reads each element of a list; 0 for an element that none reads.
+    std::vector<int32_t> last_readers(size_t m) const {
+        std::vector<int32_t> until(lists_[m].elements.size());
+        std::vector<std::vector<int32_t>> where(count());
+        for (int64_t patch = 0; patch < patches(); ++patch) {
+            for (size_t by = m + 1; by < count(); ++by) {
+                each_reading(by, patch, where, [&](const NearReading& each, int64_t part, int32_t at) {
+                    if (each.filler == static_cast<int32_t>(m)) {
+                        until[at] = std::max(until[at], static_cast<int32_t>(part));
+                    }
+                });
+            }
+        }
+        return until;
+    }
+
+    // Where the parts of the lists begin, in words.
+    struct Layout {
+        int64_t firsts, words;
+        std::vector<int64_t> elements, near;  // of each nest
+    };
+
+    Layout layout() const {
+        const auto nests = static_cast<int64_t>(count());
+        Layout made{header * nests + (order_.portion == 0 ? 0 : 2), 0, {}, {}};
+        made.words = made.firsts + (parts_ + 1) * nests;
+        for (const Lists& each : lists_) {
+            made.elements.push_back(made.words);
+            made.words += std::ssize(each.elements);
+        }
+        for (size_t m = 0; m < count(); ++m) {
+            made.near.push_back(made.words);
+            made.words += (std::ssize(lists_[m].elements) * columns(m) + 1) / 2;
+        }
+        return made;
+    }
+
+    // The lists as generated code reads them; none where they need too much memory.
     PatchLists written() const {
         PatchLists made;
-        const auto nests = static_cast<int64_t>(count());
-        const int64_t firsts = header * nests + (order_.portion == 0 ? 0 : 2);
-        int64_t words = firsts + (parts_ + 1) * nests;
-        std::vector<int64_t> bases;
-        for (const Lists& each : lists_) {
-            bases.push_back(words);
-            words += std::ssize(each.elements);
-        }
-        std::vector<int64_t> near;
         for (size_t m = 0; m < count(); ++m) {
-            near.push_back(words);
-            words += (std::ssize(lists_[m].elements) * columns(m) + 1) / 2;
             if (order_.members[m].fills) made.shared += lists_[m].most * order_.members[m].row_bytes;
         }
         const bool is_small = std::all_of(lists_.begin(), lists_.end(),
                                           [](const Lists& each) { return each.most < most_near; });
-        if (made.shared > order_.most || !is_small || words >= most_words) return {};
+        const Layout at = layout();
+        if (made.shared > order_.most || !is_small || at.words >= most_words) return {};
         made.patches = patches();
         made.size = per_patch_ * (order_.portion == 0 ? order_.size : order_.portion);
-        made.words.resize(words);
-        uint32_t* to = made.words.data();
+        made.words.resize(at.words);
         if (order_.portion != 0) {
-            to[firsts - 2] = static_cast<uint32_t>(per_patch_);
-            to[firsts - 1] = static_cast<uint32_t>(parts_);
+            made.words[at.firsts - 2] = static_cast<uint32_t>(per_patch_);
+            made.words[at.firsts - 1] = static_cast<uint32_t>(parts_);
         }
-        for (size_t m = 0; m < count(); ++m) {
-            to[header * m] = static_cast<uint32_t>(near[m]);
-            to[header * m + 1] = static_cast<uint32_t>(bases[m]);
-            to[header * m + 2] = static_cast<uint32_t>(lists_[m].most);
-            for (int64_t part = 0; part <= parts_; ++part) {
-                to[firsts + part * nests + static_cast<int64_t>(m)] =
-                    static_cast<uint32_t>(bases[m] + lists_[m].first[part]);
-            }
-            std::copy(lists_[m].elements.begin(), lists_[m].elements.end(), to + bases[m]);
-            const std::vector<uint16_t> places = near_of(m);
-            std::memcpy(to + near[m], places.data(), places.size() * sizeof(uint16_t));
-        }
+        for (size_t m = 0; m < count(); ++m) write_nest(m, at, made.words.data());
         return made;
+    }
+
+    void write_nest(size_t m, const Layout& at, uint32_t* to) const {
+        const auto nests = static_cast<int64_t>(count());
+        to[header * m] = static_cast<uint32_t>(at.near[m]);
+        to[header * m + 1] = static_cast<uint32_t>(at.elements[m]);
+        to[header * m + 2] = static_cast<uint32_t>(lists_[m].most);
+        for (int64_t part = 0; part <= parts_; ++part) {
+            to[at.firsts + part * nests + static_cast<int64_t>(m)] =
+                static_cast<uint32_t>(at.elements[m] + lists_[m].first[part]);
+        }
+        std::copy(lists_[m].elements.begin(), lists_[m].elements.end(), to + at.elements[m]);
+        const std::vector<uint16_t> places = near_of(m);
+        std::memcpy(to + at.near[m], places.data(), places.size() * sizeof(uint16_t));
     }
 
     // What each element has in the near indices: its readings, and on a CPU its own place.

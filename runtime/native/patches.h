@@ -34,8 +34,8 @@ struct NearReading {
 };
 
 struct Member {
-    bool fills;         // arrays in shared memory; else fields, and each element belongs to one patch
-    int64_t row_bytes;  // of shared memory for an element
+    bool fills;         // arrays that a patch keeps; else fields, and each element belongs to one patch
+    int64_t row_bytes;  // of these arrays for an element: in shared memory, on a CPU for one level
     Link owner;         // which leads from an element to one of the last nest, or back; table -1: none
     bool owner_leads_back;
     int32_t begins;     // its lists begin with the elements of this later nest; -1: with none
@@ -45,14 +45,14 @@ struct Member {
 struct PatchOrder {
     int64_t size;     // elements of the last nest in a patch
     int64_t portion;  // of these, how many a thread of a CPU computes at a time; 0: all of them
-    int64_t most;     // bytes of shared memory
+    int64_t most;     // bytes of shared memory, or of all rows of a thread for one level
     int64_t percent;  // of the elements that nests fill, halos included
     std::vector<Member> members;
 };
 
 struct PatchLists {
     int64_t patches = 0;  // 0: the nests run one by one
-    int64_t shared = 0;   // bytes for a block
+    int64_t shared = 0;   // bytes for a block, or for a thread and one level
     int64_t size = 0;     // elements of the last nest in a patch
     std::vector<uint32_t> words;
 };

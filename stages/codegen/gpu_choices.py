@@ -30,8 +30,8 @@ class GpuChoices:
             memory.
         land: levels of a scan on their way to shared memory by asynchronous copies; -1 for none.
         patches: for nests that are one kernel for each patch of a mesh: elements of a patch, levels
-            of a block, points of a thread, threads of a block, blocks on a multiprocessor; 0 leaves
-            a number to the model, -1 in the first place is for none.
+            of a block, points of a thread, threads of a block, blocks on a multiprocessor. 0 leaves
+            one to the model; with (-1,) each nest is a kernel.
         most_shared: bytes of shared memory of a block.
 
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 import attrs
@@ -120,23 +120,27 @@ def _accesses(
             ]
             own = _reads(kernel, steps[index], stores, earlier, len(statements))
             found += (with_hard(read, hard[index]) for read in own)
-            moved = {
-                each.buffer for nest in chain(*steps[index]) for each in nest.reads if each.moved
-            }
-            found += (
-                attrs.evolve(read, statement=len(statements))
-                for name, read in beside[index].items()
-                if name in moved
-            )
+            moved = _moved(steps[index], beside[index])
+            found += (attrs.evolve(read, statement=len(statements)) for read in moved)
             statements.append(Statement(groups[index].stores))
         reads += found
         if len(members) > 1:
             reads += [attrs.evolve(read, statement=len(statements)) for read in found]
-            whole = program.statements[groups[members[0]].statement]
-            outputs = {(out.target, out.box): out for out in (s.output for s in whole.stores)}
-            statements.append(Statement(tuple(outputs.values())))
+            statements.append(_whole(program.statements[groups[members[0]].statement]))
         continues += range(first + 1, len(statements))
     return statements, reads, tuple(continues)
+
+
+def _moved(steps: Iterable[tuple[Nest, ...]], beside: Mapping[str, Read]) -> Iterator[Read]:
+    """Yield what nests read at distances that a field gives."""
+    moved = {each.buffer for nest in chain(*steps) for each in nest.reads if each.moved}
+    return (read for name, read in beside.items() if name in moved)
+
+
+def _whole(statement: Statement) -> Statement:
+    """Return a statement of several groups as a whole: its outputs, each once."""
+    outputs = {(out.target, out.box): out for out in (s.output for s in statement.stores)}
+    return Statement(tuple(outputs.values()))
 
 
 def _stores_before(kernel: Kernel, one: int, other: int) -> bool:

@@ -27,7 +27,7 @@ from .loop_passes.unswitching import unswitch
 from .loop_passes.widening import widen
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
-from .schedule.placement import Rules
+from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
 LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...runtime.calls.refusals import parts_below, wrong_table
+from ...runtime.calls.refused_arguments import parts_below, wrong_table
 from ...runtime.embedded.arguments import (
     MISFIT,
     as_number,

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ...runtime.calls.refusals import too_small
+from ...runtime.calls.refused_arguments import too_small
 from ...runtime.fields.alignment import is_same_array
 from ...runtime.process.errors import OverlapError
 from ..artifacts import Lowered

@@ -23,7 +23,7 @@ import attrs
 from ...runtime.language.dimension import Dimension
 from .bounds import Bound, Ranges
 from .nest_groups import Instead, Patches, Portions, Tiling, Together
-from .nests import NOTHING, Nest
+from .nests import NOTHING, Load, Nest, Store
 
 
 @attrs.frozen
@@ -82,6 +82,16 @@ class Kernel:
     def buffer(self, name: str) -> Buffer:
         """Return the buffer of that name."""
         return next(buffer for buffer in self.buffers if buffer.name == name)
+
+    def touched_outside(self, first: int, stop: int) -> set[str]:
+        """Return the buffers that nests other than those of `first:stop` load or store."""
+        return {
+            row.buffer
+            for number, nest in enumerate(self.nests)
+            if not first <= number < stop
+            for row in nest.body
+            if isinstance(row, Load | Store)
+        }
 
     def steps(self) -> Iterator[tuple[Nest, ...]]:
         """Yield the steps of a kernel, each complete before the next starts: a nest or a tiling."""

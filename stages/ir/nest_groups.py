@@ -184,15 +184,26 @@ class PatchLoop:
 
 @attrs.frozen
 class Patches:
-    """The nests `members` of `first:stop` as one kernel of a GPU: a block has a patch of a mesh.
+    """Nests as one kernel of a GPU, each block of which computes a patch of a mesh.
 
-    Its `loops` run in order, with a barrier before each that reads what was filled since the last.
+    An inspector makes lists for each patch from the tables of a call: the elements of each nest,
+    and where it finds what another nest filled. In calls without lists the nests run one by one,
+    and also where a call has less than half of the elements of the tables.
 
-    An inspector makes the lists of each patch from tables (`order`): the elements of each nest, and
-    where it finds what another filled. A block has `threads` threads, of which `blocks` run on a
-    multiprocessor, and `levels` levels; each thread has `points` of them at a time. The
-    `arrays` that only these nests touch are in shared memory. In calls without lists the nests run
-    one by one; so they do where the call has less than half of the elements of the tables.
+    Attributes:
+        first, stop: the nests of the kernel that the patches stand for.
+        members: those of them that hand arrays on.
+        arrays: arrays that only these nests touch, in shared memory.
+        order: the orders to the inspector.
+        levels: levels of a block.
+        points: levels of a thread.
+        threads: threads of a block.
+        blocks: blocks that run on a multiprocessor at a time.
+        extent: how many elements the last nest has in a call.
+        reason: why the nests are one kernel, for the listing.
+        loops: they run in order, with a barrier before each that reads an array filled since the
+            last barrier.
+
     """
 
     first: int
@@ -234,16 +245,30 @@ class Patches:
 
 @attrs.frozen
 class Portions:
-    """The nests `members` of `first:stop` in portions of patches of a mesh, shared by CPU threads.
+    """Nests in portions of patches of a mesh, which the threads of a CPU share.
 
-    A thread computes a portion of the elements of a patch, one nest after another, and then the
-    next portion. Lists of an inspector (`order`) name the elements of each nest and the rows of the
-    `arrays`: a thread has a few rows in slot `slot`, and uses them again after the last reading.
-    A member prefetches the rows of the loads `asked`. In calls without lists the nests run one by
-    one. So they do where the arrays have less than
-    `least` bytes, `bytes` for a point of the last nest, where the rows need more than `most` bytes,
-    and where the call has less than half of the elements of the tables. At most `cores` threads
-    have rows, and together no more than `memory`, the bytes of the largest array.
+    A thread computes one portion of a patch after another, and in each portion all nests. Lists of
+    an inspector name the elements of each nest, and the rows that hold what nests hand on; a row
+    serves another element after the last portion that reads it. In calls without lists the nests
+    run one by one, and also where a call has less than half of the elements of the tables, where
+    its arrays are small, or where the rows of a thread are too large.
+
+    Attributes:
+        first, stop: the nests of the kernel that the portions stand for.
+        members: those of them that hand arrays on.
+        arrays: arrays that only these nests touch; each thread has a few rows of them.
+        asked: by member the loads whose rows it prefetches.
+        order: the orders to the inspector.
+        extent: how many elements the last nest has in a call.
+        levels: how many levels it has.
+        bytes: bytes of all arrays for a point of the last nest.
+        least: arrays of fewer bytes stay in caches; the nests run one by one.
+        most: the most bytes that the rows of a thread may take.
+        memory: bytes of the largest array, the most that the rows of all threads take.
+        cores: the most threads.
+        reason: why the nests run together, for the listing.
+        slot: where in the workspace the rows lie; -1 before that is decided.
+
     """
 
     first: int

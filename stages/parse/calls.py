@@ -101,7 +101,29 @@ def arguments(
     fits: Callable[[RowType, DataType], bool] = operator.eq,
 ) -> tuple[int, ...]:
     """Bind arguments to parameters and return their rows in the order of the parameters."""
-    names = [parameter for parameter, _ in parameters]
+    given, problems = _given(node, [parameter for parameter, _ in parameters], ignored)
+    rows = {each: scope.value(at) for each, at in given.items()}
+    references = []
+    for parameter, type_ in parameters:
+        if parameter not in given:
+            continue
+        row = _as_parameter(scope, rows[parameter], type_, given[parameter])
+        if not fits(row.type, type_):
+            text = f"Expected argument '{parameter}' to be of type '{type_}', got '{row.type}'."
+            problems.append((given[parameter], text))
+        references.append(row.ref)
+    if problems:
+        at = problems[0][0] if len(problems) == 1 else node
+        raise scope.type_error(
+            at, f"Invalid call to '{name}'.", notes=[text for _, text in problems]
+        )
+    return tuple(references)
+
+
+def _given(
+    node: ast.Call, names: Sequence[str], ignored: tuple[str, ...]
+) -> tuple[dict[str, ast.expr], list[tuple[Located, str]]]:
+    """Bind the expressions of a call to names; return also what is wrong, and where."""
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     problems: list[tuple[Located, str]] = []
     if len(node.args) > len(names):
@@ -121,22 +143,7 @@ def arguments(
     missing = [f"'{each}'" for each in names if each not in given]
     if missing:
         problems.append((node, f"Missing {len(missing)} required arguments: {', '.join(missing)}."))
-    rows = {each: scope.value(at) for each, at in given.items()}
-    references = []
-    for parameter, type_ in parameters:
-        if parameter not in given:
-            continue
-        row = _as_parameter(scope, rows[parameter], type_, given[parameter])
-        if not fits(row.type, type_):
-            text = f"Expected argument '{parameter}' to be of type '{type_}', got '{row.type}'."
-            problems.append((given[parameter], text))
-        references.append(row.ref)
-    if problems:
-        at = problems[0][0] if len(problems) == 1 else node
-        raise scope.type_error(
-            at, f"Invalid call to '{name}'.", notes=[text for _, text in problems]
-        )
-    return tuple(references)
+    return given, problems
 
 
 def _as_parameter(scope: Scope, row: Row, type_: DataType, node: ast.expr) -> Row:

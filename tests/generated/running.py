@@ -14,7 +14,7 @@ import numpy as np
 
 import fieldforge as ff
 from fieldforge.cache.memory import Memory
-from fieldforge.runtime.calls.refusals import NotFiniteError, ReadBeyondError
+from fieldforge.runtime.calls.program_errors import NotFiniteError, ReadBeyondError
 from fieldforge.runtime.embedded import provenance
 from fieldforge.runtime.process.errors import CheckError, OverlapError
 from fieldforge.stages.artifacts import Variant

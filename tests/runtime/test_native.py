@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Library, Program
 from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
-from fieldforge.runtime.calls.refusals import ProgramFailedError, reject
+from fieldforge.runtime.calls.program_errors import ProgramFailedError
+from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.fields.alignment import is_same_array
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.runtime.process.errors import ArgumentError, DomainError, OverlapError

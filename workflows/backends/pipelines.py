@@ -60,7 +60,7 @@ def gpu_host() -> Workflow:
 
 def dace_gpu() -> Workflow:
     """Write CUDA or HIP with DaCe's code generator, and compile it by nvcc or hipcc."""
-    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
+    from ...stages.codegen.dace.gpu.stage import CodegenDaceGpu
 
     target = _gpu_target()
     return cpu().replace(codegen=CodegenDaceGpu(target), compile=_library_compiler(target))
@@ -68,7 +68,7 @@ def dace_gpu() -> Workflow:
 
 def dace_gpu_host() -> Workflow:
     """Compile the kernels of `dace_gpu` for the host, and run their threads in turn."""
-    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
+    from ...stages.codegen.dace.gpu.stage import CodegenDaceGpu
 
     return cpu().replace(codegen=CodegenDaceGpu(host=True))
 
@@ -82,7 +82,7 @@ def reference() -> Workflow:
 
 def stages() -> Mapping[str, type[Stage]]:
     """Return every stage of ours by name."""
-    from ...stages.codegen.dace.gpu_stage import CodegenDaceGpu
+    from ...stages.codegen.dace.gpu.stage import CodegenDaceGpu
     from ...stages.codegen.dace.stage import CodegenDace
     from ...stages.codegen.gpu.stage import CodegenGpu
     from ...stages.compile.device_library import CompileLibrary

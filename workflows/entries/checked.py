@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from ...runtime.calls.refusals import NotFiniteError, ReadBeyondError
+from ...runtime.calls.program_errors import NotFiniteError, ReadBeyondError
 from ...runtime.embedded import invalid_values, provenance
 from ...runtime.fields import context
 from ...runtime.fields.device import DeviceType

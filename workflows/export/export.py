@@ -20,7 +20,7 @@ from .fortran import module
 from .header import header
 from .names import checked_library
 from .program import USUAL, Exported, exported
-from .support import FUNCTIONS, SUPPORT
+from .support.source import FUNCTIONS, SUPPORT
 from .wrapper import entry_name, wrapper
 
 _LINKED: Final = ("-Wl,", "-l")

@@ -27,6 +27,26 @@ def _lines(library: str, programs: Sequence[Exported]) -> Iterator[str]:
     yield "  public :: fieldforge_field, field_of, message"
     yield f"  public :: {', '.join(_public(programs))}"
     yield ""
+    yield from _field_type()
+    yield ""
+    yield "  interface"
+    yield from _functions_of_c(library)
+    for program in programs:
+        yield from _interface(library, program)
+    yield "  end interface"
+    yield ""
+    yield "contains"
+    yield ""
+    yield from _message()
+    for kind in KINDS:
+        for rank in RANKS:
+            yield from _maker(kind, rank)
+    yield f"end module {library}"
+    yield ""
+
+
+def _field_type() -> Iterator[str]:
+    """Declare the type of fields, and `field_of` for arrays of all kinds and ranks."""
     yield "  integer, parameter, public :: FIELDFORGE_OK = 0"
     yield "  integer, parameter :: max_rank = 8"
     yield ""
@@ -42,8 +62,10 @@ def _lines(library: str, programs: Sequence[Exported]) -> Iterator[str]:
     for kind in KINDS:
         yield f"    module procedure {', '.join(f'field_{kind}_{rank}' for rank in RANKS)}"
     yield "  end interface"
-    yield ""
-    yield "  interface"
+
+
+def _functions_of_c(library: str) -> Iterator[str]:
+    """Declare the functions that every library has beside those of its programs."""
     yield f'    subroutine set_threads(count) bind(C, name="{library}_set_threads")'
     yield "      import :: c_int32_t"
     yield "      integer(c_int32_t), value :: count"
@@ -54,18 +76,6 @@ def _lines(library: str, programs: Sequence[Exported]) -> Iterator[str]:
     yield "      import :: c_ptr"
     yield "      type(c_ptr) :: c_message"
     yield "    end function"
-    for program in programs:
-        yield from _interface(library, program)
-    yield "  end interface"
-    yield ""
-    yield "contains"
-    yield ""
-    yield from _message()
-    for kind in KINDS:
-        for rank in RANKS:
-            yield from _maker(kind, rank)
-    yield f"end module {library}"
-    yield ""
 
 
 def _public(programs: Sequence[Exported]) -> list[str]:

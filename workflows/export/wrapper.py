@@ -20,6 +20,10 @@ _CALLS: Final = {
     "mod": "floor_mod",
 }
 _SLOTS: Final = 64  # of a table, as bits of a word
+_STATUS: Final = {
+    "not_finite": ("FIELDFORGE_NOT_FINITE", "wrote a number to '{}' that is not finite."),
+    "beyond": ("FIELDFORGE_BEYOND", "reads a field beyond its ends, maybe '{}'."),
+}
 
 
 def entry_name(library: str, program: str, variant: int) -> str:
@@ -142,11 +146,24 @@ def _body(
     library: str, program: Exported, number: int, plan: Plan, scalars: Sequence[Leaf]
 ) -> Iterator[str]:
     places = _field_places(plan)
-    by_name = {leaf.name: f"given_{leaf.c}" for leaf in scalars}
+    given = {leaf.name: f"given_{leaf.c}" for leaf in scalars}
     constants = {name: _literal(value) for name, value in program.variants[number].static.items()}
-    writer = _Codes(plan, places, {**by_name, **constants})
+    writer = _Codes(plan, places, {**given, **constants})
     name = f'"{program.name}"'
-    yield from (f"(void){name};" for name in by_name.values())
+    yield from (f"(void){each};" for each in given.values())
+    yield from _checks(name, plan, places, writer)
+    yield from _arguments(plan, places, {**constants, **given})
+    yield f"const int64_t bytes = {writer.text(plan.workspace)};"
+    yield "if (!workspace.has(bytes))"
+    said = f"'{program.name}' needs %lld bytes for temporaries."
+    yield f'  return refuse(FIELDFORGE_MEMORY, "{said}", (long long)bytes);'
+    entry = entry_name(library, program.name, number)
+    yield f"const int32_t code = {entry}(pointers, n, slots, workspace.data, &context);"
+    yield from _outcome(program.name, plan)
+
+
+def _checks(name: str, plan: Plan, places: Mapping[int, int], writer: _Codes) -> Iterator[str]:
+    """Write the checks of tables, boxes and shared memory, and the integers that they need."""
     for place, argument in enumerate(plan.arguments):
         if argument.kind == "table":
             may_miss = str(argument.skip).lower()
@@ -158,34 +175,29 @@ def _body(
     for access in plan.accesses:
         yield from _checked(name, access, plan, writer)
     yield from _unshared(name, plan, places)
+
+
+def _arguments(plan: Plan, places: Mapping[int, int], values: Mapping[str, str]) -> Iterator[str]:
+    """Define the addresses of the fields, and the slots with the values of scalars."""
     pointers = [f"origin(*ff_all[{place}].field)" for place in places.values()] or ["nullptr"]
     yield f"const void* const pointers[] = {{{', '.join(pointers)}}};"
     own = [argument for argument in plan.arguments if argument.kind == "scalar"]
     yield f"alignas(8) unsigned char slots[{8 * max(len(own), 1)}] = {{}};"
     for index, argument in enumerate(own):
-        source = by_name.get(argument.name, constants.get(argument.name, "0"))
-        yield f"{{ const {C_TYPES[argument.dtype]} value = {source};"
+        yield f"{{ const {C_TYPES[argument.dtype]} value = {values.get(argument.name, '0')};"
         yield f"  std::memcpy(slots + {8 * index}, &value, sizeof value); }}"
-    yield f"const int64_t bytes = {writer.text(plan.workspace)};"
-    yield "if (!workspace.has(bytes))"
-    said = f"'{program.name}' needs %lld bytes for temporaries."
-    yield f'  return refuse(FIELDFORGE_MEMORY, "{said}", (long long)bytes);'
-    entry = entry_name(library, program.name, number)
-    yield f"const int32_t code = {entry}(pointers, n, slots, workspace.data, &context);"
+
+
+def _outcome(name: str, plan: Plan) -> Iterator[str]:
+    """Write what the function returns for the code that the program returned."""
     for status in plan.statuses:
         argument = plan.arguments[status.argument]
         kind, said = _STATUS[status.kind]
         yield f"if (code == {status.code})"
-        yield (f"  return refuse({kind}, \"'{program.name}' {said.format(argument.name)}\");")
+        yield f"  return refuse({kind}, \"'{name}' {said.format(argument.name)}\");"
     yield "if (code != 0)"
-    yield f"  return refuse(FIELDFORGE_BEYOND, \"'{program.name}' stopped with code %d.\", code);"
+    yield f"  return refuse(FIELDFORGE_BEYOND, \"'{name}' stopped with code %d.\", code);"
     yield "return FIELDFORGE_OK;"
-
-
-_STATUS: Final = {
-    "not_finite": ("FIELDFORGE_NOT_FINITE", "wrote a number to '{}' that is not finite."),
-    "beyond": ("FIELDFORGE_BEYOND", "reads a field beyond its ends, maybe '{}'."),
-}
 
 
 def _checked(name: str, access: Access, plan: Plan, writer: _Codes) -> Iterator[str]:

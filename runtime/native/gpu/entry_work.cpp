@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "../execution.h"
+#include "call_status.h"
 #include "launch_plan.h"
 #include "objects.h"
 #include "program_device.h"
@@ -52,9 +53,7 @@ class EntryWork final : public Work {
         Stopwatch stopwatch(device, own.stream);
         Address status = 0;
         if (!codes_.empty()) {
-            GPU_CALL(device, alloc_async, &status, sizeof(int32_t), own.stream);
-            GPU_CALL(device, fill32_async, status, static_cast<unsigned>(codes_.size()), 1,
-                     own.stream);
+            status = new_status(device, codes_, own.stream);
             own.status = reinterpret_cast<int32_t*>(status);
         }
         const int32_t result =
@@ -62,20 +61,11 @@ class EntryWork final : public Work {
         // The errors of the vendors' runtimes have the numbers of their drivers.
         if (result != 0) fail(device, static_cast<Result>(result), Entry::launch, label());
         stopwatch.stop();
-        if (status != 0) return wait_for(device, status, own.stream);
+        if (status != 0) return wait_for_status(device, status, codes_, own.stream);
         if (waits_for_kernels.load(std::memory_order_relaxed) && !is_capturing(device, own.stream)) {
             GPU_CALL_ON(device, label(), stream_sync, own.stream);
         }
         return 0;
-    }
-
-    // A checked call waits for its kernels.
-    int32_t wait_for(Device& device, Address status, Handle stream) const {
-        int32_t first = 0;
-        GPU_CALL(device, copy_async, reinterpret_cast<Address>(&first), status, sizeof first, stream);
-        GPU_CALL(device, free_async, status, stream);
-        GPU_CALL(device, stream_sync, stream);
-        return static_cast<size_t>(first) < codes_.size() ? codes_[first] : 0;
     }
 
     std::string label() const { return "program '" + program_ + "'"; }

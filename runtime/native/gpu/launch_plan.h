@@ -1,6 +1,8 @@
 // The launches of one program as the native core executes them: see `Launch` of runtime/calls/plan.
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +48,9 @@ struct LaunchPlan {
     int32_t beyond = 0;    // what a checked call then returns
     bool on_host = false;  // the fields lie on the host, so that a call waits for its kernels
 };
+
+// Reads the launches of a Python plan. Throws nanobind::python_error or std::invalid_argument.
+LaunchPlan read_launches(PyObject* plan);
 
 // Keeps an error of this thread for `raise_failure`.
 struct Failure;

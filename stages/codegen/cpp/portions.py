@@ -1,4 +1,4 @@
-"""Write nests of a mesh in portions of patches: lists name elements and the rows of arrays."""
+"""Write nests of a mesh in portions of patches, with the lists of elements and of rows."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from .names import Names, stored_type
 from .nest import innermost
 from .sharing import END, opened
 
-HEADER = 3  # words of each nest in the lists: its near indices, its elements, its rows
+# Words of each nest at the begin of the lists: where its near indices and its elements begin, and
+# how many rows it needs; see `patches.h`.
+HEADER = 3
 
 
 @attrs.frozen
 class Room:
-    """Where the arrays lie: their names, and in which order the near indices lead to their rows."""
+    """The arrays that nests hand on: their names, and the column of near indices for a reading.
+
+    `own` are those that the nest fills, `pitch` the elements of a row.
+    """
 
     arrays: Mapping[str, str]
     near: Mapping[tuple[str, Way | None], int]
-    own: frozenset[str]  # that the nest fills
+    own: frozenset[str]
     pitch: str
 
     @property
     def width(self) -> int:
-        """The near indices of an element."""
+        """The number of near indices of an element."""
         return len(self.near) + bool(self.own)
 
 
@@ -103,7 +108,7 @@ def _rows(names: Names, portions: Portions) -> Generator[str, None, dict[str, st
 def _member(
     names: Names, portions: Portions, nest: Nest, place: int, arrays: Mapping[str, str]
 ) -> Iterator[str]:
-    """Write the loop over the elements of one nest that a portion has; close its block."""
+    """Write the loop of one nest over its elements in a portion; close its block."""
     own = {row.buffer for row in nest.body if isinstance(row, Store)}
     near = {each: number for number, each in enumerate(ways(nest, arrays))}
     room = Room(arrays, near, frozenset(own & set(arrays)), names.bound(portions.pitch))

@@ -16,7 +16,7 @@ from ..pass_list import CPU_PASSES, PassName, check_passes, without
 from ..value_names import check_portions, check_size, value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ..schedule.placement import Rules
+    from ..schedule.rules import Rules
     from .names import WriterOptions
 
 # No flag here changes a value: floats keep IEEE arithmetic in the order of the source. The
@@ -52,9 +52,10 @@ class Codegen(Stage):
         prefetch: whether the code prefetches rows.
         unswitch: whether usual levels have a loop without the conditions of other levels.
         passes: the passes over loops in order: names of built-in passes, or functions.
-        patches: for nests that hand arrays on within patches of a mesh: elements of a patch,
-            elements that a thread computes at a time, and the bytes of these arrays from which a
-            call does so; 0 leaves a number to the model, -1 in the first place is for none.
+        patches: sizes for nests that hand arrays on within patches of a mesh, such as
+            (6144, 128, 16 << 20): elements of a patch, elements of a portion, and the bytes of
+            these arrays from which a call uses patches. 0 leaves one to the model; with (-1,) the
+            nests run one by one.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -152,7 +153,7 @@ class Codegen(Stage):
 
     def rules(self) -> Rules:
         """Return the options of the schedule and of the loop passes."""
-        from ..schedule.placement import Rules
+        from ..schedule.rules import Rules
 
         return Rules(
             self.target,

@@ -18,7 +18,7 @@ from ...ir.bounds import Const, Range
 from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Tiling
 from ...ir.nests import Load, Loop, Nest, Store
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 
 @attrs.frozen

@@ -82,19 +82,41 @@ def _rows(
     room: Room, kernel: Kernel, names: Names, style: Style, members: Together
 ) -> dict[str, str]:
     """Add nests that run row by row: a map over threads, each of which takes rows in turn."""
+    dace = room.dace
+    nests = kernel.nests[members.first : members.last]
+    inner = dace.SDFG(f"rows{members.first}")
+    count = names.symbol(TileCount(kernel.threads))
+    functions = _loop_over_rows(room, inner, kernel, names, style, members)
+    threads = room.describe.symbol(room.sdfg, count)
+    entry, exit_ = room.state.add_map(
+        f"threads{members.first}",
+        {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
+        schedule=dace.ScheduleType.CPU_Multicore,
+    )
+    entry.map.omp_num_threads = MARK + members.last - 1
+    NestBuilder(names, members.first, nests[0], style, {}).join(
+        room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {}
+    )
+    for node in room.state.data_nodes():
+        if names.own(node.data):
+            node.setzero = True  # rows write arrays before they read them, which DaCe cannot tell
+    return functions
+
+
+def _loop_over_rows(
+    room: Room, inner: Any, kernel: Kernel, names: Names, style: Style, members: Together
+) -> dict[str, str]:
+    """Add the loop of one thread over its rows to an SDFG, with a state for each nest."""
     from dace.sdfg.state import LoopRegion
 
     assert members.rows is not None
-    dace, describe = room.dace, room.describe
-    nests = kernel.nests[members.first : members.last]
-    first, row = nests[0], members.rows
-    (loop,) = (each for each in first.loops if each.range.dim is row.dim)
+    row, nests = members.rows, kernel.nests[members.first : members.last]
+    (loop,) = (each for each in nests[0].loops if each.range.dim is row.dim)
     index, count = names.loop(loop), names.symbol(TileCount(kernel.threads))
     guarded = any(needs_guard(nest) and touches_fields(kernel, nest) for nest in nests)
-    stop = names.end(GuardedStop(row.start, row.stop, first.guard) if guarded else row.stop)
-    inner = dace.SDFG(f"rows{members.first}")
+    stop = names.end(GuardedStop(row.start, row.stop, nests[0].guard) if guarded else row.stop)
     for name in (index, count, THREAD):
-        describe.symbol(inner, name)
+        room.describe.symbol(inner, name)
     around = LoopRegion(
         f"along_{index}", f"{index} < {stop}", index,
         f"{index} = {names.end(row.start)} + {THREAD}", f"{index} = {index} + {count}",
@@ -105,26 +127,12 @@ def _rows(
     for number, nest in enumerate(nests, members.first):
         state = around.add_state(f"nest{number}", is_start_block=previous is None)
         if previous is not None:
-            around.add_edge(previous, state, dace.InterstateEdge())
+            around.add_edge(previous, state, room.dace.InterstateEdge())
         previous = state
-        builder = NestBuilder(
-            names, number, within_row(nest, row.dim), style, {}, row=(row.dim, index)
-        )
+        inside = within_row(nest, row.dim)
+        builder = NestBuilder(names, number, inside, style, {}, row=(row.dim, index))
         builder.build(room.within(inner, state, {}))
         functions.update(builder.functions)
-    threads = describe.symbol(room.sdfg, count)
-    entry, exit_ = room.state.add_map(
-        f"threads{members.first}",
-        {THREAD: dace.subsets.Range([(0, threads - 1, 1)])},
-        schedule=dace.ScheduleType.CPU_Multicore,
-    )
-    entry.map.omp_num_threads = MARK + members.last - 1
-    NestBuilder(names, members.first, first, style, {}).join(
-        room.inside(entry, exit_), inner, [row for nest in nests for row in nest.body], {}
-    )
-    for node in room.state.data_nodes():
-        if names.own(node.data):
-            node.setzero = True  # rows write arrays before they read them, which DaCe cannot tell
     return functions
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Range
@@ -15,12 +12,11 @@ from .arrangement import needs_guard
 from .grid import ONE_THREAD, Grid, free_loops, on_threads, shared_by_parts
 from .names import GuardedStop, Names
 from .rooms import Room
-from .strips import NEST
-from .tasklet import NAMELESS, STATUS, Block, BlockWriter, Style, Subsets
+from .tasklet import NAMELESS, STATUS, BlockWriter, Style, Subsets
+from .tasklet_nodes import TaskletNodes
 
 # A number of threads that no machine has marks each nest in DaCe's text.
 MARK: Final = 100_000
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class NestBuilder:
@@ -50,10 +46,17 @@ class NestBuilder:
         }
         if row is not None:
             self.indices |= [row]
-        self.writer = BlockWriter(names, nest, style, self.indices, tests)
-        self.subsets = Subsets(names, self.indices, row[0] if row else None)
-        self.functions: dict[str, str] = {}
+        writer = BlockWriter(names, nest, style, self.indices, tests)
+        subsets = Subsets(names, self.indices, row[0] if row else None)
+        self.tasklets = TaskletNodes(
+            names, number, nest, self.indices, writer, subsets, is_for_cpu=grid is None
+        )
         self.guarded = needs_guard(nest)
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """The C++ functions that the tasklets call, by name."""
+        return self.tasklets.functions
 
     @property
     def depth(self) -> int:
@@ -145,7 +148,7 @@ class NestBuilder:
         """Choose the threads of a block, and what the compiler is told about them."""
         assert self.grid is not None
         block = self.grid.block(loops, is_scan=bool(self.nest.states))
-        if len(self.nest.block) == 2:  # a copy around scans, see `beside.py`
+        if len(self.nest.block) == 2:  # a copy around scans, see `gpu/beside.py`
             block = (*self.nest.block, 1)
         block = ONE_THREAD if is_alone else block
         kernel.gpu_block_size = list(block)
@@ -172,7 +175,7 @@ class NestBuilder:
             inner.add_scalar(name, room.describe.type(self.nest.body[row].dtype))
         state = inner.add_state("first", is_start_block=True)
         if level == self.depth - 1:
-            self._first_states(room.within(inner, state, known))
+            self.tasklets.add_first_states(room.within(inner, state, known))
         previous = state
         index = self.indices[loop.range.dim]
         room.describe.symbol(inner, index)  # else DaCe would guess its type from the start
@@ -228,24 +231,6 @@ class NestBuilder:
         for name in outputs:
             room.store(node, name, name, room.describe.whole(room.sdfg, name))
 
-    def _first_states(self, room: Room) -> None:
-        """Add the states of a scan with their values before the first level."""
-        for index, (dtype, row) in enumerate(self.nest.states):
-            name = f"{self._state(index)}"
-            room.sdfg.add_scalar(
-                name,
-                room.describe.type(dtype),
-                transient=True,
-                storage=room.dace.StorageType.Register,
-            )
-            block = self.writer.first_state(row)
-            node = self._tasklet(room, f"first_{name}", block)
-            target = room.state.add_write(name)
-            room.state.add_edge(node, "o0", target, None, room.dace.Memlet(f"{name}[0]"))
-
-    def _state(self, index: int) -> str:
-        return f"state{index}_of_{self.number}"
-
     # --- ranges ---------------------------------------------------------------------------------
 
     def _expression(self, room: Room, bound: Bound | GuardedStop) -> Any:
@@ -299,90 +284,10 @@ class NestBuilder:
         return {row: name for row, (name, _, _) in room.known.items() if row in used}
 
     def _block(self, room: Room, rows: Sequence[Row]) -> None:
-        """Add a tasklet for rows that stand at one place."""
-        if not rows:
-            return
-        level = self.nest.body[rows[0]].level
+        """Add rows that stand at one place; the loops inside it read some of their values."""
+        level = self.nest.body[rows[0]].level if rows else self.depth
         used = self._used_below(level) if level < self.depth else set()
         exports = [
             row for row in rows if row in used and not isinstance(self.nest.body[row], Store)
         ]
-        block = self.writer.write(rows, exports)
-        if self._is_vector(level):
-            block = attrs.evolve(block, text=f"{NEST} {self.number}\n{block.text}")
-        node = self._tasklet(room, self._title(rows), block)
-        for connector, row in block.exports:
-            name = f"row{row}_of_{self.number}"
-            kept = room.keep(row, name, self.nest.body[row].dtype)
-            room.state.add_edge(node, connector, kept, None, room.dace.Memlet(f"{name}[0]"))
-        for connector, store in block.stores:
-            data = self.names.data[store.buffer]
-            room.store(node, connector, data, self.subsets.element(room, store))
-        for connector, index in block.advances:
-            memlet = room.dace.Memlet(f"{self._state(index)}[0]")
-            target = room.state.add_write(self._state(index))
-            room.state.add_edge(node, connector, target, None, memlet)
-        if block.tests:
-            one = room.dace.subsets.Range([(0, 0, 1)])
-            room.store(node, f"{STATUS}_at", STATUS, one, dynamic=True)
-
-    def _is_vector(self, level: int) -> bool:
-        """Tell whether `level` loops end with one over the lanes of vectors, on a CPU."""
-        loops = self.nest.loops
-        return self.grid is None and 1 < level == len(loops) and loops[-1].kind == "vector"
-
-    def _title(self, rows: Iterable[Row]) -> str:
-        """Name a tasklet after the buffer that it writes, or after its nest."""
-        stores = [row.buffer for row in map(self.nest.body.__getitem__, rows)
-                  if isinstance(row, Store)]  # fmt: skip
-        names = [self.names.data[name] for name in dict.fromkeys(stores)]
-        return "_".join(["make", *names[:3]]) if names else f"outside{self.number}"
-
-    def _tasklet(self, room: Room, label: str, block: Block) -> Any:
-        dace = room.dace
-        pointers = {
-            connector: dace.pointer(self.subsets.element_type(room, load))
-            for connector, load in block.lookups
-        }
-        inputs = [
-            name
-            for group in (block.loads, block.lookups, block.scalars, block.known, block.states)
-            for name, _ in group
-        ]
-        outputs = dict.fromkeys(
-            name for group in (block.exports, block.stores, block.advances) for name, _ in group
-        )
-        if block.tests:
-            outputs[f"{STATUS}_at"] = dace.pointer(dace.int32)
-        self.functions.update(block.functions)
-        around = {name for entry, _ in room.maps for name in entry.map.params}
-        params = set(self.indices.values()) - around if room.nested else set()
-        for word in _WORD.findall(block.text):
-            if word in self.names.symbols or word in params:
-                room.describe.symbol(room.sdfg, word)
-        node = room.state.add_tasklet(
-            label,
-            {name: pointers.get(name) for name in inputs},
-            outputs,
-            block.text,
-            language=dace.Language.CPP,
-        )
-        for connector, load in block.loads:
-            room.feed(
-                node, connector, self.names.data[load.buffer], self.subsets.element(room, load)
-            )
-        for connector, load in block.lookups:
-            data = self.names.data[load.buffer]
-            room.feed(node, connector, data, self.subsets.opened(room, load), dynamic=True)
-        point = dace.subsets.Range([(0, 0, 1)])
-        for connector, name in block.scalars:
-            room.feed(node, connector, self.names.scalars[name], point)
-        for connector, row in block.known:
-            room.feed_row(node, connector, row)
-        for connector, index in block.states:
-            source = room.state.add_read(self._state(index))
-            room.state.add_edge(
-                source, None, node, connector, dace.Memlet(f"{self._state(index)}[0]")
-            )
-        room.hang(node)
-        return node
+        self.tasklets.add(room, rows, exports)

@@ -44,6 +44,13 @@ class SdfgStage(Stage):
     def _plan(self, lowered: Lowered) -> Plan:
         raise NotImplementedError
 
+    def _arrays(self, lowered: Lowered, chosen: tuple[str, ...], fusion: str) -> tuple[str, ...]:
+        """Return the values that become arrays; where DaCe fuses, all that have dimensions."""
+        if fusion != "dace":
+            return chosen
+        values = lowered.program.values
+        return (*chosen, *(f"%{row}" for row, each in enumerate(values) if each.dims))
+
     def environment(self) -> Mapping[str, str]:
         """Return the version of DaCe, found without importing it."""
         return {"dace": dace_version()}

@@ -21,12 +21,12 @@ from ..loop_passes.arena import plan_arena
 from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
 from ..schedule.drafts import Group
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from ..soft_reads import Clamping, clamping_of
 from .arrangement import Together, as_steps, has_tile_arrays, needs_guard
 from .checks import check_functions, status_of
 from .entry import Entry
-from .gpu_text import DaceTextError
+from .errors import DaceTextError
 from .graph import Graph, build_graph
 from .grid import Grid
 from .names import SDFG_NAME, GuardedStop, Names, TileCount
@@ -150,10 +150,23 @@ def optimised(kernel: Kernel, names: Names, plan: Plan, watch: Callable[[str, An
     return attrs.evolve(graph, sdfg=run_passes(graph.sdfg, plan.passes, settings, watch))
 
 
-def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
-    """Return the source of a kernel as DaCe writes it."""
-    names, style = Names(kernel), plan.style
-    tests = tested_stores(kernel) if style.checked else {}
+@attrs.frozen
+class _Text:
+    """What DaCe writes: its C++, the arguments of its functions, the listing of the SDFG.
+
+    `left` is the kernel with the arrays that its passes have left, `graph` the SDFG after them.
+    """
+
+    code: str
+    init: tuple[str, ...]
+    signature: list[str]
+    listing: str
+    left: Kernel
+    graph: Graph
+
+
+def _text(kernel: Kernel, names: Names, plan: Plan) -> _Text:
+    """Let DaCe write the code of a kernel."""
     with dace_defaults():
         from dace.codegen.codegen import generate_code
 
@@ -163,24 +176,28 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
         listing = show_graph(graph.sdfg, kernel, names)
-    zeros = ", ".join("0" for name in init.split(", ") if name)
+    arguments = tuple(name for name in init.split(", ") if name)
+    return _Text(frame.clean_code, arguments, signature, listing, left, graph)
+
+
+def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
+    """Return the source of a kernel as DaCe writes it, with our entry point."""
+    names, style = Names(kernel), plan.style
+    tests = tested_stores(kernel) if style.checked else {}
+    text = _text(kernel, names, plan)
     rare = RareVersion(kernel, plan)
-    entry = Entry(left, names, rare.integers)
-    called = set(re.findall(r"\b(\w+)\(", frame.clean_code))
-    functions = [text for name, text in FUNCTIONS.items() if name in called]
+    called = set(re.findall(r"\b(\w+)\(", text.code))
+    functions = [each for name, each in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]
-    functions += rare.functions(dict(graph.functions))
-    lines = list(_annotated(_plain(frame.clean_code), names, signature, plan.parallel_from))
+    functions += rare.functions(dict(text.graph.functions))
+    lines = list(_annotated(_plain(text.code), names, text.signature, plan.parallel_from))
     if plan.strips is not None:
         strips = Strips(kernel, names, plan.strips)
         lines = list(strips.written(lines))
         functions += [stream_function(plan.strips.vector_bytes)] if strips.streams else []
-    opening = [
-        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
-        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
-    ]
     head = [f"  s32 first = {len(tests)};"] if tests else []
-    opening = [*rare.opening, *opening]
+    opening = [*rare.opening, *_handle(text)]
+    entry = Entry(text.left, names, rare.integers)
     threads = any("#pragma omp parallel" in line for line in lines)
     source = [
         *PRELUDE,
@@ -194,10 +211,20 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         "}",
         "",
         *rare.lines,
-        *entry.write(opening, signature, head, status_of(kernel, tests)),
+        *entry.write(opening, text.signature, head, status_of(kernel, tests)),
         "",
     ]
-    return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
+    joined = rare.joined(as_steps(text.left, text.graph.together))
+    return Written("\n".join(source), text.listing, joined)
+
+
+def _handle(text: _Text) -> list[str]:
+    """Return the lines that make the state of DaCe's program once, and free it at the end."""
+    zeros = ", ".join("0" for _ in text.init)
+    return [
+        f"  struct Handle {{ {STATE}* state; ~Handle() {{ __dace_exit_{SDFG_NAME}(state); }} }};",
+        f"  static Handle handle = {{__dace_init_{SDFG_NAME}({zeros})}};",
+    ]
 
 
 def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:

@@ -13,7 +13,7 @@ from ...base import VALUES, Artifact, tunable
 from ...numerics import check_mathematics, check_numerics
 from ...target import CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
-from ..pass_list import without
+from ..pass_list import PassName, without
 from ..value_names import value_names
 from .pass_list import (
     DACE_PASSES,
@@ -27,6 +27,7 @@ from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
+    from ..cpp.names import WriterOptions
     from .source import Plan
 
 BACKEND = "dace_cpu"
@@ -132,24 +133,13 @@ class CodegenDace(SdfgStage):
         }
 
     def _plan(self, lowered: Lowered) -> Plan:
-        from ..cpp.names import WriterOptions
-        from ..schedule.placement import Rules
-        from .arrangement import of_threads
+        from ..schedule.rules import Rules
         from .passes import Settings
         from .source import Plan
         from .tasklet import Style
 
         dace_version()  # the error says how to install DaCe
-        arrays = self.arrays
-        if self.fusion == "dace":
-            values = lowered.program.values
-            arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
-        left_out = {
-            "tile": not self.tiles or self.checked or self.fusion == "dace",
-            "stream": not self.stream_from,
-            "prefetch": not self.prefetch,
-        }
-        loop_passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
+        arrays = self._arrays(lowered, self.arrays, self.fusion)
         is_contracted = self.numerics == "contract" and self.target.has_fma
         return Plan(
             Rules(self.target, arrays, self.inline, jam=self.jam, checked=self.checked),
@@ -167,12 +157,23 @@ class CodegenDace(SdfgStage):
                 most_nodes=self.most_nodes,
             ),
             self.parallel_from,
-            loop_passes=without(
-                loop_passes, *(name for name, is_out in left_out.items() if is_out)
-            ),
-            strips=WriterOptions(
-                0, self.stream_from or 1 << 62, vector_bytes=self.target.vector_bytes
-            )
-            if not self.checked
-            else None,
+            loop_passes=self._loop_passes(),
+            strips=None if self.checked else self._strips(),
         )
+
+    def _loop_passes(self) -> tuple[PassName, ...]:
+        from .arrangement import of_threads
+
+        left_out = {
+            "tile": not self.tiles or self.checked or self.fusion == "dace",
+            "stream": not self.stream_from,
+            "prefetch": not self.prefetch,
+        }
+        passes = ("tile", "stream", "prefetch", of_threads, "plan_arena")
+        return without(passes, *(name for name, is_out in left_out.items() if is_out))
+
+    def _strips(self) -> WriterOptions:
+        from ..cpp.names import WriterOptions
+
+        streamed = self.stream_from or 1 << 62
+        return WriterOptions(0, streamed, vector_bytes=self.target.vector_bytes)

@@ -79,8 +79,23 @@ def ranged_axes(load: Load) -> tuple[int, ...]:
     return told or tuple(range(len(load.dims)))[:1]
 
 
+@attrs.define
+class _Draft:
+    """The lines and connectors of a tasklet so far, of which rows `here`."""
+
+    here: frozenset[Row]
+    exports: frozenset[Row]
+    lines: list[str] = attrs.field(factory=list)
+    loads: list[tuple[str, Load]] = attrs.field(factory=list)
+    lookups: list[tuple[str, Load]] = attrs.field(factory=list)
+    stores: list[tuple[str, Store]] = attrs.field(factory=list)
+    states: list[tuple[str, int]] = attrs.field(factory=list)
+    advances: list[tuple[str, int]] = attrs.field(factory=list)
+    tested: bool = False
+
+
 class BlockWriter:
-    """Writes the rows `numbers` of a nest; `exports` are the rows that deeper loops use."""
+    """Writes rows of a nest that stand at one place as C++."""
 
     def __init__(
         self,
@@ -100,60 +115,66 @@ class BlockWriter:
         self.known: dict[Row, None] = {}
 
     def write(self, numbers: Sequence[Row], exports: Sequence[Row]) -> Block:
-        """Return the tasklet."""
+        """Return the tasklet of the rows `numbers`; loops inside read the values of `exports`."""
         self.functions, self.scalars, self.known = {}, {}, {}
-        body = self.nest.body
-        here, out = frozenset(numbers), frozenset(exports)
-        lines: list[str] = []
-        loads: list[tuple[str, Load]] = []
-        lookups: list[tuple[str, Load]] = []
-        stores: list[tuple[str, Store]] = []
-        states: list[tuple[str, int]] = []
-        advances: list[tuple[str, int]] = []
-        tested = False
+        draft = _Draft(frozenset(numbers), frozenset(exports))
         for number in numbers:
-            row = body[number]
-            match row:
-                case Load():
-                    is_found = is_lookup(row)
-                    plain = not is_found and row.dtype != "bool" and number not in out
-                    connector = f"v{number}" if plain else f"l{number}"
-                    (lookups if is_found else loads).append((connector, row))
-                    if not plain:
-                        lines.append(self._set(number, row, self._loaded(number, row, here), out))
-                case State(index=index):
-                    states.append((f"v{number}", index))
-                case Store(value=value, buffer=buffer):
-                    stores.append((f"o{number}", row))
-                    text = self._operand(value, here)
-                    lines.append(f"o{number} = {text};")
-                    store = self.tests.get((self.nest.statement, buffer))
-                    if store is not None:
-                        tested = True
-                        lines.append(f"if (!finite_{type_name(row.dtype)}({text})) ")
-                        lines[-1] += f"note({STATUS}_at, {store});"
-                case Advance(index=index, value=value):
-                    advances.append((f"o{number}", index))
-                    lines.append(f"o{number} = {self._operand(value, here)};")
-                case Compute():
-                    lines.append(self._set(number, row, self._computed(row, here), out))
-                case _:
-                    raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
+            self._add(number, draft)
         return self._translated(
             Block(
-                text="\n".join(lines),
-                loads=tuple(loads),
-                lookups=tuple(lookups),
+                text="\n".join(draft.lines),
+                loads=tuple(draft.loads),
+                lookups=tuple(draft.lookups),
                 scalars=tuple((connector, name) for name, connector in self.scalars.items()),
                 known=tuple((f"v{row}", row) for row in self.known),
-                states=tuple(states),
+                states=tuple(draft.states),
                 exports=tuple((f"v{row}", row) for row in exports),
-                stores=tuple(stores),
-                advances=tuple(advances),
-                tests=tested,
+                stores=tuple(draft.stores),
+                advances=tuple(draft.advances),
+                tests=draft.tested,
                 functions=tuple(self.functions.items()),
             )
         )
+
+    def _add(self, number: Row, draft: _Draft) -> None:
+        """Add one instruction, and the connector that it needs."""
+        row = self.nest.body[number]
+        match row:
+            case Load():
+                self._add_load(number, row, draft)
+            case State(index=index):
+                draft.states.append((f"v{number}", index))
+            case Store():
+                self._add_store(number, row, draft)
+            case Advance(index=index, value=value):
+                draft.advances.append((f"o{number}", index))
+                draft.lines.append(f"o{number} = {self._operand(value, draft.here)};")
+            case Compute():
+                text = self._computed(row, draft.here)
+                draft.lines.append(self._set(number, row, text, draft.exports))
+            case _:
+                raise TypeError(f"A tasklet cannot hold '{type(row).__name__}'.")
+
+    def _add_load(self, number: Row, row: Load, draft: _Draft) -> None:
+        """Add a load: a connector that is the value, or one from which a line computes it."""
+        is_found = is_lookup(row)
+        plain = not is_found and row.dtype != "bool" and number not in draft.exports
+        connector = f"v{number}" if plain else f"l{number}"
+        (draft.lookups if is_found else draft.loads).append((connector, row))
+        if not plain:
+            text = self._loaded(number, row, draft.here)
+            draft.lines.append(self._set(number, row, text, draft.exports))
+
+    def _add_store(self, number: Row, row: Store, draft: _Draft) -> None:
+        """Add a store, and in a checked program the test of its value."""
+        draft.stores.append((f"o{number}", row))
+        text = self._operand(row.value, draft.here)
+        draft.lines.append(f"o{number} = {text};")
+        store = self.tests.get((self.nest.statement, row.buffer))
+        if store is not None:
+            draft.tested = True
+            test = f"if (!finite_{type_name(row.dtype)}({text}))"
+            draft.lines.append(f"{test} note({STATUS}_at, {store});")
 
     def _translated(self, block: Block) -> Block:
         """Return a block with the names that functions and constants have on a GPU."""

@@ -1,4 +1,4 @@
-"""Write nests as one kernel whose blocks have a patch of a mesh each: lists say which elements."""
+"""Write nests as one kernel, each block of which computes a patch of a mesh by its lists."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from .memory import array_text
 from .wide import Group, PatchBody
 from .wide import together as all_aligned
 
-HEADER = 3  # words of each nest in the lists: its near indices, its elements, the most of a patch
+# Words of each nest at the begin of the lists: where its near indices and its elements begin, and
+# the most elements of a patch; see `patches.h`.
+HEADER = 3
 
 
 @attrs.frozen
 class Room:
-    """Where the arrays lie: their names in shared memory, and in what order a nest reads them.
+    """The arrays in shared memory: their names, and the column of near indices for a reading.
 
-    `near` has a number for each list of elements and way there, `fillers` the list of each array.
+    `near` has by list and way the number of the column, `fillers` by array the number of its list.
     """
 
     arrays: Mapping[str, str]
     fillers: Mapping[str, int]
     near: Mapping[tuple[int, Way | None], int]
     own: frozenset[str]  # that the nest fills
-    once: frozenset[str]  # that only this loop touches, each element once
+    once: frozenset[str]  # fields that only this loop touches, each element once
     levels: int
 
 

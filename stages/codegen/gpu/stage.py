@@ -19,7 +19,7 @@ from ..value_names import value_names
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..cpp.names import WriterOptions
-    from ..schedule.placement import Rules
+    from ..schedule.rules import Rules
 
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
 NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
@@ -56,9 +56,10 @@ class CodegenGpu(Stage):
             same, some levels of its arrays in memory.
         land: levels of a scan on their way to shared memory by asynchronous copies, against the
             model; -1 for loads to registers.
-        patches: for nests that hand arrays on within patches of a mesh: elements of a patch, levels
-            of a block, points of a thread, threads of a block, blocks on a multiprocessor, against
-            the model (0: as the model says); -1 for a kernel for each nest.
+        patches: sizes for nests that hand arrays on within patches of a mesh, such as
+            (192, 16, 4, 256, 5): elements of a patch, levels of a block, points of a thread,
+            threads of a block, blocks on a multiprocessor. 0 leaves one to the model; with (-1,)
+            each nest is a kernel.
         passes: the passes over loops in their order: names of ours, functions of the user's.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
@@ -159,7 +160,7 @@ class CodegenGpu(Stage):
     def rules(self) -> Rules:
         """Return what the schedule and the loop passes have to know."""
         from ..gpu_choices import GpuChoices
-        from ..schedule.placement import Rules
+        from ..schedule.rules import Rules
 
         return Rules(
             self.target,

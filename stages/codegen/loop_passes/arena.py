@@ -10,7 +10,7 @@ from ...ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, m
 from ...ir.loops import Buffer, Kernel
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 ALIGNMENT = 64
 

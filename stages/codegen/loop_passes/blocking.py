@@ -26,7 +26,7 @@ from ...ir.loops import Kernel
 from ...ir.nest_groups import Blocked, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 THREADS: Final = 32
 OWN: Final = 1024  # bytes of shared memory that the system takes for a block

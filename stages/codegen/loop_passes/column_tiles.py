@@ -28,7 +28,7 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import ColumnTile, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 LANES: Final = 8  # threads that copy one row
 COLUMNS: Final = 16  # more fill warps better, and leave a multiprocessor fewer blocks

@@ -17,7 +17,7 @@ from ...ir.bounds import Bound, Const, Range, difference, maximum, multiply, sub
 from ...ir.loops import Kernel
 from ...ir.nest_groups import Instead
 from ...ir.nests import Instruction, Load, Nest, Store
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .unrolling import joined
 
 # The share of what the array's nest loads that the other nest must load too.

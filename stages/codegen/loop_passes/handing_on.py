@@ -14,7 +14,7 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Together
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .blocking import in_blocks
 from .column_tiles import in_tiles
 from .landing import land
@@ -89,21 +89,9 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
     nests = kernel.nests[first:stop]
     if nests[0].parts or not columns(nests[0]) or any(_crosses(nests)):
         return None
-    elsewhere = {
-        row.buffer
-        for number, nest in enumerate(kernel.nests)
-        if not first <= number < stop
-        for row in nest.body
-        if isinstance(row, Load | Store)
-    }
-    stored = dict.fromkeys(
-        row.buffer for nest in nests for row in nest.body if isinstance(row, Store)
-    )
-    arrays = tuple(
-        buffer
-        for buffer in kernel.buffers
-        if buffer.memory == "arena" and buffer.name in stored and buffer.name not in elsewhere
-    )
+    stored = {row.buffer for nest in nests for row in nest.body if isinstance(row, Store)}
+    own = stored - kernel.touched_outside(first, stop)
+    arrays = tuple(b for b in kernel.buffers if b.memory == "arena" and b.name in own)
     if rules.gpu.tiles >= 0:
         tiled = in_tiles(kernel, first, stop, arrays, rules)
         if tiled is not None:
@@ -112,11 +100,7 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         return None
     is_narrow = max(ITEMSIZES[buffer.dtype] for buffer in arrays) <= WORD
     (threads,) = rules.gpu.column_block[:1] or (THREADS_OF_WORDS if is_narrow else THREADS,)
-    axis = nests[0].loops[-1].range.dim
-    needed: Bound = Const(0)
-    for buffer in arrays:
-        levels = multiply(maximum(_extent(_along(buffer, axis)), Const(0)), threads)
-        needed = add(needed, multiply(levels, ITEMSIZES[buffer.dtype]))
+    needed = _bytes(arrays, nests[0].loops[-1].range.dim, threads)
     names = tuple(buffer.name for buffer in arrays)
     again = sorted(_read_again(nests, names)) if rules.gpu.keep else []
     kept = f"; caches keep {', '.join(again)}" if again else ""
@@ -125,6 +109,15 @@ def _made(kernel: Kernel, first: int, stop: int, rules: Rules) -> Together | Non
         f"{', '.join(names)} need not go to memory and back{kept}", keeps=bool(again),
     )  # fmt: skip
     return land(kernel, in_blocks(kernel, made, rules), rules)
+
+
+def _bytes(arrays: Sequence[Buffer], axis: Dimension, threads: int) -> Bound:
+    """Return the bytes of all levels of some arrays for the columns of `threads` threads."""
+    needed: Bound = Const(0)
+    for buffer in arrays:
+        levels = multiply(maximum(_extent(_along(buffer, axis)), Const(0)), threads)
+        needed = add(needed, multiply(levels, ITEMSIZES[buffer.dtype]))
+    return needed
 
 
 def _read_again(nests: Sequence[Nest], shared: Sequence[str]) -> set[str]:

@@ -18,7 +18,7 @@ from ...ir.loops import Kernel
 from ...ir.nest_groups import Landed, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .blocking import THREADS, are_simple
 
 LEVELS: Final = 16  # on their way

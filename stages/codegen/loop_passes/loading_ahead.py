@@ -15,7 +15,7 @@ from ...ir.bounds import Const
 from ...ir.loops import Buffer, Kernel
 from ...ir.nests import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 LEVELS: Final = (8, 4, 2)
 # Registers of 32 bits for what was loaded ahead. Few threads have columns: each may use many.

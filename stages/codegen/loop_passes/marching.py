@@ -16,7 +16,7 @@ import attrs
 from ...ir.loops import Kernel
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 DEPTH: Final = 3  # planes, rows, points
 SHARE: Final = 1 / 2  # of the second cache

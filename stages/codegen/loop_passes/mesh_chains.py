@@ -1,4 +1,4 @@
-"""Find nests of a mesh that hand arrays on, and what the inspector of patches must know of them."""
+"""Find nests of a mesh that hand arrays on, and describe them for the inspector of patches."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import attrs
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
 from ...ir.loops import Buffer, Kernel
+from ...ir.nest_groups import Patches, Portions
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from .table_ways import codomains, owner_of, ways
 
 Kinds: TypeAlias = list[str]  # of the loops of a nest
 Buffers: TypeAlias = Mapping[str, Buffer]
-MOST: Final = 8  # nests
+MOST: Final = 8  # nests of a chain
 
 
 @attrs.frozen
 class Chain:
-    """Nests that hand arrays on; `fillers` has the place of the nest that fills each array."""
+    """Nests that hand arrays on; `fillers` has by array the place in `nests` that fills it."""
 
     numbers: tuple[int, ...]
     nests: tuple[Nest, ...]
@@ -34,7 +35,7 @@ class Chain:
 
 
 def chains(kernel: Kernel, kinds: Kinds) -> Iterator[Chain]:
-    """Yield the nests that hand arrays on, of each longest run on the same levels."""
+    """Yield the chain of each longest run of nests on the same levels, if it has one."""
     for first, stop in _runs(kernel, kinds):
         found = _chain(kernel, first, stop)
         if found is not None:
@@ -120,14 +121,8 @@ def accesses(nest: Nest, kind: type[Load | Store]) -> list[Load | Store]:
 def _fillers(
     kernel: Kernel, numbers: Sequence[int], run: tuple[int, int], buffers: Buffers
 ) -> dict[str, int]:
-    """Return the place of the nest that fills each array which only these nests touch."""
-    elsewhere = {
-        row.buffer
-        for number, nest in enumerate(kernel.nests)
-        if not run[0] <= number < run[1]
-        for row in nest.body
-        if isinstance(row, Load | Store)
-    }
+    """Return by array the place of the nest that fills it, for arrays that only these touch."""
+    elsewhere = kernel.touched_outside(*run)
     found: dict[str, list[int]] = {}
     for place, number in enumerate(numbers):
         for row in accesses(kernel.nests[number], Store):
@@ -155,7 +150,10 @@ def _is_laid_out(nests: Sequence[Nest], buffers: Buffers) -> bool:
 def members_of(
     nests: Sequence[Nest], fillers: Mapping[str, int], buffers: Buffers, levels: int
 ) -> tuple[PatchMember, ...] | None:
-    """Return what the inspector must know of the nests; None if it cannot make lists for them."""
+    """Describe the nests for the inspector; None if it cannot make lists for them.
+
+    `levels` are those of an array that a patch keeps at a time.
+    """
     last = nests[-1].loops[0].range.dim
     leads_to = codomains(nests, buffers)
     made = []
@@ -181,7 +179,16 @@ def extent(range_: Range) -> Bound:
     return subtract(range_.stop, range_.start)
 
 
-def where_needed(buffer: Buffer, fits: Bound) -> Buffer:
+def without_arrays(kernel: Kernel, made: Sequence[Patches | Portions]) -> tuple[Buffer, ...]:
+    """Return the buffers of a kernel; arrays handed on in patches have no elements if `fits`."""
+    fits = {name: each.fits for each in made for name in each.arrays}
+    return tuple(
+        _empty_where(buffer, fits[buffer.name]) if buffer.name in fits else buffer
+        for buffer in kernel.buffers
+    )
+
+
+def _empty_where(buffer: Buffer, fits: Bound) -> Buffer:
     """Return an array that has no elements in calls where `fits` is 1."""
     cut = next(dim for dim in buffer.order if dim is not buffer.unit)
     box = []

@@ -1,8 +1,8 @@
-"""Let nests of a mesh hand arrays on within patches: in shared memory of a GPU, or near a thread.
+"""Let nests of a mesh hand arrays on within patches, in shared memory of a GPU.
 
-A nest that fills an array on vertices and one that reads it on edges become one kernel whose blocks
-have some edges each, and the vertices that those need. Values at the rim of a patch are computed by
-each patch that needs them. On a CPU threads share the patches, see `portions.py`.
+A nest that fills an array on vertices and one that reads it on edges become one kernel. Each of its
+blocks has some edges, and the vertices that they need. Each patch computes all vertices that it
+needs, also those at its rim that other patches compute too. For CPUs see `portions.py`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...ir.loops import Kernel
 from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
-from .mesh_chains import Chain, accesses, chains, extent, members_of, where_needed
+from ..schedule.rules import Rules
+from .mesh_chains import Chain, accesses, chains, extent, members_of, without_arrays
 from .portions import portion
 
-SMALL: Final = 16  # loads of a point in all nests: small ones
-LARGE: Final = 48  # large ones have more
-WORD: Final = 4
-# For small, middle and large nests, which have words only or not: elements of the last nest in a
-# patch, bytes of an element's levels in a block, accesses of 16 bytes a thread, threads, blocks on
-# a multiprocessor.
-SIZES: Final = {
+SMALL: Final = 16  # small nests together load at most so much at a point
+LARGE: Final = 48  # large ones load more
+WORD: Final = 4  # bytes
+# For small, middle and large nests, and whether no element is wider than a word: elements of the
+# last nest in a patch, bytes of an element's levels in a block, accesses of 16 bytes of a thread,
+# threads of a block, blocks on a multiprocessor.
+MODEL: Final = {
     ("small", False): (192, 128, 2, 256, 5),
     ("small", True): (96, 320, 2, 320, 4),
     ("middle", False): (128, 128, 2, 256, 3),
@@ -36,12 +36,12 @@ SIZES: Final = {
     ("large", False): (160, 128, 2, 320, 2),
     ("large", True): (64, 320, 1, 320, 2),
 }
-# Of the elements that nests fill, those that several patches fill counted each time, in percent.
+# How many elements all patches may fill, in percent of the elements of the mesh that they fill.
 AGAIN: Final = 250
 
 
 def patch(kernel: Kernel, rules: Rules) -> Kernel:
-    """Make nests on a mesh that follow each other one step if they save arrays in memory."""
+    """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
     if rules.checked:
         return kernel
     return _for_blocks(portion(kernel, rules), rules)
@@ -52,12 +52,21 @@ def _for_blocks(kernel: Kernel, rules: Rules) -> Kernel:
         return kernel
     found = (_made(kernel, each, rules) for each in chains(kernel, ["thread", "thread"]))
     made = tuple(each for each in found if each is not None)
-    gone = {name: each for each in made for name in each.arrays}
-    buffers = tuple(
-        where_needed(buffer, each.fits) if (each := gone.get(buffer.name)) else buffer
-        for buffer in kernel.buffers
-    )
-    return attrs.evolve(kernel, patches=made, buffers=buffers)
+    return attrs.evolve(kernel, patches=made, buffers=without_arrays(kernel, made))
+
+
+@attrs.frozen
+class Sizes:
+    """The shape of a block: `elements` of the last nest, and `levels` of each.
+
+    A thread has `points` levels; `blocks` run on a multiprocessor at a time.
+    """
+
+    elements: int
+    levels: int
+    points: int
+    threads: int
+    blocks: int
 
 
 def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
@@ -65,36 +74,32 @@ def _made(kernel: Kernel, chain: Chain, rules: Rules) -> Patches | None:
     nests, numbers = chain.nests, chain.numbers
     touched = (row.buffer for nest in nests for row in accesses(nest, Load))
     sizes = _sizes(nests, max(ITEMSIZES[buffers[name].dtype] for name in touched), rules)
-    members = members_of(nests, chain.fillers, buffers, sizes[1])
+    members = members_of(nests, chain.fillers, buffers, sizes.levels)
     if members is None or any(each.row_bytes % WIDEST for each in members):
         return None
     members = tuple(
         attrs.evolve(each, readings=tuple(dict.fromkeys(each.readings))) for each in members
     )
-    size, levels, points, threads, blocks = sizes
     names = ", ".join(chain.arrays)
     return Patches(
         numbers[0], numbers[-1] + 1, numbers, chain.arrays,
-        PatchOrder(size, 0, rules.gpu.most_shared, AGAIN, members),
-        levels, points, threads, blocks, extent(nests[-1].loops[0].range),
-        f"{names} need not go to memory and back{_why(blocks)}",
+        PatchOrder(sizes.elements, 0, rules.gpu.most_shared, AGAIN, members),
+        sizes.levels, sizes.points, sizes.threads, sizes.blocks, extent(nests[-1].loops[0].range),
+        f"{names} need not go to memory and back; room for {sizes.blocks} blocks, faster than "
+        "fewer even if threads spill a little",
         tuple(PatchLoop(nest, place) for place, nest in enumerate(nests)),
     )  # fmt: skip
 
 
-def _why(blocks: int) -> str:
-    return f"; room for {blocks} blocks, faster than fewer even if threads spill a little"
-
-
-def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> tuple[int, int, int, int, int]:
-    """Return elements of a patch, levels, points of a thread, threads, and blocks."""
+def _sizes(nests: Sequence[Nest], widest: int, rules: Rules) -> Sizes:
+    """Return the sizes that the option gives, those of the model where it gives none or 0."""
     loads = sum(row.level == len(nest.loops) for nest in nests for row in accesses(nest, Load))
     size = "small" if loads <= SMALL else "middle" if loads <= LARGE else "large"
-    own, line, packs, many, together = SIZES[size, widest <= WORD]
+    own, line, packs, many, together = MODEL[size, widest <= WORD]
     ours = (own, line // widest, packs * WIDEST // widest, many, together)
     given = (*rules.gpu.patches, 0, 0, 0, 0, 0)[:5]
     elements, levels, points, threads, blocks = (
         theirs or model for theirs, model in zip(given, ours, strict=True)
     )
     lanes = -(-levels // points)
-    return elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks
+    return Sizes(elements, lanes * points, points, max(threads // lanes, 1) * lanes, blocks)

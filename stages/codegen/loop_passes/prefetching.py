@@ -15,7 +15,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.loops import Kernel
 from ...ir.nests import Load, Nest, Row
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
 NEXT: Final = 2

@@ -12,7 +12,7 @@ import attrs
 
 from ...ir.loops import Kernel
 from ...ir.nests import Compute, Nest
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:

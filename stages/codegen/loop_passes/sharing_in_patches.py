@@ -1,9 +1,10 @@
 """Let the nests of a patch share what they load: one loop for two nests, and one more array.
 
-A nest that fills an array on cells for a patch, and one that stores fields on the cells that the
-patch has as its own, are one loop for these if they read the same (pass `fuse` says which do). What
-a nest computes from fields at the same neighbours at which it reads an array is computed by the
-loop that fills the array, and handed on beside it.
+One nest fills an array on all cells that a patch needs, another one stores fields on the cells that
+the patch owns. Where both read the same (pass `fuse` says so), one loop does both on these cells.
+
+A nest may read an array at neighbours, and compute a value from fields at the same neighbours. The
+loop that fills the array then computes this value once, and hands it on in one more array.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Instead, Patches, PatchLoop
 from ...ir.nests import ALWAYS, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from
 from .table_ways import Way, ways
 from .unrolling import joined
 
-# Elements of other lists for a hundred of the last one: patches of a mesh need 57 to 94.
+# The length of a list that fills arrays, in percent of the last one: meshes need 57 to 94.
 LENGTH: Final = 80
 
 
 def share_in_patches(kernel: Kernel, rules: Rules) -> Kernel:
-    """Let each kernel that has patches load what several of its nests need once."""
+    """Let the nests of a patch load once what several of them need."""
     if rules.checked:
         return kernel
     for number, each in enumerate(kernel.patches):
@@ -42,7 +43,7 @@ def share_in_patches(kernel: Kernel, rules: Rules) -> Kernel:
 
 
 def _with(kernel: Kernel, number: int, made: Patches, arrays: Sequence[Buffer]) -> Kernel:
-    """Put changed patches into a kernel; arrays in memory depend on their order."""
+    """Put changed patches into a kernel; the sizes of its arrays follow their order."""
     old = kernel.patches[number].order
     patches = (*kernel.patches[:number], made, *kernel.patches[number + 1 :])
     buffers = tuple(
@@ -70,7 +71,7 @@ def _renewed(bound: Bound, old: PatchOrder, new: PatchOrder) -> Bound:
 
 
 def _in_one_loop(kernel: Kernel, patches: Patches, instead: Instead) -> Patches:
-    """Let one loop fill arrays and store fields for the elements that a patch has as its own."""
+    """Let one loop fill arrays and store fields for the elements that a patch owns."""
     pair = (instead.first, instead.first + 1)
     if not set(pair) <= set(patches.members):
         return patches
@@ -100,7 +101,7 @@ def _in_one_loop(kernel: Kernel, patches: Patches, instead: Instead) -> Patches:
 
 
 def fillers_of(patches: Patches) -> dict[str, int]:
-    """Return for each array the list whose elements it has."""
+    """Return by array the number of the list for whose elements a loop fills it."""
     return {
         row.buffer: each.elements
         for each in patches.loops
@@ -116,7 +117,7 @@ def fillers_of(patches: Patches) -> dict[str, int]:
 def _handed_on(
     kernel: Kernel, patches: Patches, rules: Rules
 ) -> tuple[Patches, tuple[Buffer, ...]]:
-    """Let loops that fill arrays compute what a reader computes for each neighbour of its own."""
+    """Let loops that fill arrays also compute what a reader computes for each neighbour."""
     made: list[Buffer] = []
     fillers = fillers_of(patches)
     for place in sorted(set(fillers.values())):
@@ -135,7 +136,7 @@ def _handed_on(
 
 
 def _only_reader(patches: Patches, own: Mapping[str, int]) -> tuple[int, list[Way]] | None:
-    """Return the loop that reads arrays of neighbours, and where; None if not one loop does."""
+    """Return the only loop that reads the arrays `own`, and at which neighbours; else None."""
     found = [
         (number, way)
         for number, each in enumerate(patches.loops)
@@ -149,7 +150,7 @@ def _only_reader(patches: Patches, own: Mapping[str, int]) -> tuple[int, list[Wa
 
 
 def _has_room(patches: Patches, dtype: str, rules: Rules) -> bool:
-    """Tell whether all blocks of a multiprocessor have room for lists of usual length."""
+    """Tell whether one more array of `dtype` fits into the shared memory of all blocks."""
     row = sum(member.row_bytes for member in patches.order.members)
     row += patches.levels * ITEMSIZES[dtype]
     return LENGTH * row * patches.order.size * patches.blocks <= 100 * rules.gpu.most_shared
@@ -193,6 +194,6 @@ def _with_array(kernel: Kernel, patches: Patches, at: int, place: int, value: Ha
 
 
 def _because(nest: Nest, what: str) -> Nest:
-    """Return a nest that is none of the kernel any more: what its threads are says the patch."""
+    """Add to the reason of a nest, and drop its own choice of threads: its patch has one."""
     reason = f"{nest.reason.partition(';')[0]}, {what}"
     return attrs.evolve(nest, reason=reason, block=(), each=(), blocks=1, unaligned=False)

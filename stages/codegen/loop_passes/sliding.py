@@ -16,7 +16,7 @@ import attrs
 from ...ir.loops import Kernel
 from ...ir.nests import Compute, Index, Instruction, Load, Nest, Row, Store
 from ..schedule.costs import ITEMSIZES, operations
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 SHIFT: Final = (
     2.0  # additions that moving a register by some lanes costs, with the copies around it

@@ -8,7 +8,7 @@ import attrs
 
 from ...ir.loops import Kernel
 from ...ir.nests import Loop, Nest
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 MOST_AXES: Final = 3  # a grid has x, y and z
 # Threads of a block along x, y, z, by the number of `thread` loops.

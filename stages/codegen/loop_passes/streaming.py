@@ -16,7 +16,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.loops import Kernel
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 # Bytes of the smallest element: a strip has one point for each that fits a register.
 SMALLEST: Final = 4

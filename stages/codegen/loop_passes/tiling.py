@@ -20,7 +20,7 @@ from ...ir.loops import Buffer, Kernel
 from ...ir.nest_groups import Cut, Tiling
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .arena import lives_of
 from .rings import in_ring, is_ring
 

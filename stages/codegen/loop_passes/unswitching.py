@@ -14,7 +14,7 @@ import attrs
 from ...ir.bounds import Const
 from ...ir.loops import Kernel
 from ...ir.nests import Compute, Index, Instruction, Nest, Number
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 
 
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:

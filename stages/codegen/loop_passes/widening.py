@@ -12,7 +12,7 @@ from ...ir.bounds import Const, Range, add, floor_divide, multiply
 from ...ir.loops import Buffer, Kernel
 from ...ir.nests import Instruction, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
-from ..schedule.placement import Rules
+from ..schedule.rules import Rules
 from .unrolling import DimsOf, unrolled
 
 LINE: Final = 128  # bytes: rows of arrays begin at multiples of it

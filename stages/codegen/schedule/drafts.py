@@ -16,9 +16,10 @@ from .discovery import Home, Homes
 from .jamming import jammed
 from .needs import Need, joined
 from .order import loops_over, order_dims
-from .placement import STORES, Array, Placement, Rules, Walk, place
+from .placement import STORES, Array, Placement, Walk, place
 from .places import Point, still
 from .points import Points
+from .rules import Rules
 from .scans import (
     Held,
     first_levels,

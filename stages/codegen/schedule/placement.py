@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
 
 import attrs
 
-from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ...machine import Machine
 from ..errors import CodegenError
-from ..gpu_choices import NO_CHOICES, GpuChoices
-from .costs import ITEMSIZES, point_costs, users_of
-from .depth import DEEP, beside_shared, computed_again
+from .costs import point_costs, users_of
 from .needs import (
     Boxes,
     Need,
     Span,
-    around,
     box_of,
     gated_like,
     inside,
@@ -29,40 +23,10 @@ from .needs import (
     need_of,
     outside_of,
 )
-from .order import level_of, loops_over, order_dims
 from .places import Coords, Point, is_still, still
 from .points import Env, Node, Points
-
-# With more points of one value, a loop body spills registers and compiles slowly.
-MOST_POINTS = 48
-# In longer bodies, compile time grows with the square of the length.
-MOST_VALUES = 500
-# From so many operations on, a value over fewer dimensions than its loops becomes an array.
-INVARIANT_COST = 8
-# An index that takes more table lookups than this is stored in an array.
-MOST_TABLES = 3
-
-
-@attrs.frozen
-class Rules:
-    """The target and the options that decide; `arrays` and `inline` name values, as in '%12'.
-
-    With `columns_apart` a scan walks one column after another, whatever the layout. `tile_size`
-    points of a tile lie along the dimension that tiles divide; with 0 the cache size decides.
-    `gpu` is what options say about the threads of a GPU, `patches` what they say about patches of a
-    mesh on a CPU.
-    """
-
-    target: Machine
-    arrays: tuple[str, ...] = ()
-    inline: tuple[str, ...] = ()
-    units: tuple[tuple[str, Dimension], ...] = ()
-    jam: bool = False
-    checked: bool = False
-    columns_apart: bool = False
-    gpu: GpuChoices = NO_CHOICES
-    tile_size: int = 0
-    patches: tuple[int, ...] = ()
+from .rules import Rules
+from .weighing import Use, Uses, Weighing, need_around, points_of
 
 
 @attrs.frozen
@@ -104,17 +68,6 @@ class Placement:
 STORES = -1
 
 
-@attrs.define
-class _Use:
-    """The places at which one nest needs a node, and the box around them."""
-
-    places: dict[Coords, None]
-    need: Need
-
-
-_Uses: TypeAlias = dict[int, _Use]  # by nest
-
-
 def place(points: Points, roots: Sequence[Point], box: Ranges, rules: Rules) -> Placement:
     """Decide for each node, from the stores to the inputs.
 
@@ -131,17 +84,16 @@ class _Placing:
         self.points = points
         self.count = len(roots)
         self.box = box
-        self.rules = rules
         self.needed = points.reachable(roots)
         self.users = users_of(points.nodes, self.needed)
-        self.gather = rules.target.gather
-        self.costs = point_costs(points.nodes, self.users, self.gather)
-        self.uses: dict[int, _Uses] = {index: {} for index in self.needed}
+        self.costs = point_costs(points.nodes, self.users, rules.target.gather)
+        self.uses: dict[int, Uses] = {index: {} for index in self.needed}
         self.boxes: dict[int, Ranges] = {STORES: box}
         self.asked = dict.fromkeys(self.needed, 1)  # points of the user that has most of them
         self.above = dict.fromkeys(self.needed, 0.0)  # operations that users compute again
         self.outside: dict[Boxes, Boxes | None] = {}
         self.values: dict[int, int] = {}  # how many a nest computes
+        self.weighing = Weighing(points, rules, self.users, self.costs, self.boxes, self.values)
         self.arrays: list[Array] = []
         self.walks: list[Walk] = []
         self.notes: list[str] = []
@@ -184,17 +136,17 @@ class _Placing:
             more = need_at(self.points, point, need)
             use = self.uses[point[0]].get(nest)
             if use is None:
-                self.uses[point[0]][nest] = _Use({coords: None}, more)
+                self.uses[point[0]][nest] = Use({coords: None}, more)
             else:
                 use.places[coords] = None
                 use.need = joined(use.need, more)
 
     def _place(self, index: int) -> None:
         node, uses = self.points.nodes[index], self.uses[index]
-        whole, reason = self._decide(index, uses)
-        count = _count(uses)
+        whole, reason = self.weighing.decide(index, uses, self.above[index])
+        count = points_of(uses)
         if whole:
-            need = _around(uses)
+            need = need_around(uses)
             self.arrays.append(Array(index, box_of(need, node.dims), f"{node.name} {reason}"))
             self.boxes[index] = self.arrays[-1].box
             self._pass_on(node, index, [still(len(node.dims))], need_of(self.boxes[index]))
@@ -235,7 +187,7 @@ class _Placing:
         need: Need | None = None
         for result in results:
             if self.uses[result]:
-                need = joined(need, _around(self.uses[result]))
+                need = joined(need, need_around(self.uses[result]))
             if result in self.roots:
                 need = joined(need, need_at(self.points, self._at(result), need_of(self.box)))
         if need is None:
@@ -285,67 +237,6 @@ class _Placing:
     def _at(self, index: int) -> Point:
         return index, still(len(self.points.nodes[index].dims))
 
-    def _decide(self, index: int, uses: _Uses) -> tuple[bool, str]:
-        """Return whether the node becomes an array, and why; no reason for a node with one use."""
-        node = self.points.nodes[index]
-        if not node.dims or any(dim.kind is DimensionKind.LOCAL for dim in node.dims):
-            return False, ""
-        if any(span is None for use in uses.values() for span in use.need.values()):
-            return False, "is computed in place: it is displaced"
-        if node.name in self.rules.inline:
-            return False, "is computed in place: asked for"
-        if node.name in self.rules.arrays:
-            return True, "is an array: asked for"
-        return self._weigh(index, uses)
-
-    def _saved(self, index: int, uses: _Uses, limit: float) -> float:
-        places = dict.fromkeys(coords for use in uses.values() for coords in use.places)
-        return computed_again(self.points, self.users, index, places, limit)
-
-    def _weigh(self, index: int, uses: _Uses) -> tuple[bool, str]:
-        node, cost = self.points.nodes[index], self.costs[index]
-        if cost >= INVARIANT_COST and self._is_repeated(node, uses):
-            return True, f"is an array: {cost:.0f} operations that an outer loop would repeat"
-        count = _count(uses)
-        again = (count - 1) * cost
-        limit = self.rules.target.operations_per_element(ITEMSIZES[node.value.dtype])
-        figures = f"{count} points x {cost:.0f} operations"
-        if count > MOST_POINTS:
-            return True, f"is an array: {figures}, more than {MOST_POINTS} points"
-        if cost > 1 and any(self.values.get(nest, 0) >= MOST_VALUES for nest in uses):
-            return True, f"is an array: its loop computes {MOST_VALUES} other values already"
-        if again > limit:
-            enough = limit / (count - 1)
-            one = beside_shared(self.points, self.users, self.costs, index, enough, self.gather)
-            own = (count - 1) * one
-            if own <= limit:
-                return False, f"is computed in place: {figures}, {own:.0f} beside shared arrays"
-            return True, f"is an array: {figures}, {again:.0f} again > {limit:.0f} to store"
-        deep = again + self.above[index]
-        if again and deep > DEEP * limit and self._saved(index, uses, limit) > limit:
-            return True, f"is an array: {figures}, {deep:.0f} again with those of its users"
-        if any(self._depth(coords) > MOST_TABLES for use in uses.values() for coords in use.places):
-            return True, f"is an array: found through more than {MOST_TABLES} tables"
-        if count == 1:
-            return False, ""
-        return False, f"is computed in place: {figures}, {again:.0f} again <= {limit:.0f} to store"
-
-    def _depth(self, coords: Coords) -> int:
-        return max((self.points.indices.depth(base) for base, _ in coords), default=0)
-
-    def _is_repeated(self, node: Node, uses: _Uses) -> bool:
-        """Tell whether the loops of a nest would compute the same value repeatedly."""
-        for nest, use in uses.items():
-            dims = [range_.dim for range_ in self.boxes[nest]]
-            order, _ = order_dims(dims, [dim for _, dim in self.rules.units])
-            loops = loops_over(self.boxes[nest], order)
-            for coords in use.places:
-                axes = list(zip(node.dims, coords, strict=True))
-                known = self.points.indices.mentioned(axes)
-                if any(dim not in known for dim in order[: level_of(known, loops)]):
-                    return True
-        return False
-
 
 def scan_need(value: dataflow.Scan, need: Need) -> Need:
     """Return all levels of a scan on the columns that are needed, maybe none."""
@@ -358,12 +249,3 @@ def scan_need(value: dataflow.Scan, need: Need) -> Need:
             hint="Write the result of the scan to a field, and read that in another statement.",
         )
     return whole
-
-
-def _count(uses: _Uses) -> int:
-    return sum(len(use.places) for use in uses.values())
-
-
-def _around(uses: _Uses) -> Need:
-    """Return the hull of the needs of all nests."""
-    return around([use.need for use in uses.values()])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from ....runtime.language.dimension import Dimension
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
@@ -16,8 +17,8 @@ from .discovery import table_buffer
 from .drafts import Draft, Group, draft_nests, order_of
 from .hazards import fields_to_stage
 from .order import loops_over, unit_dims
-from .placement import Rules
 from .points import Points
+from .rules import Rules
 
 
 def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, tuple[Group, ...]]:
@@ -27,22 +28,15 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
     place in the arena yet: pass `plan_arena` gives them one.
     """
     program = lowered.program
-    fields = {leaf.name: leaf for leaf in program.leaves if leaf.kind == "field"}
-    units = unit_dims(variant.unit, {name: leaf.dims for name, leaf in fields.items()})
+    fields = {leaf.name: leaf.dims for leaf in program.leaves if leaf.kind == "field"}
+    units = unit_dims(variant.unit, fields)
     rules = attrs.evolve(rules, units=tuple(units.items()))
     points = Points(program.values, program.tables, checked=rules.checked)
     check_versions(program, points)
     groups: list[Group] = []
     nests: list[Nest] = []
     notes: list[str] = []
-    buffers = [
-        Buffer(name, "field", leaf.dtype, leaf.dims, units.get(name))
-        for name, leaf in fields.items()
-    ]
-    buffers += [
-        Buffer(table_buffer(table.name), "table", "int32", (table.target, table.local))
-        for table in program.tables
-    ]
+    buffers = list(_given(program, units))
     for index, statement in enumerate(program.statements):
         drafts: list[Draft] = []
         for group in _groups(index, statement):
@@ -66,6 +60,16 @@ def schedule(lowered: Lowered, variant: Variant, rules: Rules) -> tuple[Kernel, 
         members=tuple(group.statement for group in groups),
     )
     return kernel, tuple(groups)
+
+
+def _given(program: dataflow.Dataflow, units: Mapping[str, Dimension]) -> Iterator[Buffer]:
+    """Yield the fields of a call, with their dimensions of unit stride, and its tables."""
+    for leaf in program.leaves:
+        if leaf.kind == "field":
+            yield Buffer(leaf.name, "field", leaf.dtype, leaf.dims, units.get(leaf.name))
+    for table in program.tables:
+        dims = (table.target, table.local)
+        yield Buffer(table_buffer(table.name), "table", "int32", dims)
 
 
 def _padded(buffer: Buffer, nests: Sequence[Nest]) -> Buffer:

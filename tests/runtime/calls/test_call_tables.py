@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldforge.runtime._core import Entry, FieldView, Program
-from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word, show_plan
+from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
+from fieldforge.runtime.calls.plan_text import show_plan
 from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.fields.neighbour_table import Connectivity
 from fieldforge.runtime.language.dimension import Dimension, DimensionKind

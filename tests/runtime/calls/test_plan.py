@@ -1,6 +1,7 @@
 """Plans as text."""
 
-from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word, show_plan
+from fieldforge.runtime.calls.plan import Access, Argument, Box, Plan, Word
+from fieldforge.runtime.calls.plan_text import show_plan
 from fieldforge.runtime.language.dimension import Dimension
 
 I, J = Dimension("I"), Dimension("J")

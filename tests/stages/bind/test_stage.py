@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import attrs
 
-from fieldforge.runtime.calls.plan import Code, Status, Word, show_plan
+from fieldforge.runtime.calls.plan import Code, Status, Word
+from fieldforge.runtime.calls.plan_text import show_plan
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.artifacts import Bound, Interface
 from fieldforge.stages.bind.codes import Symbols, code_of

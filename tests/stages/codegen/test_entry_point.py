@@ -10,7 +10,8 @@ import pytest
 
 from fieldforge.runtime import _core
 from fieldforge.runtime.calls.plan import ABI_VERSION, ENTRY, Plan
-from fieldforge.runtime.calls.refusals import ProgramFailedError, reject
+from fieldforge.runtime.calls.program_errors import ProgramFailedError
+from fieldforge.runtime.calls.refusals import reject
 from fieldforge.stages.codegen.entry_point import CONTEXT, UNUSED, entry_head
 
 NATIVE = Path(__file__).parents[3] / "runtime" / "native"

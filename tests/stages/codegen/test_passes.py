@@ -12,7 +12,7 @@ from fieldforge.stages.codegen.cpp.stage import Codegen
 from fieldforge.stages.codegen.loop_passes import arena
 from fieldforge.stages.codegen.pass_list import CPU_PASSES, KNOWN, PLAN_ONLY, edited
 from fieldforge.stages.codegen.passes import BY_NAME, PASSES, make_loops
-from fieldforge.stages.codegen.schedule.placement import Rules
+from fieldforge.stages.codegen.schedule.rules import Rules
 
 from .programs import TARGET, I, all_unit, laplacians
 

@@ -9,7 +9,7 @@ import pytest
 
 import fieldforge as ff
 from fieldforge import Dims, Field, float32, float64, int32
-from fieldforge.runtime.calls.refusals import NotFiniteError
+from fieldforge.runtime.calls.program_errors import NotFiniteError
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fieldforge.stages.artifacts import Generated, Lowered
-from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.lower.graph import Graph
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...gpu_target import Platform
-from ..entry_point import CONTEXT
-from ..gpu.preludes import prelude
+from ....gpu_target import Platform
+from ...entry_point import CONTEXT
+from ...gpu.preludes import prelude
 
 # Functions of DaCe's headers that bounds call, on the host and on the device.
 FUNCTIONS: Final = {

@@ -13,12 +13,12 @@ import pytest
 import fieldforge as ff
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Lowered, Variant
-from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
+from .....end_to_end.gpu_calls import Box, I, J, K, down, sweep, up
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from ....runtime.fields.device import DeviceType
-from ....runtime.process import classes
-from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, tunable
-from ...gpu_target import GpuTarget, Platform
-from ...numerics import check_mathematics, check_numerics
-from ..value_names import value_names
-from .pass_list import (
+from .....runtime.fields.device import DeviceType
+from .....runtime.process import classes
+from ....artifacts import Generated, Interface, Lowered, Variant
+from ....base import VALUES, Artifact, tunable
+from ....gpu_target import GpuTarget, Platform
+from ....numerics import check_mathematics, check_numerics
+from ...value_names import value_names
+from ..pass_list import (
     DACE_PASSES,
     SdfgPass,
     check_count,
@@ -22,11 +22,11 @@ from .pass_list import (
     check_fusion,
     check_sdfg_passes,
 )
-from .sdfg_stage import SdfgStage
-from .settings import dace_version
+from ..sdfg_stage import SdfgStage
+from ..settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from .source import Plan
+    from ..source import Plan
 
 BACKEND = "dace_gpu"
 # No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
@@ -124,9 +124,9 @@ class CodegenDaceGpu(SdfgStage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
-        from ..cpp.checks import codes, statuses
-        from ..interface import describe
-        from .gpu_source import gpu_source
+        from ...cpp.checks import codes, statuses
+        from ...interface import describe
+        from .source import gpu_source
 
         kernel, groups, plan = self._planned(lowered, variant)
         written = gpu_source(kernel, plan)
@@ -165,24 +165,20 @@ class CodegenDaceGpu(SdfgStage):
         return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
 
     def _plan(self, lowered: Lowered) -> Plan:
-        from ..gpu_choices import GpuChoices
-        from ..pass_list import PLAN_ONLY
-        from ..schedule.placement import Rules
+        from ...gpu_choices import GpuChoices
+        from ...pass_list import PLAN_ONLY
+        from ...schedule.rules import Rules
+        from ..grid import Grid
+        from ..passes import Settings
+        from ..source import Plan
+        from ..tasklet import Style
         from .beside import beside
-        from .grid import Grid
-        from .passes import Settings
-        from .source import Plan
-        from .tasklet import Style
 
         dace_version()  # the error says how to install DaCe
-        arrays = self.arrays
-        if self.fusion == "dace":
-            values = lowered.program.values
-            arrays += tuple(f"%{row}" for row, each in enumerate(values) if each.dims)
         return Plan(
             Rules(
                 self.target,
-                arrays,
+                self._arrays(lowered, self.arrays, self.fusion),
                 self.inline,
                 checked=self.checked,
                 columns_apart=True,

@@ -13,11 +13,11 @@ from typing import Final
 
 import attrs
 
-from ....runtime.language.dimension import Dimension
-from ...ir.bounds import Ranges
-from ...ir.loops import Buffer, Kernel
-from ...ir.nests import Instruction, Load, Loop, Nest, Reading, Store
-from ..schedule.placement import Rules
+from .....runtime.language.dimension import Dimension
+from ....ir.bounds import Ranges
+from ....ir.loops import Buffer, Kernel
+from ....ir.nests import Instruction, Load, Loop, Nest, Reading, Store
+from ...schedule.rules import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
 

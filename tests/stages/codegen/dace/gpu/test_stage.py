@@ -16,15 +16,16 @@ from fieldforge.runtime.language.operation_table import TABLE
 from fieldforge.runtime.process.errors import CompilerNotFoundError
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated, Interface, Lowered, Variant
-from fieldforge.stages.codegen.dace.gpu_stage import CodegenDaceGpu
-from fieldforge.stages.codegen.dace.gpu_text import DaceTextError, gpu_text
+from fieldforge.stages.codegen.dace.errors import DaceTextError
+from fieldforge.stages.codegen.dace.gpu.stage import CodegenDaceGpu
+from fieldforge.stages.codegen.dace.gpu.text import gpu_text
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
-from ....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
-from ..programs import laplacians, make_program, whole
+from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
+from ...programs import laplacians, make_program, whole
 
 pytestmark = [pytest.mark.needs_dace, pytest.mark.needs_compiler]
 

@@ -15,8 +15,8 @@ from typing import Final
 
 import attrs
 
-from ....runtime.process.errors import FieldforgeError
-from ...gpu_target import Platform
+from ....gpu_target import Platform
+from ..errors import DaceTextError
 
 _KERNEL: Final = re.compile(
     r"__global__ void\s+(?P<bounds>[^(]*\([^)]*\)\s+)*?(?P<name>\w+)\((?P<takes>[^)]*)\) \{"
@@ -28,10 +28,6 @@ _LAUNCH: Final = re.compile(
 _BLOCK_INDEX: Final = re.compile(r"\bblockIdx\.([yz])\b")
 _SKIPPED: Final = ("__dace_init_", "__dace_exit_", "__dace_gpu_", "__program_kernel(")
 _BEGIN: Final = re.compile(r"(?:DACE_DFI|__global__|DACE_EXPORTED|void|int|bool) ")
-
-
-class DaceTextError(FieldforgeError):
-    """DaCe wrote text of an unknown form, which we cannot join with our entry point."""
 
 
 @attrs.frozen

@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...gpu_target import Platform
-from ...ir.loops import Kernel
-from ...ir.nests import Constant
-from ..cpp.checks import is_nothing, tested_stores
-from ..gpu.spellings import on_device
-from .arrangement import as_steps
-from .checks import finite_functions, status_of
-from .entry import Entry
-from .gpu_text import gpu_text
-from .names import SDFG_NAME, Names, type_name
+from ....gpu_target import Platform
+from ....ir.loops import Kernel
+from ....ir.nests import Constant
+from ...cpp.checks import is_nothing, tested_stores
+from ...gpu.spellings import on_device
+from ..arrangement import as_steps
+from ..checks import finite_functions, status_of
+from ..entry import Entry
+from ..names import SDFG_NAME, Names, type_name
+from ..settings import dace_defaults
+from ..source import Plan, Written, optimised, with_arrays_left
+from ..text import show_graph
 from .rare_kernels import RareKernels
-from .settings import dace_defaults
-from .source import Plan, Written, optimised, with_arrays_left
-from .text import show_graph
+from .text import gpu_text
 from .vendors import FUNCTIONS, opening
 
 # Kernels go to the stream that is given; DaCe makes none, and waits for none.

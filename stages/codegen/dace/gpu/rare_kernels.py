@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ...ir.bounds import Range, maximum
-from ...ir.loops import Kernel
-from ...ir.nests import Nest
-from ..cpp.checks import beyond
-from ..cpp.kernel import WITHIN
-from ..cpp.memory import pointers, scalars
-from ..cpp.names import Names, WriterOptions
-from ..gpu.grid import axes_of
-from ..gpu.kernel import Written, write_version
-from ..gpu.launches import MOST_BLOCKS
-from ..gpu.spellings import on_device
-from ..integers import integers
-from ..loop_passes.spreading import spread
+from ....ir.bounds import Range, maximum
+from ....ir.loops import Kernel
+from ....ir.nests import Nest
+from ...cpp.checks import beyond
+from ...cpp.kernel import WITHIN
+from ...cpp.memory import pointers, scalars
+from ...cpp.names import Names, WriterOptions
+from ...gpu.grid import axes_of
+from ...gpu.kernel import Written, write_version
+from ...gpu.launches import MOST_BLOCKS
+from ...gpu.spellings import on_device
+from ...integers import integers
+from ...loop_passes.spreading import spread
 
 if TYPE_CHECKING:
-    from .source import Plan
+    from ..source import Plan
 
 _NAMES = {"pointer": "p", "slot": "slot", "int": "n", "scalar": "x"}
 
