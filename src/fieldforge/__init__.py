@@ -240,6 +240,9 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
 
     def __getattr__(name: str) -> object:
         """Import a name on first use, without garbage collections, see decision 0031."""
+        if name not in _MODULES and name not in _LATE and not _is_new_builtin(name):
+            raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
+
         from importlib import import_module
 
         from .runtime.process.garbage import without_collections
@@ -249,15 +252,16 @@ if not _TYPE_CHECKING:  # with it, type checkers would accept every name
                 for inner in _MODULES[name]:
                     import_module(f".{name}.{inner}", __name__)
                 found = import_module(f".{name}", __name__)
-            elif name in _LATE or (not name.startswith("_") and _is_new_builtin(name)):
+            else:
                 place = _LATE.get(name, _LANGUAGE).removeprefix(".")
                 found = getattr(__import__(place, globals(), None, [name], 1), name)
-            else:
-                raise AttributeError(f"Module '{__name__}' has no attribute '{name}'.")
         return globals().setdefault(name, found)
 
     def _is_new_builtin(name: str) -> bool:
         """Tell whether the table of operations has a builtin that is not in the list here."""
+        if name.startswith("_"):
+            return False
+
         from .runtime.embedded import builtins
 
         return name in builtins.__all__
