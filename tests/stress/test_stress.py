@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.mark.needs_compiler
 def test_threads_that_call_all_at_once_get_right_results():
     command = [sys.executable, "-m", "tests.stress.threads", "--part", "cpu"]
-    command += ["--seconds", "1.5", "--threads", "6"]
+    command += ["--seconds", "0.8", "--threads", "6"]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -23,7 +23,7 @@ def test_threads_that_call_all_at_once_get_right_results():
 
 @pytest.mark.needs_compiler
 def test_threads_that_share_a_gpu_get_right_results_and_leave_nothing():
-    command = [sys.executable, "-m", "tests.stress.threads", "--part", "gpu", "--seconds", "1"]
+    command = [sys.executable, "-m", "tests.stress.threads", "--part", "gpu", "--seconds", "0.5"]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -330,7 +330,7 @@ def test_checked_programs_walk_point_by_point() -> None:
     assert "lane0" not in source
 
 
-@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("enabled", [True, pytest.param(False, marks=pytest.mark.in_full)])
 def test_the_import_of_dace_leaves_the_collector_as_it_was(tmp_path: Path, enabled: bool) -> None:
     code = f"""
 import gc, sys

@@ -240,6 +240,7 @@ def test_a_checked_program_names_the_field(simulated: Any) -> None:
 # --- the vendor's compiler -----------------------------------------------------------
 
 
+@pytest.mark.in_full
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="NVIDIA's compiler is not installed")
 def test_nvcc_gives_equal_bytes_for_equal_text(lowered_sweep: Lowered) -> None:
     made = generated(lowered_sweep)
