@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import itertools
+import linecache
 import os
 import shutil
 import signal
@@ -30,7 +31,8 @@ KEPT = (
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 << 30  # bytes; a run writes less than one GiB
 PREFIX = "fieldforge-tests-"
-TESTS_BETWEEN = 100
+TESTS_BETWEEN = 500
+OBJECTS_BETWEEN = 10_000  # new ones between two collections; Python's own 700 cost 2 % of a run
 _folders: list[Path] = []
 _finished = itertools.count(1)
 
@@ -91,6 +93,7 @@ def pytest_collection_finish() -> None:
     """Let `gc.collect()` in a test look at the test's objects, not at all tests and modules."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN)
     gc.enable()
 
 
@@ -108,7 +111,12 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs DaCe where its extra is not installed."""
+    """Skip what needs DaCe where its extra is not installed; start doctests with no known lines.
+
+    A doctest asks the disk for each file whose lines are known: its debugger is reset.
+    """
+    if isinstance(item, pytest.DoctestItem):
+        linecache.clearcache()
     if item.get_closest_marker("needs_dace") and not _has_dace():
         pytest.skip("the extra 'dace' is not installed")
 

@@ -90,10 +90,16 @@ def function_digest(function: Any) -> str | None:
 
 def read_sources(root: str, memo: str | None) -> dict[str, Source]:
     """Return the files of the toolchain by their path below `root`."""
+    return _described(root, _files(root), memo)
+
+
+def _described(
+    root: str, files: Iterable[tuple[str, Stamp]], memo: str | None
+) -> dict[str, Source]:
     known = _recall(memo)
     sources = {}
     young = time.time_ns() - _RACY
-    for name, stamp in _files(root):
+    for name, stamp in files:
         old = known.get(name)
         read = _read_once if stamp[1] < young else _read
         sources[name] = old if old and old.stamp == stamp else read(root, name, stamp)
@@ -152,9 +158,16 @@ def _known(memo: str | None) -> KnownDigests | None:
 
 @functools.lru_cache(maxsize=8)
 def _sources(memo: str | None) -> tuple[dict[str, Stamp], dict[str, Source]]:
-    """Return the stamps of all folders, and the sources in them, which are looked at later."""
+    """Return the stamps of all folders, and the sources in them, which were looked at later."""
+    folders, files = _stamps()
+    return folders, _described(_ROOT, files, memo)
+
+
+@functools.lru_cache(maxsize=1)
+def _stamps() -> tuple[dict[str, Stamp], tuple[tuple[str, Stamp], ...]]:
+    """Look at all folders, then at the sources in them, once in a process."""
     folders = {name: stamp for name in _folders(_ROOT) if (stamp := stamp_of(f"{_ROOT}/{name}"))}
-    return folders, read_sources(_ROOT, memo)
+    return folders, tuple(_files(_ROOT))
 
 
 @functools.lru_cache(maxsize=8)

@@ -27,7 +27,7 @@ from .faults import Faults
 from .files import publish, publish_all, read_file, scratch_folder, set_aside
 from .fingerprint import artifact_digest
 from .locks import BuildLock
-from .record import File, Output, Record, files_at, is_content, is_key, parse_record
+from .record import File, Output, Record, files_at, is_content, is_key, marks_of, parse_record
 from .sealed import ForeignError
 from .shelves import Shelves, path_of, place_of
 from .store import Files, OnEvent, Stats, ignore, make_record
@@ -161,9 +161,9 @@ class Disk:
 
     def records(self, stage: str | None = None, program: str | None = None) -> Iterator[Record]:
         """Yield the records of a stage and a program, sorted by key."""
-        shelves = self._folder.opened()
+        shelves, marks = self._folder.opened(), marks_of(stage, program)
         for key in shelves.names("act") if shelves else ():
-            record = self._load(key)
+            record = self._load(key, marks)
             if record and stage in (None, record.stage) and program in (None, record.program):
                 yield record
 
@@ -221,20 +221,24 @@ class Disk:
 
     # Reading.
 
-    def _load(self, key: str) -> Record | None:
+    def _load(self, key: str, marks: tuple[bytes, ...] = ()) -> Record | None:
+        """Return a record; None where there is none, or one that lacks `marks`."""
         shelves = self._folder.opened()
         if shelves is None:
             return None
         name, secret = place_of("act", key), self._secret if self._signed else None
         try:
-            return parse_record(read_file(name, _RECORD_LIMIT, shelves.base), key, secret)
+            content = read_file(name, _RECORD_LIMIT, shelves.base)
+            if not all(mark in content for mark in marks):
+                return None
+            return parse_record(content, key, secret)
         except ForeignError:
             return None
         except FileNotFoundError:
-            return self._load(key) if self._folder.reopened() else None
+            return self._load(key, marks) if self._folder.reopened() else None
         except OSError as error:
             if self._folder.reopened():
-                return self._load(key)
+                return self._load(key, marks)
             self._faults.unreadable(path_of(self._root, name), error)
         except ValueError as error:
             self._quarantine(shelves, name, str(error))

@@ -91,6 +91,20 @@ def is_key(value: Any) -> bool:
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
+def marks_of(stage: str | None, program: str | None) -> tuple[bytes, ...]:
+    """Return what the bytes of every record of a stage and a program contain.
+
+    A search passes over records without them; to parse all of a large store takes seconds.
+
+    >>> marks_of(None, "climb")
+    (b'"program":"climb"',)
+    """
+    asked = {"stage": stage, "program": program}
+    return tuple(
+        f'"{name}":{json.dumps(value)}'.encode() for name, value in asked.items() if value
+    )
+
+
 def files_at(
     record: Record, port: str, content_of: Callable[[File], bytes | None]
 ) -> dict[str, bytes] | None:

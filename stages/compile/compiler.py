@@ -106,6 +106,7 @@ def _libraries(source: str, flags: Sequence[str]) -> tuple[str, ...]:
     return _C_ONLY
 
 
+_seen: Final[dict[str, Any]] = {}  # what this process found, as its folders remember it
 _known: Final[list[dict[Any, Compiler]]] = []  # of the blocks that `same_compilers` opened
 
 
@@ -187,8 +188,10 @@ def _identify(
 ) -> Compiler:
     memory = _read(remember)
     entry = memory.get(found)
-    if entry is None or not _holds(entry, found, search_path):
-        entry = _examine(found, search_path)
+    if not _holds(entry, found, search_path):
+        entry = _seen.get(found)
+        if not _holds(entry, found, search_path):
+            entry = _seen[found] = _examine(found, search_path)
         _write(remember, {**memory, found: entry})
     digests = tuple((name, digest) for name, _, digest in entry["files"])
     return Compiler((found, *options), entry["path"], entry["version"], digests)

@@ -115,6 +115,10 @@ class Step:
 
     def why(self) -> tuple[Difference, ...] | None:
         """Return the difference to the nearest earlier result; None if there is none."""
+        return self._why
+
+    @cached_property
+    def _why(self) -> tuple[Difference, ...] | None:
         record = _nearest_other(self._store, self._result)
         if record is None or is_stranger(dict(record.components), self.components):
             return None
