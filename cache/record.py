@@ -100,9 +100,7 @@ def marks_of(stage: str | None, program: str | None) -> tuple[bytes, ...]:
     (b'"program":"climb"',)
     """
     asked = {"stage": stage, "program": program}
-    return tuple(
-        f'"{name}":{json.dumps(value)}'.encode() for name, value in asked.items() if value
-    )
+    return tuple(f'"{name}":{json.dumps(value)}'.encode() for name, value in asked.items() if value)
 
 
 def files_at(

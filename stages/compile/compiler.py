@@ -188,13 +188,19 @@ def _identify(
 ) -> Compiler:
     memory = _read(remember)
     entry = memory.get(found)
-    if not _holds(entry, found, search_path):
-        entry = _seen.get(found)
-        if not _holds(entry, found, search_path):
-            entry = _seen[found] = _examine(found, search_path)
+    if entry is None or not _holds(entry, found, search_path):
+        entry = _facts(found, search_path)
         _write(remember, {**memory, found: entry})
     digests = tuple((name, digest) for name, _, digest in entry["files"])
     return Compiler((found, *options), entry["path"], entry["version"], digests)
+
+
+def _facts(found: str, search_path: str | None) -> dict[str, Any]:
+    """Return what this process knows of a compiler that has not changed, else examine it."""
+    entry = _seen.get(found)
+    if entry is None or not _holds(entry, found, search_path):
+        entry = _seen[found] = _examine(found, search_path)
+    return entry
 
 
 def _examine(found: str, search_path: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -120,6 +121,8 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", f"{PACKAGE}.workflows.engine.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0,
+            # NumPy's threads spin while it is imported, one for each core in every worker.
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
         )  # fmt: skip
 
     def ask(self, content: bytes) -> bytes | None:

@@ -195,6 +195,16 @@ def test_workers_are_other_processes():
     assert os.getpid() not in found
 
 
+@pytest.mark.parametrize(("asked", "found"), [(None, "1"), ("3", "3")])
+def test_linear_algebra_takes_one_thread_in_a_worker_unless_asked(monkeypatch, asked, found):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if asked:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", asked)
+
+    with Workers(1) as workers:
+        assert workers.submit(os.getenv, "OPENBLAS_NUM_THREADS").result() == found
+
+
 def test_errors_of_workers_are_raised_here():
     with Workers(1) as workers, pytest.raises(ZeroDivisionError):
         workers.submit(divmod, 1, 0).result()
