@@ -159,15 +159,15 @@ def _known(memo: str | None) -> KnownDigests | None:
 @functools.lru_cache(maxsize=8)
 def _sources(memo: str | None) -> tuple[dict[str, Stamp], dict[str, Source]]:
     """Return the stamps of all folders, and the sources in them, which were looked at later."""
-    folders, files = _stamps()
+    folders, files = _stamps(_ROOT)
     return folders, _described(_ROOT, files, memo)
 
 
 @functools.lru_cache(maxsize=1)
-def _stamps() -> tuple[dict[str, Stamp], tuple[tuple[str, Stamp], ...]]:
+def _stamps(root: str) -> tuple[dict[str, Stamp], tuple[tuple[str, Stamp], ...]]:
     """Look at all folders, then at the sources in them, once in a process."""
-    folders = {name: stamp for name in _folders(_ROOT) if (stamp := stamp_of(f"{_ROOT}/{name}"))}
-    return folders, tuple(_files(_ROOT))
+    folders = {name: stamp for name in _folders(root) if (stamp := stamp_of(f"{root}/{name}"))}
+    return folders, tuple(_files(root))
 
 
 @functools.lru_cache(maxsize=8)
