@@ -21,8 +21,8 @@ import numpy as np
 
 from ..gpu import native
 from ..gpu.errors import GpuOrderWarning
-from .given_arguments import value_of
 from .plan import Plan
+from .refused_values import value_of
 
 Clock: TypeAlias = dict[int, int]  # of each stream, how much of its work came before
 _PACKAGE: Final = __name__.partition(".")[0]

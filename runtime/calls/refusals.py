@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from ..language import binding
+from ..language import argument_binding
 from ..process.errors import FieldforgeError
 from . import refused_arguments, refused_memory
 from .plan import Plan
@@ -40,10 +40,10 @@ class Reason(enum.IntEnum):
 
 # Arguments that do not fit the parameters, in the words of Python.
 _BINDING: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {
-    Reason.TOO_MANY: binding.too_many,
-    Reason.UNKNOWN_NAME: binding.unknown_keyword,
-    Reason.REPEATED: binding.repeated,
-    Reason.MISSING: binding.missing,
+    Reason.TOO_MANY: argument_binding.too_many,
+    Reason.UNKNOWN_NAME: argument_binding.unknown_keyword,
+    Reason.REPEATED: argument_binding.repeated,
+    Reason.MISSING: argument_binding.missing,
 }
 # Arguments that the plan does not take, and calls that failed.
 _REFUSED: Final[Mapping[Reason, Callable[..., FieldforgeError]]] = {

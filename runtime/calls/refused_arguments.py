@@ -17,8 +17,8 @@ from ..process.errors import (
     ReadOnlyError,
     nearest,
 )
-from .given_arguments import shown, type_of, value_at, value_of
 from .plan import Plan
+from .refused_values import shown, type_of, value_at, value_of
 
 
 def wrong_parts(plan: Plan, arguments: Sequence[Any], index: int, depth: int) -> ArgumentError:

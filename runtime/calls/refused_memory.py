@@ -8,9 +8,9 @@ from typing import Any
 from ..fields.bare_array import device_of
 from ..fields.device import DeviceType
 from ..process.errors import ArgumentError, DeviceError, OverlapError
-from .given_arguments import value_of
 from .plan import Plan
 from .program_errors import NotFiniteError, ProgramFailedError, ReadBeyondError
+from .refused_values import value_of
 
 
 def wrong_device(plan: Plan, arguments: Sequence[Any], index: int) -> DeviceError:

@@ -13,14 +13,14 @@ import numpy as np
 from ..fields.bare_array import advice, describe_array, is_array, with_fields
 from ..fields.field import make
 from ..fields.operators import combined
-from ..language.binding import bind_arguments
+from ..language.argument_binding import bind_arguments
 from ..language.domain import Domain
 from ..language.operations import literal, member_value
 from ..language.structure import elements, map_leaves, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process.errors import ArgumentError
 from .lanes import Lanes
-from .piecewise import AnyValue
+from .piecewise_field import AnyValue
 from .walking import ScanResult
 
 MISFIT: Any = object()  # marks a value of another type than the declared one

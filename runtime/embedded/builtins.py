@@ -181,6 +181,6 @@ __all__ += [name for name in _POINTWISE if name not in __all__]
 
 def _computing() -> Any:
     """Import what computes builtins: a compiled program calls none, see decision 0005."""
-    from . import builtin_values
+    from . import builtin_meanings
 
-    return builtin_values
+    return builtin_meanings

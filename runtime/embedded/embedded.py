@@ -21,7 +21,7 @@ from ..fields.bare_array import with_fields
 from ..fields.context import active, running
 from ..fields.operators import Operators, combined
 from ..language.annotations import type_from_annotation, with_annotated_types
-from ..language.binding import bind_arguments
+from ..language.argument_binding import bind_arguments
 from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
 from ..language.dimension import Dimension
@@ -35,7 +35,7 @@ from .arguments import bind, check_types
 from .gathering import applied
 from .lanes import Lanes
 from .output import levels_of, write
-from .piecewise import AnyValue
+from .piecewise_field import AnyValue
 from .provenance import is_checking, noted
 from .rewriting import outputs_of, rewritten
 from .scanning import Walk, as_column, scanned

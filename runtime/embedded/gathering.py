@@ -23,7 +23,7 @@ from ..language.domain import Domain, NamedRange
 from ..language.ranges import Infinity, UnitRange
 from ..process.errors import ArgumentError, NonContiguousDomain
 from .partial import PartialField
-from .piecewise import AnyValue, Piece, assembled, nothing, pieces_of
+from .piecewise_field import AnyValue, Piece, assembled, nothing, pieces_of
 from .provenance import is_checking
 from .strips import Strip, strips
 

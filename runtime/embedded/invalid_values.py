@@ -21,7 +21,7 @@ from ..language.domain import Domain
 from ..language.ranges import UnitRange
 from ..process.errors import CheckError
 from .gathering import applied
-from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .piecewise_field import AnyValue, Piece, assembled, pieces_of
 from .provenance import Checking, Made, current_checking
 
 Point: TypeAlias = Mapping[Dimension, int]

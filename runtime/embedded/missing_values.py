@@ -12,7 +12,7 @@ from ..language.domain import Domain
 from ..process.errors import IndexOutOfBounds
 from ..process.source import PYTHON_PARSER, Span
 from .partial import Choice, PartialField
-from .piecewise import AnyValue, on_box
+from .piecewise_field import AnyValue, on_box
 
 SIDES = ("its second argument", "its third argument")
 

@@ -28,7 +28,7 @@ from ..process.errors import (
 from .arguments import describe
 from .invalid_values import check_written
 from .missing_values import check_exists
-from .piecewise import AnyValue, PiecewiseField, gap, on_box
+from .piecewise_field import AnyValue, PiecewiseField, gap, on_box
 
 
 @attrs.frozen(eq=False)

@@ -24,7 +24,7 @@ from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import without
 from ..process import classes
-from .piecewise import (
+from .piecewise_field import (
     AnyValue,
     Piece,
     PiecewiseField,

@@ -17,7 +17,7 @@ import attrs
 from ..fields.context import tables
 from ..process import classes
 from ..process.source import Span
-from .piecewise import AnyValue
+from .piecewise_field import AnyValue
 from .rewriting import APPLY, CALLEE
 
 Place: TypeAlias = tuple[str, Span | None]  # an operator, and a stretch of its source

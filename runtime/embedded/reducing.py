@@ -15,7 +15,7 @@ from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain
 from ..process.errors import ArgumentError, EmbeddedExecutionError
 from .partial import PartialField
-from .piecewise import AnyValue, Piece, assembled, at_index, cut, nothing, pieces_of
+from .piecewise_field import AnyValue, Piece, assembled, at_index, cut, nothing, pieces_of
 
 
 def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:

@@ -24,7 +24,7 @@ from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBo
 from .arguments import MISFIT, as_number, converted_to, describe
 from .lanes import Diverged, Lanes, unwrapped
 from .partial import required
-from .piecewise import AnyValue, Piece, assembled, pieces_of
+from .piecewise_field import AnyValue, Piece, assembled, pieces_of
 from .strips import Strip, strips
 from .walking import ScanResult, Walks, walked
 

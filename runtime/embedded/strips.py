@@ -14,7 +14,7 @@ from ..fields.field import make, values_of
 from ..language.dimension import Dimension
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import UnitRange
-from .piecewise import AnyValue, Piece, hull, narrowed, pieces_of
+from .piecewise_field import AnyValue, Piece, hull, narrowed, pieces_of
 
 
 @attrs.frozen(eq=False)

@@ -18,7 +18,7 @@ from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import Region
 from ..process import classes
-from .piecewise import AnyValue, Piece, PiecewiseField, nothing, pieces_of
+from .piecewise_field import AnyValue, Piece, PiecewiseField, nothing, pieces_of
 
 Walk: TypeAlias = Callable[[UnitRange], Sequence[AnyValue]]  # each leaf on these levels
 

@@ -20,7 +20,7 @@ from ..units import MACRO, count_units
 from .build_folder import build_folder
 from .headers import digests, headers_of
 from .running import run_compilers
-from .toolchain import Outcome
+from .toolchain_protocol import Outcome
 
 SOURCE, LIBRARY, HEADERS = "program.cpp", "program.so", "program.d"
 # What words begin with that do nothing where nothing is linked.

@@ -22,7 +22,7 @@ from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
-    from .toolchain import Outcome
+    from .toolchain_protocol import Outcome
 
 CANDIDATES: Final = ("c++", "g++", "clang++")
 MEMORY: Final = "compilers"  # identities by path, size, time and inode

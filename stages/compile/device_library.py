@@ -20,7 +20,7 @@ from ..base import Artifact, Stage
 from ..gpu_target import GpuTarget
 from .compiler import Compiler, find_compiler
 from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
-from .toolchain import Outcome, Toolchain
+from .toolchain_protocol import Outcome, Toolchain
 
 # By vendor: the compiler, and where its packages put it if it is not on the path.
 COMPILERS: Final = {

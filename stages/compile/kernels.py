@@ -17,7 +17,7 @@ from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
 from ..gpu_target import GpuTarget
-from .toolchain import Outcome, Toolchain
+from .toolchain_protocol import Outcome, Toolchain
 from .usage import usage, usage_of_amd
 
 

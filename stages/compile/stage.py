@@ -16,7 +16,7 @@ from ..base import Artifact, Stage
 from .compiler import Compiler, CppToolchain, find_compiler
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
-    from .toolchain import Outcome, Toolchain
+    from .toolchain_protocol import Outcome, Toolchain
 
 SEARCH_PATH = "PATH"
 

@@ -14,7 +14,7 @@ from ...runtime.embedded.arguments import (
 )
 from ...runtime.fields.alignment import overlaps_itself
 from ...runtime.fields.field import make
-from ...runtime.language.binding import bind_arguments
+from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
 from ...runtime.language.types import FieldType, ScalarType

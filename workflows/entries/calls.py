@@ -8,7 +8,7 @@ from typing import Any
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
-from ...runtime.language.binding import bind_arguments
+from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.language.output_domains import domain_at, written_domain
 from ...runtime.language.structure import leaves_of
 from ...runtime.process import classes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...runtime.language.binding import bind_arguments
+from ...runtime.language.argument_binding import bind_arguments
 from ..capsules.capturing import Captured, capture
 
 

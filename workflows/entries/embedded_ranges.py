@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from ...runtime.language.binding import bind_arguments
+from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.process.errors import DomainError, FieldforgeError, IndexOutOfBounds
 from ..backends.recipes import reference
 from ..builds.building import build

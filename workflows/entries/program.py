@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ...runtime import _core
 from ...runtime.calls import observation
 from ...runtime.calls.on_reject import reject
-from ...runtime.language.binding import bind_arguments
+from ...runtime.language.argument_binding import bind_arguments
 from ...runtime.process.errors import ArgumentError, nearest
 from ..variants.static_arguments import check_names
 from .bound_program import BoundProgram

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fieldforge.runtime.embedded.builtins import as_offset, concat_where, neighbor_sum
 from fieldforge.runtime.embedded.embedded import apply, callee
-from fieldforge.runtime.embedded.piecewise import AnyValue, gap, on_box
+from fieldforge.runtime.embedded.piecewise_field import AnyValue, gap, on_box
 from fieldforge.runtime.fields import context
 from fieldforge.runtime.fields.constructors import as_connectivity, as_field
 from fieldforge.runtime.language.connectivity import FieldOffset

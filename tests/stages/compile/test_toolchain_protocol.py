@@ -7,7 +7,7 @@ import attrs
 from fieldforge.stages.artifacts import Generated
 from fieldforge.stages.compile.compiler import Compiler, CppToolchain
 from fieldforge.stages.compile.stage import Compile
-from fieldforge.stages.compile.toolchain import Outcome, Toolchain
+from fieldforge.stages.compile.toolchain_protocol import Outcome, Toolchain
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ from fieldforge.runtime.embedded.builtins import (
     maximum,
     where,
 )
-from fieldforge.runtime.embedded.piecewise import PiecewiseField
+from fieldforge.runtime.embedded.piecewise_field import PiecewiseField
 from fieldforge.runtime.fields.constructors import as_field, zeros
 from fieldforge.runtime.fields.field import Field
 from fieldforge.runtime.language.annotations import Dims

@@ -18,7 +18,7 @@ from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..process.errors import ArgumentError, DomainError
 from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
-from .piecewise import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
+from .piecewise_field import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
 from .walking import ScanResult
 
