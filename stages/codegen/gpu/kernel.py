@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from ...gpu_target import Platform
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Blocked, Patches, Together
 from ...ir.nests import Store
 from ..cpp.checks import NOTE, tested_stores

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ....gpu_target import Platform
-from ....ir.loops import Kernel
+from ....ir.flat_kernel import Kernel
 from ....ir.nests import Constant
 from ...cpp.checks import is_nothing, tested_stores
 from ...gpu.spellings import on_device
