@@ -83,8 +83,9 @@ class Pool {
 };
 
 constexpr int most_threads = 1024;
-std::atomic<Pool*> current{nullptr};  // never destroyed: threads may sleep when a library is unloaded
-std::atomic<int> asked{0};            // by 'set_threads'; 0: OMP_NUM_THREADS says how many
+// Never destroyed: threads may sleep in it when a library is unloaded.
+std::atomic<Pool*> current{nullptr};
+std::atomic<int> asked{0};  // by 'set_threads'; 0: OMP_NUM_THREADS says how many
 
 int thread_count() {
   if (const int count = asked.load()) return count;
