@@ -9,8 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
-from ..language.domain import Domain, DomainLike
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, DomainLike, domain_of_memory
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
 from ..process.errors import ArgumentError, DomainError
@@ -283,7 +282,7 @@ def _allocated(
     *,
     zeroed: bool,
 ) -> tuple[Field, bool]:
-    box = make_domain(given)
+    box = domain_of_memory(given)
     if not box.is_finite():
         raise DomainError(f"A field needs a finite domain, got '{box}'.")
     maker, device = find_allocator(allocator, device)
