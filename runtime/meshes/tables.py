@@ -195,8 +195,10 @@ def check_sizes(tables: Mapping[str, Table], sizes: Mapping[str, int] | None = N
 
 def sizes_of(tables: Mapping[str, Sized], sizes: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return how many cells, edges and vertices there are: given, or the rows of their tables."""
-    rows = {kinds_of(name)[0]: len(tables[name]) for name in reversed(tables)}
-    return {kind: size for kind, size in {**rows, **(sizes or {})}.items() if kind in KINDS}
+    found = dict(sizes or {})
+    for name, table in tables.items():
+        found.setdefault(kinds_of(name)[0], len(table))
+    return {kind: size for kind, size in found.items() if kind in KINDS}
 
 
 def as_table(name: str, given: Any, start: int = 0, size: int | None = None) -> Table:
