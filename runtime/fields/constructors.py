@@ -207,7 +207,7 @@ def as_connectivity(
     Args:
         domain: the dimension of the rows and the local dimension, or a domain of both.
         codomain: the dimension that the indices count along.
-        data: integers: a row for each point, a column for each neighbour.
+        data: integers: a row for each point, a column for each neighbour; masked ones are missing.
         dtype: must be int32 if it is given.
         origin: as for `as_field`.
         aligned_index: as for `zeros`.
@@ -227,7 +227,7 @@ def as_connectivity(
     if allocator is None and device is None:
         device = device_of(data)
     find_allocator(allocator, device)
-    array = as_indices(array_on_host(data), dtype)
+    array = as_indices(data if np.ma.isMaskedArray(data) else array_on_host(data), dtype)
     box = domain_for(domain, array, origin)
     check_axes(box, data)
     _check_local_axes(box)
