@@ -10,6 +10,7 @@ import attrs
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
+from .option_kinds import Kind
 
 Platform: TypeAlias = Literal["cuda", "hip", "host"]  # what compiles and runs kernels
 
@@ -73,6 +74,26 @@ _GPUS: Final[Mapping[str, _Gpu]] = {
 }
 
 KNOWN_ARCHS: Final = tuple(_GPUS)
+# By architecture: the name of its family, then those of products with it.
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "sm_70": ("Volta", "V100"),
+    "sm_75": ("Turing", "T4"),
+    "sm_80": ("Ampere", "A100", "A30"),
+    "sm_86": ("Ampere", "A10", "A40"),
+    "sm_89": ("Ada", "L4", "L40", "L40S"),
+    "sm_90": ("Hopper", "H100", "H200", "GH200"),
+    "sm_100": ("Blackwell", "B200", "GB200"),
+    "sm_103": ("Blackwell", "B300", "GB300"),
+    "sm_120": ("Blackwell", "RTX PRO 6000"),
+    "sm_121": ("Blackwell", "GB10"),
+    "gfx908": ("CDNA", "MI100"),
+    "gfx90a": ("CDNA2", "MI210", "MI250", "MI250X"),
+    "gfx942": ("CDNA3", "MI300A", "MI300X", "MI325X"),
+    "gfx950": ("CDNA4", "MI350X", "MI355X"),
+    "gfx1030": ("RDNA2", "RX 6900 XT"),
+    "gfx1100": ("RDNA3", "RX 7900 XTX"),
+    "gfx1201": ("RDNA4", "RX 9070 XT"),
+}
 
 
 def _as_archs(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -211,3 +232,30 @@ class GpuTarget:
 
 def _vendor(arch: str) -> Literal["nvidia", "amd"]:
     return "nvidia" if arch.startswith("sm_") else "amd"
+
+
+def arch_of(name: str) -> str | None:
+    """Return the architecture that a name means: its own or that of a product, in any case.
+
+    >>> arch_of("a100"), arch_of("gfx90a"), arch_of("Hopper"), arch_of("A1000")
+    ('sm_80', 'gfx90a', 'sm_90', None)
+    """
+    for arch, names in NAMES.items():
+        if name.lower() in (arch, *(each.lower() for each in names)):
+            return arch
+    return None
+
+
+def _named_target(value: Any) -> Any:
+    """Return the GPU that a name means; leave other values alone."""
+    arch = arch_of(value) if isinstance(value, str) else None
+    return value if arch is None else GpuTarget(arch)
+
+
+GPU_TARGET: Final = Kind(
+    "the name of a GPU or of its architecture, or a 'GpuTarget'",
+    lambda value: isinstance(value, GpuTarget),
+    _named_target,
+    known=(*KNOWN_ARCHS, *(each for _, *products in NAMES.values() for each in products)),
+    in_files=False,  # it decides which entries of a file apply
+)
