@@ -10,6 +10,7 @@ import attrs
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
+from .option_kinds import Kind
 from .vendors.known import GPUS, vendor_of
 from .vendors.vendor import Vendor
 
@@ -153,3 +154,30 @@ class GpuTarget:
         """Return the number of operations that take as long as writing and reading one element."""
         rate = self.float64_rate if itemsize == 8 else self.float32_rate
         return 2 * itemsize / self.bandwidth * rate
+
+
+def arch_of(name: str) -> str | None:
+    """Return the architecture that a name means: its own or that of a product, in any case.
+
+    >>> arch_of("a100"), arch_of("gfx90a"), arch_of("Hopper"), arch_of("A1000")
+    ('sm_80', 'gfx90a', 'sm_90', None)
+    """
+    for arch, gpu in GPUS.items():
+        if name.lower() in (arch, *(each.lower() for each in gpu.names)):
+            return arch
+    return None
+
+
+def _named_target(value: Any) -> Any:
+    """Return the GPU that a name means; leave other values alone."""
+    arch = arch_of(value) if isinstance(value, str) else None
+    return value if arch is None else GpuTarget(arch)
+
+
+GPU_TARGET: Final = Kind(
+    "the name of a GPU or of its architecture, or a 'GpuTarget'",
+    lambda value: isinstance(value, GpuTarget),
+    _named_target,
+    known=(*KNOWN_ARCHS, *(each for gpu in GPUS.values() for each in gpu.names[1:])),
+    in_files=False,  # it decides which entries of a file apply
+)

@@ -17,7 +17,8 @@ from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from ..gpu_target import GpuTarget
+from ..gpu_target import GPU_TARGET, GpuTarget
+from ..option_kinds import PAIRS, PATH, TEXT, TEXTS, option, optional
 from ..vendors.vendor import Library
 from .compiler import Compiler, find_compiler
 from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
@@ -55,7 +56,7 @@ class VendorToolchain:
         return compile_source(source, (*words, *flags), environment, self.logs, symbol, dialect)
 
 
-@attrs.frozen
+@classes.frozen
 class CompileLibrary(Stage):
     """Compile the generated source by nvcc or hipcc; their identities are part of the key.
 
@@ -72,11 +73,11 @@ class CompileLibrary(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    cxx: str | None = attrs.field(default=None, eq=False)
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
-    directory: Path | None = attrs.field(default=None, eq=False)
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    flags: tuple[str, ...] = option(TEXTS, ())
+    cxx: str | None = option(optional(TEXT), None, eq=False)
+    variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)
+    directory: Path | None = option(optional(PATH), None, eq=False)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""

@@ -16,7 +16,8 @@ from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from ..gpu_target import GpuTarget
+from ..gpu_target import GPU_TARGET, GpuTarget
+from ..option_kinds import TEXTS, option
 from ..vendors.known import vendor_of
 from .toolchain_protocol import Outcome, Toolchain
 from .usage import usage
@@ -67,7 +68,7 @@ def _command(identity: str, flags: Sequence[str]) -> tuple[str, ...]:
     return (identity.partition(" ")[0].lower(), *flags)
 
 
-@attrs.frozen
+@classes.frozen
 class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
@@ -81,8 +82,8 @@ class CompileKernels(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    flags: tuple[str, ...] = option(TEXTS, ())
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once for each architecture."""

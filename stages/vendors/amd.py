@@ -12,21 +12,24 @@ from .vendor import KIB, MIB, Gpu, Library, Usage, Vendor, never
 
 # From the vendor's data sheets and architecture guides; a fused multiply-add is one operation.
 _GPUS: Final[Mapping[str, Gpu]] = {
-    # MI100
-    "gfx908": Gpu(120, 64, 65536, 64 * KIB, 64 * KIB, 2560, 8 * MIB, 1.2e12, 11.5e12, 5.8e12),
-    # MI250X, one of its two dies
-    "gfx90a": Gpu(110, 64, 131072, 64 * KIB, 64 * KIB, 2048, 8 * MIB, 1.6e12, 12.0e12, 12.0e12),
+    "gfx908": Gpu(("CDNA", "MI100"),
+        120, 64, 65536, 64 * KIB, 64 * KIB, 2560, 8 * MIB, 1.2e12, 11.5e12, 5.8e12),
+    # MI250X: one of its two dies
+    "gfx90a": Gpu(("CDNA2", "MI210", "MI250", "MI250X"),
+        110, 64, 131072, 64 * KIB, 64 * KIB, 2048, 8 * MIB, 1.6e12, 12.0e12, 12.0e12),
     # MI300X; the second-level cache is that of one of its eight dies
-    "gfx942": Gpu(304, 64, 131072, 64 * KIB, 64 * KIB, 2048, 4 * MIB, 5.3e12, 81.7e12, 40.8e12),
+    "gfx942": Gpu(("CDNA3", "MI300A", "MI300X", "MI325X"),
+        304, 64, 131072, 64 * KIB, 64 * KIB, 2048, 4 * MIB, 5.3e12, 81.7e12, 40.8e12),
     # MI355X, likewise
-    "gfx950": Gpu(256, 64, 131072, 160 * KIB, 160 * KIB, 2048, 4 * MIB, 8.0e12, 78.6e12, 39.3e12),
-    # RX 6900 XT
-    "gfx1030": Gpu(80, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.51e12, 11.5e12, 0.72e12),
-    # RX 7900 XTX
-    "gfx1100": Gpu(96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
-    # RX 9070 XT
-    "gfx1201": Gpu(64, 32, 98304, 64 * KIB, 64 * KIB, 1024, 8 * MIB, 0.64e12, 24.3e12, 0.76e12),
-}
+    "gfx950": Gpu(("CDNA4", "MI350X", "MI355X"),
+        256, 64, 131072, 160 * KIB, 160 * KIB, 2048, 4 * MIB, 8.0e12, 78.6e12, 39.3e12),
+    "gfx1030": Gpu(("RDNA2", "RX 6900 XT"),
+        80, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.51e12, 11.5e12, 0.72e12),
+    "gfx1100": Gpu(("RDNA3", "RX 7900 XTX"),
+        96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
+    "gfx1201": Gpu(("RDNA4", "RX 9070 XT"),
+        64, 32, 98304, 64 * KIB, 64 * KIB, 1024, 8 * MIB, 0.64e12, 24.3e12, 0.76e12),
+}  # fmt: skip
 
 _NAMES: Final = """\
 #define BOTH static __host__ __device__ inline

@@ -12,29 +12,27 @@ from .vendor import KIB, MIB, Gpu, Library, Usage, Vendor
 
 # From the vendor's data sheets and architecture guides; a fused multiply-add is one operation.
 _GPUS: Final[Mapping[str, Gpu]] = {
-    # V100
-    "sm_70": Gpu(80, 32, 65536, 96 * KIB, 96 * KIB, 2048, 6 * MIB, 0.90e12, 7.8e12, 3.9e12),
-    # T4
-    "sm_75": Gpu(40, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.32e12, 4.0e12, 0.13e12, 16),
-    # A100
-    "sm_80": Gpu(108, 32, 65536, 164 * KIB, 163 * KIB, 2048, 40 * MIB, 1.56e12, 9.7e12, 4.9e12),
-    # A40
-    "sm_86": Gpu(84, 32, 65536, 100 * KIB, 99 * KIB, 1536, 6 * MIB, 0.70e12, 18.7e12, 0.29e12, 16),
-    # L40S
-    "sm_89": Gpu(142, 32, 65536, 100 * KIB, 99 * KIB, 1536, 96 * MIB, 0.86e12, 45.8e12, 0.72e12,
-                 24),
-    # H100
-    "sm_90": Gpu(132, 32, 65536, 228 * KIB, 227 * KIB, 2048, 50 * MIB, 3.35e12, 33.5e12, 16.7e12),
-    # B200
-    "sm_100": Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 18.5e12),
-    # B300, which has few units for float64
-    "sm_103": Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 0.6e12),
-    # RTX PRO 6000 Blackwell
-    "sm_120": Gpu(188, 32, 65536, 100 * KIB, 99 * KIB, 1536, 128 * MIB, 1.79e12, 62.5e12, 0.98e12,
-                  24),
-    # GB10
-    "sm_121": Gpu(48, 32, 65536, 100 * KIB, 99 * KIB, 1536, 24 * MIB, 0.27e12, 15.5e12, 0.24e12,
-                  24),
+    "sm_70": Gpu(("Volta", "V100"),
+        80, 32, 65536, 96 * KIB, 96 * KIB, 2048, 6 * MIB, 0.90e12, 7.8e12, 3.9e12),
+    "sm_75": Gpu(("Turing", "T4"),
+        40, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.32e12, 4.0e12, 0.13e12, 16),
+    "sm_80": Gpu(("Ampere", "A100", "A30"),
+        108, 32, 65536, 164 * KIB, 163 * KIB, 2048, 40 * MIB, 1.56e12, 9.7e12, 4.9e12),
+    "sm_86": Gpu(("Ampere", "A10", "A40"),
+        84, 32, 65536, 100 * KIB, 99 * KIB, 1536, 6 * MIB, 0.70e12, 18.7e12, 0.29e12, 16),
+    "sm_89": Gpu(("Ada", "L4", "L40", "L40S"),
+        142, 32, 65536, 100 * KIB, 99 * KIB, 1536, 96 * MIB, 0.86e12, 45.8e12, 0.72e12, 24),
+    "sm_90": Gpu(("Hopper", "H100", "H200", "GH200"),
+        132, 32, 65536, 228 * KIB, 227 * KIB, 2048, 50 * MIB, 3.35e12, 33.5e12, 16.7e12),
+    "sm_100": Gpu(("Blackwell", "B200", "GB200"),
+        148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 18.5e12),
+    # B300 has few units for float64
+    "sm_103": Gpu(("Blackwell", "B300", "GB300"),
+        148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 0.6e12),
+    "sm_120": Gpu(("Blackwell", "RTX PRO 6000"),
+        188, 32, 65536, 100 * KIB, 99 * KIB, 1536, 128 * MIB, 1.79e12, 62.5e12, 0.98e12, 24),
+    "sm_121": Gpu(("Blackwell", "GB10"),
+        48, 32, 65536, 100 * KIB, 99 * KIB, 1536, 24 * MIB, 0.27e12, 15.5e12, 0.24e12, 24),
 }  # fmt: skip
 
 _NAMES: Final = """\

@@ -23,6 +23,7 @@ Usage: TypeAlias = dict[str, Any]
 class Gpu:
     """One architecture, as the best known product with it: memory in bytes, rates per second."""
 
+    names: tuple[str, ...]  # of its family, and of products with it
     multiprocessors: int
     wavefront: int
     registers: int  # of 32 bits, of one multiprocessor

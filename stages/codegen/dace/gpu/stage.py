@@ -10,19 +10,12 @@ import attrs
 from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
 from ....artifacts import Generated, Interface, Lowered, Variant
-from ....base import VALUES, Artifact, tunable
-from ....gpu_target import GpuTarget
-from ....numerics import check_mathematics, check_numerics
+from ....base import VALUES, Artifact
+from ....gpu_target import GPU_TARGET, GpuTarget
+from ....numerics import EXACTNESS, FUNCTIONS
+from ....option_kinds import BLOCK, FLAG, MOST_THREADS, TEXTS, VALUE_NAMES, option, whole
 from ....vendors.vendor import Vendor
-from ...value_names import value_names
-from ..pass_list import (
-    DACE_PASSES,
-    SdfgPass,
-    check_count,
-    check_flag,
-    check_fusion,
-    check_sdfg_passes,
-)
+from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version
 
@@ -75,41 +68,31 @@ class CodegenDaceGpu(SdfgStage):
         "interface": Interface,
     }
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    arrays: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    inline: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(
-        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
-    )
-    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
-    passes: tuple[SdfgPass, ...] = attrs.field(
-        default=DACE_PASSES, converter=classes.as_tuple, validator=check_sdfg_passes
-    )
-    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
-    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
-    most_applications: int = attrs.field(default=1000, validator=check_count)
-    most_nodes: int = attrs.field(default=100_000, validator=check_count)
-    block_1d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    block_2d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    block_3d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    column_block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    launch_bounds: str = attrs.field(default="", converter=str)
-    launch_factor: int = attrs.field(default=0, validator=check_count)
-    most_registers: int = attrs.field(default=0, validator=check_count)
-    columns_beside: bool = attrs.field(
-        default=True, validator=check_flag, metadata=tunable(True, False)
-    )
-    asynchronous: bool = attrs.field(default=True, validator=check_flag)
-    checked: bool = False
-    host: bool = False
-    on_device: bool = False
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    fusion: str = option(FUSION, "schedule", tune=FUSIONS)
+    auto_optimize: bool = option(FLAG, True)
+    passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
+    blocking_dims: tuple[str, ...] = option(TEXTS, ())
+    blocking_size: int = option(whole(1), 10, tune=[4, 10, 32])
+    unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
+    most_applications: int = option(whole(), 1000)
+    most_nodes: int = option(whole(), 100_000)
+    block_1d: tuple[int, ...] = option(BLOCK, ())
+    block_2d: tuple[int, ...] = option(BLOCK, ())
+    block_3d: tuple[int, ...] = option(BLOCK, ())
+    column_block: tuple[int, ...] = option(BLOCK, ())
+    launch_bounds: str = option(LAUNCH_BOUNDS, "")
+    launch_factor: int = option(whole(0, MOST_THREADS), 0)
+    most_registers: int = option(whole(0, 512), 0)
+    columns_beside: bool = option(FLAG, True, tune=[True, False])
+    asynchronous: bool = option(FLAG, True)
+    checked: bool = option(FLAG, False)
+    host: bool = option(FLAG, False)
+    on_device: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
