@@ -15,6 +15,7 @@ from ..language.ranges import UnitRange
 from ..process import classes
 from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
 from .alignment import first
+from .given_data import array_on_host
 from .indexing import resolve
 
 SKIP = -1
@@ -245,7 +246,7 @@ def _good(table: Connectivity, wanted: UnitRange) -> Any:
 
 def as_indices(given: Any, dtype: Any = None) -> Any:
     """Return a copy as int32; `dtype`, if there is one, must be an integer type too."""
-    array = given if hasattr(given, "dtype") else np.asarray(given)
+    array = array_on_host(given)
     for kind in (array.dtype, np.dtype(dtype or np.int32)):
         if kind.kind not in "iu":
             raise ArgumentError(f"A Connectivity holds integers, got '{kind}'.")
