@@ -38,9 +38,7 @@ class KernelToolchain:
         try:
             library = runtime_compiler(self.archs[0])
         except GpuError as error:
-            raise CompilerNotFoundError(
-                error.message, hints=["Install it with: pip install 'fieldforge[gpu]'."]
-            ) from error
+            raise CompilerNotFoundError(error.message, hints=error.hints) from error
         return library.label
 
     def compile(self, source: str, flags: Sequence[str]) -> Outcome:
