@@ -155,10 +155,12 @@ def _plan(
     axes = range(len(dims))
     kind = np.dtype(dtype)
     transfers = list(_transfers(dims, starts, stops, kind, interior, sides))
-    box = Box(0, *(tuple((Word(op, axis=axis),) for axis in axes) for op in ("start", "stop")))
+    start, stop = [tuple((Word(end, axis=axis),) for axis in axes) for end in ("start", "stop")]
+    stride = [(Word("stride", axis=axis),) for axis in axes]
+    box = Box(0, start, stop)
     ints = [
         *map(_constant, (kind.itemsize.bit_length() - 1, kind.kind == "f", len(dims))),
-        *((Word(op, axis=axis),) for axis in axes for op in ("start", "stop", "stride")),
+        *itertools.chain.from_iterable(zip(start, stop, stride, strict=True)),
         *map(_constant, (len(transfers), *itertools.chain.from_iterable(transfers))),
     ]
     return Plan(
