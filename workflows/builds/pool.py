@@ -77,8 +77,9 @@ class BuildPool:
     def forget_done(self) -> None:
         """Release the orders and results of builds that are done."""
         left = [place for place, (_, future) in enumerate(self._futures) if not future.done()]
-        for kept in (self._futures, self.orders, self.was_stored):
-            kept[:] = [kept[place] for place in left]
+        self._futures = [self._futures[place] for place in left]
+        self.orders = [self.orders[place] for place in left]
+        self.was_stored = [self.was_stored[place] for place in left]
 
     def wait(self) -> None:
         """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
