@@ -48,7 +48,8 @@ def names_implied(names: Iterable[str]) -> tuple[str, ...]:
     >>> names_implied(["A100"]), names_implied(["x86-64-v4", "znver4"])
     (('Ampere', 'A100', 'sm_80'), ('x86-64-v4', 'znver4'))
     """
-    from ...stages.gpu_target import NAMES, arch_of
+    from ...stages.gpu_target import arch_of
+    from ...stages.vendors.known import GPUS
 
     implied: list[str] = []
     for name in names:
@@ -56,7 +57,7 @@ def names_implied(names: Iterable[str]) -> tuple[str, ...]:
         if arch is None:
             implied.append(name)
             continue
-        family, *products = NAMES[arch]
+        family, *products = GPUS[arch].names
         here = [each for each in products if each.lower() == name.lower()]
         implied += [family, *(here or products), arch]
     return tuple(implied)
@@ -65,17 +66,17 @@ def names_implied(names: Iterable[str]) -> tuple[str, ...]:
 @functools.cache
 def known_names() -> tuple[str, ...]:
     """Return every name that a pattern could match."""
-    from ...stages.gpu_target import NAMES
+    from ...stages.vendors.known import GPUS
 
-    gpus = (name for arch, names in NAMES.items() for name in (arch, *names))
+    gpus = (name for arch, gpu in GPUS.items() for name in (arch, *gpu.names))
     cpus = (*CPU_TARGET.known, *_INTEL.values(), *_ARM.values(), *_AMD)
     return tuple(dict.fromkeys((*cpus, *gpus)))
 
 
 def _names_of_gpu(arch: str) -> tuple[str, ...]:
-    from ...stages.gpu_target import NAMES
+    from ...stages.vendors.known import GPUS
 
-    family, *products = NAMES[arch]
+    family, *products = GPUS[arch].names
     own, words = _device()
     if own == arch:
         here = [each for each in products if any(_is_product(each, word) for word in words)]

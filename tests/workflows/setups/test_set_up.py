@@ -1,7 +1,9 @@
 """`setup`: what it compiles in, what calls still give, and mistakes that it names."""
 
+import gc
 import inspect
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, CheckError, DomainError
+from fieldforge.workflows.builds.background import _batches
 from fieldforge.workflows.setups.request import SetUpWarning
 from fieldforge.workflows.variants.builds import NotCompiledError
 
@@ -144,6 +147,19 @@ def test_no_call_builds_after_the_set_up():
         step(u, False, out)
 
     assert len(static_of(step)) == 2
+
+
+def test_set_ups_that_are_dropped_leave_nothing_of_their_builds():
+    orders = []
+    for rate in (0.25, 0.5, 0.75):
+        step = set_up(constant_args={"rate": rate}).wait()
+        orders += [weakref.ref(each) for batch in _batches.values() for each in batch.orders]
+    del step
+    set_up().wait()  # the next one that begins releases those that are done
+    gc.collect()
+
+    assert len(orders) >= 3
+    assert [each() for each in orders[:-2]] == [None] * len(orders[:-2])
 
 
 def test_the_table_says_why_an_argument_is_static_and_what_a_value_costs():

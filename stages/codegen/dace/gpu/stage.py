@@ -11,9 +11,10 @@ from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
 from ....artifacts import Generated, Interface, Lowered, Variant
 from ....base import VALUES, Artifact
-from ....gpu_target import GPU_TARGET, GpuTarget, Platform
+from ....gpu_target import GPU_TARGET, GpuTarget
 from ....numerics import EXACTNESS, FUNCTIONS
 from ....option_kinds import BLOCK, FLAG, MOST_THREADS, TEXTS, VALUE_NAMES, option, whole
+from ....vendors.vendor import Vendor
 from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version
@@ -22,18 +23,6 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from ..source import Plan
 
 BACKEND = "dace_gpu"
-# No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
-NVIDIA = (
-    "-std=c++17", "-O3", "-shared",
-    "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
-    "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177",
-)  # fmt: skip
-AMD = (
-    "-std=c++17", "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-fwrapv",
-    "-fno-strict-aliasing", "-Wno-unused-result",
-)  # fmt: skip
-HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
-        "-fno-strict-aliasing")  # fmt: skip
 
 
 @classes.frozen
@@ -112,7 +101,7 @@ class CodegenDaceGpu(SdfgStage):
         from .source import gpu_source
 
         kernel, groups, plan = self._planned(lowered, variant)
-        written = gpu_source(kernel, plan)
+        written = gpu_source(kernel, plan, self.vendor)
         interface = describe(
             lowered.program,
             written.kernel,
@@ -126,26 +115,21 @@ class CodegenDaceGpu(SdfgStage):
         )
         if self.checked:
             interface = attrs.evolve(interface, codes=codes(kernel))
-        language = {"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform]
-        generated = Generated(language, written.source, written.listing, self._flags())
+        generated = Generated(self.vendor.language, written.source, written.listing, self._flags())
         return {"generated": generated, "interface": interface}
 
     @property
-    def platform(self) -> Platform:
-        """What compiles and runs the kernels."""
-        return self.target.platform(host=self.host)
+    def vendor(self) -> Vendor:
+        """Whose dialect the kernels have."""
+        return self.target.writer(host=self.host)
 
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
 
     def _flags(self) -> tuple[str, ...]:
-        if self.host:
-            return HOST
-        if self.target.vendor == "nvidia":
-            numbers = (arch.removeprefix("sm_") for arch in self.target.archs)
-            code = (f"-gencode=arch=compute_{each},code=sm_{each}" for each in numbers)
-            return (*NVIDIA, *code)
-        return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
+        library = self.vendor.library
+        archs = () if self.host else tuple(map(library.arch_flag, self.target.archs))
+        return (*library.flags, *archs)
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ...gpu_choices import GpuChoices
@@ -185,7 +169,6 @@ class CodegenDaceGpu(SdfgStage):
                 self.block_1d, self.block_2d, self.block_3d, self.column_block,
                 self.launch_bounds, self.launch_factor, self.most_registers,
             ),
-            self.platform,
             self.asynchronous,
             loop_passes=(beside, "plan_arena") if self.columns_beside else PLAN_ONLY,
         )  # fmt: skip

@@ -14,7 +14,10 @@ from .hooks import GT4PyAutoOptHook
 UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it
 
 # Options that fieldforge fulfils in any case: the value without effect, and the reason.
+_KEPT: Final = "memory of temporaries is kept from call to call"
 _GIVEN: Final[dict[str, tuple[Any, str]]] = {
+    "cached": (True, "results are always cached"),
+    "make_persistent": (False, _KEPT),
     "external_workspace": (
         None,
         "temporaries lie in memory of the caller by 'program.with_workspace(buffer)'",
@@ -43,13 +46,13 @@ _GIVEN_TO_OPTIMISER: Final[dict[str, tuple[Any, str]]] = {
     "blocking_only_if_independent_nodes": (True, "what no level changes stands outside already"),
     "demote_fields": (None, "a value that is no output of a program is no field of it"),
     "disable_splitting": (False, "no pass splits maps"),
-    "make_persistent": (False, "memory of temporaries is kept from call to call"),
+    "make_persistent": (False, _KEPT),
     "promote_independent_memlets_for_blocking": (
         False,
         "what no level changes stands outside already",
     ),
     "reuse_transients": (False, "arrays share memory when their lives do not overlap"),
-    "transient_memory_mode": (None, "memory of temporaries is kept from call to call"),
+    "transient_memory_mode": (None, _KEPT),
     "validate": (True, "SDFGs are validated after the passes, and after each hook"),
     "validate_all": (False, "SDFGs are validated after the passes, and after each hook"),
     "gpu_memory_pool": (None, "temporaries come from a pool in the order of the stream"),
