@@ -93,18 +93,25 @@ class BuildPool:
             message = f"{len(errors)} of {len(self._futures)} programs were not built"
             raise BaseExceptionGroup(message, errors)
 
-    def settle(self) -> list[BaseException | None]:
-        """Wait for all builds; return the error of each, or None, in order."""
+    def settle(self, within: float | None = None) -> list[BaseException | None]:
+        """Wait for all builds; return the error of each, or None, in order.
+
+        Builds that take more than `within` seconds are stopped: theirs is a `TimeoutError`.
+        """
         futures = [future for _, future in self._futures]
         try:
-            for _ in as_completed(futures):
+            late = wait(futures, within).not_done if within is not None else set()
+            if late:
+                self.cancel()
+            for _ in as_completed(set(futures) - late):
                 self._raise_refusal()
         except BaseException:
             self.cancel()
             raise
         self.close()  # waits for the last progress report
         self._raise_refusal()
-        return [future.exception() for future in futures]
+        said = f"It is not built within {within} seconds."
+        return [TimeoutError(said) if each in late else each.exception() for each in futures]
 
     def cancel(self) -> None:
         """Drop waiting builds and stop running ones, compilers included."""
