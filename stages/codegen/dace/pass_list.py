@@ -45,6 +45,14 @@ def check_count(stage: Stage, field: attrs.Attribute[Any], value: object) -> Non
         )
 
 
+def check_seconds(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
+    """Refuse values that are no time."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise OptionError(
+            f"Option '{field.name}' of stage '{stage.name}' is a number of seconds, got {value!r}."
+        )
+
+
 def check_fusion(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
     """Refuse values other than the known choices of fusion."""
     if value not in FUSIONS:

@@ -22,6 +22,7 @@ from .pass_list import (
     check_flag,
     check_fusion,
     check_sdfg_passes,
+    check_seconds,
 )
 from .sdfg_stage import SdfgStage
 from .settings import dace_version
@@ -60,6 +61,9 @@ class CodegenDace(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -100,6 +104,8 @@ class CodegenDace(SdfgStage):
     unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)
     most_nodes: int = attrs.field(default=100_000, validator=check_count)
+    pass_seconds: float = attrs.field(default=600.0, validator=check_seconds, eq=False)
+    gt4py_hooks: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     checked: bool = False
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
@@ -155,6 +161,8 @@ class CodegenDace(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             self.parallel_from,
             loop_passes=self._loop_passes(),

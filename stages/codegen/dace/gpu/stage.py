@@ -21,6 +21,7 @@ from ..pass_list import (
     check_flag,
     check_fusion,
     check_sdfg_passes,
+    check_seconds,
 )
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version
@@ -61,6 +62,9 @@ class CodegenDaceGpu(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         block_1d: threads of a block along x for maps of one dimension, against the default.
         block_2d: the same along x and y for two dimensions.
         block_3d: the same along x, y and z for three and more.
@@ -107,6 +111,8 @@ class CodegenDaceGpu(SdfgStage):
     unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
     most_applications: int = attrs.field(default=1000, validator=check_count)
     most_nodes: int = attrs.field(default=100_000, validator=check_count)
+    pass_seconds: float = attrs.field(default=600.0, validator=check_seconds, eq=False)
+    gt4py_hooks: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
     block_1d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
     block_2d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
     block_3d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
@@ -196,6 +202,8 @@ class CodegenDaceGpu(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             0,
             Grid(
