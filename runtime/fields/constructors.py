@@ -9,8 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
-from ..language.domain import Domain, DomainLike
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, DomainLike, domain_of_memory
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
 from ..process.errors import ArgumentError, DomainError
@@ -228,7 +227,7 @@ def as_connectivity(
     Args:
         domain: the dimension of the rows and the local dimension, or a domain of both.
         codomain: the dimension that the indices count along.
-        data: integers: a row for each point, a column for each neighbour.
+        data: integers: a row for each point, a column for each neighbour; masked ones are missing.
         dtype: must be int32 if it is given.
         origin: as for `as_field`.
         aligned_index: as for `zeros`.
@@ -316,7 +315,7 @@ def _allocated(
 
 
 def _finite(given: DomainLike) -> Domain:
-    box = make_domain(given)
+    box = domain_of_memory(given)
     if not box.is_finite():
         raise DomainError(f"A field needs a finite domain, got '{box}'.")
     return box

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "held.h"
+#include "interpreter_lock.h"
 #include "sequence.h"
 
 namespace fieldforge {
@@ -63,7 +64,8 @@ Outcome call_first_fit(Program* self, const Bound& bound) {
 
 // No variant fits: Python compiles one and adds it; false with an error set.
 bool ask_for_entry(Program* self, PyObject* args, PyObject* kwargs) {
-    const Held result(PyObject_CallFunctionObjArgs(self->on_miss, args, kwargs, nullptr));
+    const Held result(sleep_at_exit(
+        [&] { return PyObject_CallFunctionObjArgs(self->on_miss, args, kwargs, nullptr); }));
     return static_cast<bool>(result);
 }
 
@@ -131,8 +133,10 @@ PyObject* call_or_defer(Program* self, const Given& given, Bound bound) {
     }
     if (PyErr_Occurred()) return nullptr;
     const Held otherwise(Py_NewRef(self->otherwise));
-    return PyObject_Vectorcall(otherwise.get(), given.values, static_cast<size_t>(given.positional),
-                               given.keywords);
+    return sleep_at_exit([&] {
+        return PyObject_Vectorcall(otherwise.get(), given.values,
+                                   static_cast<size_t>(given.positional), given.keywords);
+    });
 }
 
 template <typename Call>

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "entry.h"
+#include "interpreter_lock.h"
 #include "work.h"
 
 namespace fieldforge {
@@ -116,12 +117,13 @@ Refusal Round::run(Arena& arena, size_t& place) const {
     const Lease memory(arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     int32_t status = 0;
-    PyThreadState* thread = PyEval_SaveThread();
-    for (place = 0; place < calls_.size(); ++place) {
-        status = calls_[place]->run_in(memory);
-        if (status != 0) break;
+    {
+        const LockReleased released;
+        for (place = 0; place < calls_.size(); ++place) {
+            status = calls_[place]->run_in(memory);
+            if (status != 0) break;
+        }
     }
-    PyEval_RestoreThread(thread);
     return refusal_of(status);
 }
 

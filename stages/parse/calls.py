@@ -200,6 +200,18 @@ def _operator(scope: Scope, node: ast.Call, called: OperatorName) -> Row:
     return scope.add(syntax.CallOf(callee=key, args=references, type=result), node)
 
 
+def _converted(scope: Scope, node: ast.Call, called: ScalarName) -> str:
+    """Return how to write a constructor that is given no literal."""
+    names = [each for given in node.args for each in ast.walk(given) if isinstance(each, ast.Name)]
+    if names and all(isinstance(scope.meanings[each], Number) for each in names):
+        return (
+            f"Compute the number before the operator, as in 'c = {ast.unparse(node.args[0])}', and "
+            f"write '{ast.unparse(node.func)}(c)'; to convert a value write "
+            f"'astype(x, {called.name})'."
+        )
+    return f"To convert a value write 'astype(x, {called.name})'."
+
+
 def _collection(scope: Scope, node: ast.Call, type_: CollectionType) -> Row:
     parameters: list[tuple[str, DataType]] = []
     for name, element in zip(type_.keys, type_.elements, strict=True):
@@ -216,7 +228,7 @@ def _constructor(scope: Scope, node: ast.Call, called: ScalarName) -> Number:
         raise scope.type_error(
             node.args[0] if given is not None else node,
             f"'{called.name}()' only takes literal arguments.",
-            hints=[f"To convert a value write 'astype(x, {called.name})'."],
+            hints=[_converted(scope, node, called)],
         )
     value = given.value
     try:

@@ -56,7 +56,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
     if not isinstance(statement, ast.Expr):
-        raise unsupported(scope.source.span(statement), statement)
+        raise unsupported(scope.source.span(statement), statement, _as_call(statement))
     node = statement.value
     if not isinstance(node, ast.Call):
         raise scope.error(node, "Expected an operator call.", hints=[ONLY_CALLS])
@@ -75,6 +75,18 @@ def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
     references, result = operands(scope, node, called.path, root, ignored=_NOT_PASSED)
     outputs = _outputs(scope, out, domain, result)
     return syntax.CallStatement(key, references, outputs)
+
+
+def _as_call(statement: ast.stmt) -> str | None:
+    """Return how to write 'b = op(a)' in a program."""
+    match statement:
+        case ast.Assign(targets=[target], value=ast.Call() as call):
+            keywords = [*call.keywords, ast.keyword("out", target)]
+            written = ast.unparse(ast.Call(call.func, call.args, keywords))
+            return f"Results go into parameters of the program: write '{written}'."
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            return ONLY_CALLS
+    return None
 
 
 def _keyword(node: ast.Call, name: str) -> ast.expr | None:

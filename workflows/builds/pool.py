@@ -74,6 +74,12 @@ class BuildPool:
         future.add_done_callback(partial(self._tell, order.name, stored))
         return future
 
+    def forget_done(self) -> None:
+        """Release the orders and results of builds that are done."""
+        left = [place for place, (_, future) in enumerate(self._futures) if not future.done()]
+        for kept in (self._futures, self.orders, self.was_stored):
+            kept[:] = [kept[place] for place in left]
+
     def wait(self) -> None:
         """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
 

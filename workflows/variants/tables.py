@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ...runtime.language.connectivity import is_table
 from ...runtime.language.dimension import Dimension
-from ...runtime.process.errors import ArgumentError, MissingOffsetError, nearest
+from ...runtime.process.errors import ArgumentError, MissingOffsetError
 
 Table: TypeAlias = tuple[str, int, bool]
 
@@ -25,7 +25,7 @@ def tables_of(
         given = None if provider is None else provider.get(name)
         if given is None or isinstance(given, Dimension):
             if needed:
-                raise _missing(name, provider)
+                raise MissingOffsetError.of(name, provider or ())
             continue
         found.append(_table(name, given))
     return tuple(found)
@@ -42,12 +42,3 @@ def _table(name: str, given: Any) -> Table:
             hint="Make it with 'as_connectivity'.",
         )
     return name, int(width), given.skip_value is not None
-
-
-def _missing(name: str, provider: Mapping[str, Any] | None) -> MissingOffsetError:
-    close = nearest(name, [str(each) for each in provider or ()])
-    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
-    return MissingOffsetError(
-        f"Offset '{name}' not found in offset provider.",
-        hint=f"Did you mean '{close}'?" if close else how,
-    )

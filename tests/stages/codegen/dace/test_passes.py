@@ -173,7 +173,7 @@ def test_a_function_over_its_time_limit_ends_the_build() -> None:
     with pytest.raises(PassTimeLimitError, match=r"Pass 'never_ends' took longer than 0\.2 s"):
         text_of(chain(), passes=(never_ends,), pass_seconds=0.2, gt4py_hooks=("never_ends",))
     assert CodegenDace(target=TARGET, pass_seconds=1) == CodegenDace(target=TARGET)
-    with pytest.raises(OptionError, match="'pass_seconds' of stage 'codegen_dace' is a number"):
+    with pytest.raises(OptionError, match="'pass_seconds' of stage 'codegen_dace' takes a number"):
         CodegenDace(target=TARGET, pass_seconds="long")
 
 
@@ -205,11 +205,11 @@ def test_options_are_checked() -> None:
         CodegenDace(target=TARGET, passes=("simplfy",))
     with pytest.raises(OptionError, match="named function of one SDFG"):
         CodegenDace(target=TARGET, passes=(lambda sdfg: None,))
-    with pytest.raises(OptionError, match="'auto_optimize' of stage 'codegen_dace' is True or"):
+    with pytest.raises(OptionError, match="'auto_optimize' of stage 'codegen_dace' takes true or"):
         CodegenDace(target=TARGET, auto_optimize="yes")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="'most_nodes' of stage 'codegen_dace' is a number"):
+    with pytest.raises(OptionError, match="'most_nodes' of stage 'codegen_dace' takes a whole"):
         CodegenDace(target=TARGET, most_nodes=-1)
-    with pytest.raises(OptionError, match="'fusion' of stage 'codegen_dace' is one of"):
+    with pytest.raises(OptionError, match="'fusion' of stage 'codegen_dace' takes one of"):
         CodegenDace(target=TARGET, fusion="both")
 
 
