@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process.errors import OptionError
-from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass
+from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass, name_of
 from .hooks import GT4PyAutoOptHook
 
 UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it
@@ -112,9 +112,8 @@ def translated(options: Mapping[str, Any], factory: str, *, gpu: bool = False) -
     passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES), gpu)
     if tuple(passes) != tuple(ours.get("passes", DACE_PASSES)):
         ours["passes"] = passes
-        ours["gt4py_hooks"] = tuple(
-            each.__name__ for each in passes if each in _hooks_of(arguments).values()
-        )
+        hooks = list(_hooks_of(arguments).values())
+        ours["gt4py_hooks"] = tuple(name_of(each) for each in passes if each in hooks)
     reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
     if reasons:
         warnings.warn(
