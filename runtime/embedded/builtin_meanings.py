@@ -19,7 +19,7 @@ from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
 from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError
-from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
+from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
 from .piecewise_field import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
 from .walking import ScanResult
@@ -113,7 +113,7 @@ def as_offset(offset: FieldOffset, by: Any) -> Displacement:
             f"The field given to 'as_offset' must have the dimension '{offset.source.value}' of "
             f"offset '{offset.value}', got '{by}'."
         )
-    return Displacement(offset.source, required(by))
+    return Displacement(offset.source, by)
 
 
 def _select(mask: Any, then: Any, otherwise: Any) -> Any:
@@ -132,10 +132,10 @@ def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
     if any(isinstance(field, PartialField) for field in fields):
-        value, valid, sure = (
-            _joined(region, rest, *map(of, fields)) for of in (value_of, valid_of, sure_of)
+        value, lack, sure = (
+            _joined(region, rest, *map(of, fields)) for of in (value_of, lack_of, sure_of)
         )
-        return PartialField(value, valid, sure, choices_of(fields))
+        return settled(PartialField(value, lack, sure, origins_of(fields)))
     return _joined(region, rest, *fields)
 
 

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "interpreter_lock.h"
 #include "thread_count.h"
 
 namespace nb = nanobind;
@@ -231,7 +232,7 @@ template <typename T, typename Op>
 nb::object run(const Rows& rows, int threads) {
     typename Op::Value found;
     {
-        nb::gil_scoped_release released;
+        const LockReleased released;
         found = reduce_all<T, Op>(rows, threads);
     }
     return number(found);

@@ -239,6 +239,7 @@ class Program(NativeEntry):
         """Return a context in which an embedded call names the field that is too small."""
         from .embedded_ranges import explained_ranges
 
+        self._last_provider = provider or self._last_provider
         return explained_ranges(
             self.__name__, lambda: (self._variants.shape, args, kwargs), provider
         )

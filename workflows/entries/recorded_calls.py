@@ -18,13 +18,16 @@ def view_of_calls(calls: Sequence[Any], slots: Mapping[str, Any]) -> StepView:
 def title_of(entry: Any) -> str:
     """Return the name of a program with that of its backend."""
     backend = getattr(entry, "backend", None)
-    name = getattr(entry, "__name__", None) or repr(entry)
+    name = getattr(entry, "__name__", None) or getattr(entry, "name", None) or repr(entry)
     return f"{name} on '{backend.name}'" if backend is not None else name
 
 
 def _words(call: Sequence[Any], names: Mapping[int, str]) -> Iterator[tuple[str, str]]:
     entry, args, kwargs, _ = call
-    given = [*zip(entry.parameters, args, strict=False), *dict(kwargs or {}).items()]
+    given = [
+        *zip(getattr(entry, "parameters", ()), args, strict=False),
+        *dict(kwargs or {}).items(),
+    ]
     for name, value in given:
         slot = names.get(id(value))
         yield name, f"{value} (slot {slot})" if slot else str(value)

@@ -9,7 +9,6 @@ from typing import Any, Final
 import attrs
 
 from ...artifacts import Lowered, Variant
-from ...gpu_target import Platform
 from ...ir.bounds import Bound
 from ...ir.loops import Kernel
 from ..cpp.checks import tested_stores
@@ -101,7 +100,6 @@ class Plan:
     settings: Settings
     parallel_from: int
     grid: Grid | None = None
-    platform: Platform = "host"
     asynchronous: bool = True
     steps: tuple[int, ...] = ()
     clamping: Clamping | None = None
