@@ -12,10 +12,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from .. import _core
 from ..process.errors import ArgumentError
+
+_MOST_THREADS: Final = 1 << 16
 
 
 @contextmanager
@@ -83,8 +85,8 @@ class Limited(_core.Limited):
 
 def checked_count(count: int) -> int:
     """Return a valid number of threads; refuse anything else."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1 << 16:
-        raise ArgumentError(f"Expected a number of threads, 1 or more, got {count!r}.")
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_THREADS:
+        raise ArgumentError(f"Expected a number of threads, 1 to {_MOST_THREADS}, got {count!r}.")
     return count
 
 

@@ -17,6 +17,7 @@ from ..language.annotations import with_annotated_types
 from ..language.definition import ScanOptions
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
+from ..language.operations import literal
 from ..language.ranges import UnitRange
 from ..language.structure import leaves_of, map_leaves
 from ..language.types import ScalarType, Type
@@ -41,7 +42,7 @@ class Walk:
 
     def first_state(self) -> Any:
         """Return the `init` of the scan in the types of its state."""
-        init = with_annotated_types(self.options.init)
+        init = map_leaves(literal, with_annotated_types(self.options.init))
         made = converted_to(self.state, init, as_number)
         if made is MISFIT:
             raise ArgumentError(

@@ -15,6 +15,7 @@ from ..language.ranges import UnitRange
 from ..process import classes
 from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
 from .alignment import first
+from .given_data import array_on_host
 from .indexing import resolve
 
 SKIP = -1
@@ -249,8 +250,7 @@ def as_indices(given: Any, dtype: Any = None) -> Any:
     Masked entries are missing neighbours.
     """
     is_masked = np.ma.isMaskedArray(given)
-    array = given if hasattr(given, "dtype") else np.asarray(given)
-    array = np.ma.filled(array, 0) if is_masked else array
+    array = np.ma.filled(given, 0) if is_masked else array_on_host(given)
     for kind in (array.dtype, np.dtype(dtype or np.int32)):
         if kind.kind not in "iu":
             raise ArgumentError(f"A Connectivity holds integers, got '{kind}'.")

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "interpreter_lock.h"
 #include "wishes.h"
 
 namespace nb = nanobind;
@@ -241,7 +242,7 @@ template <typename T, typename Op>
 nb::object run(const Rows& rows, int threads) {
     typename Op::Value found;
     {
-        nb::gil_scoped_release released;
+        const LockReleased released;
         found = reduce_all<T, Op>(rows, threads);
     }
     return number(found);

@@ -381,7 +381,7 @@ def test_5_1_a_missing_table_is_a_key_error_with_a_sentence(tables):
     with pytest.raises(KeyError) as caught:
         sum_of_edges(zeros({Edge: EDGES}), out=zeros({Vertex: 3}), offset_provider=tables)
 
-    assert str(caught.value) == "Offset 'V2E' not found in offset provider."
+    assert caught.value.message == "Offset 'V2E' not found in offset provider."
     assert isinstance(caught.value, FieldforgeError)
 
 

@@ -11,7 +11,10 @@ from .threads import THREADS
 from .workspace import WORKSPACE
 
 _OPENING: Final = r"""
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
@@ -39,7 +42,7 @@ SUPPORT: Final = "".join([_OPENING, FIELDS, SHARING, TABLES, THREADS, WORKSPACE,
 
 FUNCTIONS: Final = """\
 EXPORTED const char* {library}_message(void) {{ return last_message; }}
-EXPORTED void {library}_set_threads(int32_t count) {{ pool().resize(std::clamp(count, 1, 1024)); }}
+EXPORTED void {library}_set_threads(int32_t count) {{ set_threads(count); }}
 EXPORTED void {library}_forget_tables(void) {{
   const std::lock_guard guard(looks_lock);
   looks.clear();
