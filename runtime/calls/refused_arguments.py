@@ -15,7 +15,6 @@ from ..process.errors import (
     MissingOffsetError,
     OverlapError,
     ReadOnlyError,
-    nearest,
 )
 from .plan import Plan
 from .refused_values import shown, type_of, value_at, value_of
@@ -131,13 +130,7 @@ def overlapping_input(plan: Plan, _: Sequence[Any], written: int, read: int) -> 
 def missing_table(plan: Plan, arguments: Sequence[Any], index: int) -> MissingOffsetError:
     """Return the error for a table that the offset provider does not have."""
     name, provider = plan.arguments[index].name, arguments[-1]
-    given = sorted(str(key) for key in provider) if isinstance(provider, Mapping) else []
-    close = nearest(name, given)
-    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
-    return MissingOffsetError(
-        f"Offset '{name}' not found in offset provider.",
-        hint=f"Did you mean '{close}'?" if close else how,
-    )
+    return MissingOffsetError.of(name, provider if isinstance(provider, Mapping) else ())
 
 
 def other_table(plan: Plan, arguments: Sequence[Any], index: int) -> ArgumentError:

@@ -15,7 +15,7 @@ from ..fields.field import make
 from ..fields.operators import combined
 from ..language.argument_binding import bind_arguments
 from ..language.domain import Domain
-from ..language.operations import literal, member_value
+from ..language.operations import literal, member_value, of_same_value
 from ..language.structure import elements, map_leaves, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from ..process.errors import ArgumentError
@@ -240,7 +240,7 @@ def _as_field(value: Any, type_: FieldType) -> Any:
 
 
 def as_number(value: Any, type_: ScalarType) -> Any:
-    """Return a number of the declared type; an `int` must fit into it.
+    """Return a number of the declared type: a Python number if that has the same one.
 
     Other values give `MISFIT`.
     """
@@ -248,10 +248,8 @@ def as_number(value: Any, type_: ScalarType) -> Any:
     target = np.dtype(type_.name)
     if isinstance(value, Lanes):
         return value if value.dtype == target else MISFIT
-    if isinstance(value, int) and not isinstance(value, bool) and target.kind in "iu":
-        bounds = np.iinfo(target)
-        return target.type(value) if bounds.min <= value <= bounds.max else MISFIT
-    if isinstance(value, bool | float | np.generic):
+    if isinstance(value, bool | np.generic):
         number = literal(value)
         return number if number.dtype == target else MISFIT
-    return MISFIT
+    number = of_same_value(value, type_.name)
+    return MISFIT if number is None else number

@@ -38,13 +38,15 @@ def check_written(operator: str, name: str, value: AnyValue, box: Domain) -> Non
         return
     found = float(_number_at(value, point))
     origin, cause, there = _origin(checking, value, point)
-    if origin is None:
-        argument = checking.arguments.get(id(cause))
+    number = None if origin is None else _bad_number(origin)
+    if origin is None or number is not None:
+        argument = _argument(checking, cause if number is None else number)
         source = f"argument '{argument}'" if argument else "a value that was given"
+        at = f" at {_shown(there)}" if number is None else ""
         raise CheckError(
             None,
             f"'{name}' of '{operator}' is {found} at {_shown(point)}: it comes from {source}, "
-            f"which is {float(_number_at(cause, there))} at {_shown(there)}.",
+            f"which is {float(_number_at(cause, there) if number is None else number)}{at}.",
             operator, point, found,
         )  # fmt: skip
     raise CheckError(
@@ -68,6 +70,39 @@ def refused(program: str, name: str, field: Any, before: Any) -> CheckError:
             what = f"'{name}' of '{program}' is {found} at {_shown(point)}"
     why = "compiled code made it, embedded execution does not"
     return CheckError(None, f"{what}: {why}.", program, point, found)
+
+
+def first_bad_input(inputs: Mapping[str, Any]) -> str | None:
+    """Return a sentence about the first argument that is not finite; None if all are.
+
+    >>> first_bad_input({"n": 3, "dt": float("inf")})
+    "Argument 'dt' is inf before the call."
+    """
+    for name, value in inputs.items():
+        if not isinstance(value, AnyValue):
+            if _is_bad(_number_at(value, {})):
+                return f"Argument '{name}' is {float(value)} before the call."
+            continue
+        for piece in pieces_of(value):
+            for point in _bad(piece.field, {}):
+                found = float(_number_at(value, point))
+                return f"Argument '{name}' is {found} at {_shown(point)} before the call."
+    return None
+
+
+def _bad_number(made: Made) -> Any:
+    """Return the first operand that is a number and not finite."""
+    numbers = (each for each in made.operands if not isinstance(each, AnyValue))
+    return next((each for each in numbers if _is_bad(_number_at(each, {}))), None)
+
+
+def _argument(checking: Checking, cause: Any) -> str | None:
+    """Return the name of an argument: a field by its identity, a number by its value."""
+    for name, value in checking.arguments.items():
+        is_number = not isinstance(cause, AnyValue) and _is_bad(_number_at(value, {}))
+        if value is cause or (is_number and np.array_equal(value, cause, equal_nan=True)):
+            return name
+    return None
 
 
 def _origin(
@@ -191,7 +226,7 @@ def _covers(box: Domain, point: Point) -> bool:
 
 
 def _is_bad(number: Any) -> bool:
-    return number is not None and number.dtype.kind == "f" and not np.isfinite(number)
+    return isinstance(number, float | np.floating) and not np.isfinite(number)
 
 
 def _arose(origin: Made, point: Point) -> str:

@@ -37,9 +37,9 @@ class Made:
 
 @classes.frozen(eq=False)
 class Checking:
-    """All results of one call, by the identity of the values, which are kept alive."""
+    """The arguments of one call by name, and all results by their identity, kept alive."""
 
-    arguments: Mapping[int, str]
+    arguments: Mapping[str, Any]
     made: dict[int, Made] = attrs.field(factory=dict)
 
 
@@ -48,8 +48,8 @@ _CHECKING: Final[ContextVar[Checking | None]] = ContextVar("fieldforge_checking"
 
 @contextmanager
 def checked(arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Record what the block computes; `arguments` maps names to the fields of the call."""
-    token = _CHECKING.set(Checking({id(value): name for name, value in arguments.items()}))
+    """Record what the block computes; `arguments` maps names to fields and numbers of the call."""
+    token = _CHECKING.set(Checking(arguments))
     try:
         yield
     finally:

@@ -7,13 +7,15 @@ or NumPy's array interface.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from .._core import FieldView
+from ..language.dimension import Dimension
 from ..language.structure import elements, rebuilt
-from ..language.types import CollectionType, FieldType, TupleType, Type
+from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from .device import DeviceType
 from .field import Field
 
@@ -98,9 +100,90 @@ def describe_array(value: Any) -> str:
 
 
 def advice(name: str, type_: Type, value: Any) -> str | None:
-    """Return a hint for an array that cannot be passed for the field of a parameter."""
-    if not isinstance(type_, FieldType) or not is_array(value):
+    """Return what to pass instead of a value that is not of the type of a parameter."""
+    if isinstance(type_, ScalarType):
+        return _number_advice(name, type_, value)
+    if not isinstance(type_, FieldType):
         return None
+    if getattr(type(value), "__fieldforge_field__", False):
+        return _field_advice(name, type_, value)
+    if isinstance(getattr(value, "dims", None), tuple) and hasattr(value, "dtype"):
+        return _named_advice(name, type_, value)
+    return _array_advice(name, type_, value) if is_array(value) else None
+
+
+def _number_advice(name: str, type_: ScalarType, value: Any) -> str | None:
+    """Return a hint for a number of another type."""
+    if not isinstance(value, int | float | np.generic) or "bool" in (type_.name, _type_name(value)):
+        return None
+    if isinstance(value, np.generic):
+        return f"Convert it: '{type_}({name})'."
+    if type_.name.startswith("float"):
+        return f"The number is no '{type_}'; round it: '{type_}({value!r})'."
+    return "A whole number that the type can hold is expected."
+
+
+def _field_advice(name: str, type_: FieldType, value: Any) -> str:
+    """Return a hint for a field of another type."""
+    own, expected = _listed(value.dims), _listed(type_.dims)
+    if value.dims == type_.dims:
+        return (
+            f"Fields are never converted: pass 'astype({name}, {type_.dtype})', or declare "
+            f"'{name}' as 'Field[[{own}], {value.dtype}]'."
+        )
+    if set(value.dims) == set(type_.dims):
+        order = ", ".join(str(value.dims.index(dim)) for dim in type_.dims)
+        return (
+            f"Make '{name}' with its dimensions in the order of the parameter: "
+            f"'as_field([{expected}], {name}.asnumpy().transpose({order}))'."
+        )
+    lacks = [dim for dim in type_.dims if dim not in value.dims]
+    if set(value.dims) < set(type_.dims):
+        return (
+            f"Declare '{name}' as 'Field[[{own}], {value.dtype}]'; an operator spreads it along "
+            f"{_listed(lacks)}, as in 'broadcast({name}, ({expected}))' or in arithmetic."
+        )
+    more = next(dim for dim in value.dims if dim not in type_.dims)
+    if not lacks:
+        return f"Choose one index along '{more.value}': '{name}[{more.value}(0)]'."
+    return (
+        f"Pass a field over ({expected}), or declare '{name}' as 'Field[[{own}], {value.dtype}]'."
+    )
+
+
+def _named_advice(name: str, type_: FieldType, value: Any) -> str | None:
+    """Return a hint for an array with named axes that cannot be passed for a field."""
+    from .named_axes import axis_name
+
+    own, expected = [str(axis) for axis in value.dims], list(map(axis_name, type_.dims))
+    if sorted(own) == sorted(expected):
+        known = str(value.dtype) == type_.dtype.name
+        return None if known else f"Convert it: '{name}.astype(\"{type_.dtype}\")'."
+    if len(own) != len(expected):
+        return (
+            f"The axes of '{name}' are {_quoted(own)}, those of the parameter {_quoted(expected)}."
+        )
+    pairs = (f'"{one}": "{other}"' for one, other in zip(own, expected, strict=True))
+    return (
+        f"An axis stands for the dimension of its name, and '{name}' has the axes {_quoted(own)}: "
+        f"rename them, for instance '{name}.rename({{{', '.join(pairs)}}})'."
+    )
+
+
+def _listed(dims: Sequence[Dimension]) -> str:
+    return ", ".join(dim.value for dim in dims)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"
+
+
+def _type_name(value: Any) -> str:
+    return str(getattr(value, "dtype", type(value).__name__))
+
+
+def _array_advice(name: str, type_: FieldType, value: Any) -> str | None:
+    """Return a hint for an array that cannot be passed for the field of a parameter."""
     if isinstance(value, np.ma.MaskedArray):
         return f"The memory of '{name}' knows no mask: pass '{name}.filled(...)'."
     array = as_array(value)

@@ -58,7 +58,7 @@ def table(name: str) -> Connectivity:
     around = _CONTEXT.get()
     provider = around.offset_provider if around else {}
     if name not in provider:
-        raise MissingOffsetError(f"Offset '{name}' not found in offset provider.")
+        raise MissingOffsetError.of(name, provider)
     found = provider[name]
     if not is_table(found):
         raise ArgumentError(

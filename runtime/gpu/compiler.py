@@ -183,6 +183,7 @@ def nvrtc() -> _Library:
         [*_in_wheels(wheels, names), *names],
         "NVRTC was not found: install the wheel 'nvidia-cuda-nvrtc' (CUDA 13) or "
         "'nvidia-cuda-nvrtc-cu12', or the CUDA toolkit.",
+        "Install it with: pip install 'fieldforge[gpu]'.",
     )
 
 
@@ -191,7 +192,12 @@ def hiprtc() -> _Library:
     """Open hiprtc; before ROCm 5.5 it is a part of libamdhip64."""
     names = [f"libhiprtc.so.{major}" for major in (7, 6, 5)] + ["libhiprtc.so"]
     names += [f"libamdhip64.so.{major}" for major in (7, 6, 5)] + ["libamdhip64.so"]
-    return _open("hiprtc", names, "hiprtc was not found: install ROCm 5.2 or later.")
+    return _open(
+        "hiprtc",
+        names,
+        "hiprtc was not found: install ROCm 5.2 or later.",
+        "ROCm comes from AMD's packages for the system: no wheel contains it.",
+    )
 
 
 def _in_wheels(folders: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -201,7 +207,7 @@ def _in_wheels(folders: Sequence[str], names: Sequence[str]) -> list[str]:
     return [str(path) for path in places if path.is_file()]
 
 
-def _open(prefix: str, candidates: Sequence[str], missing: str) -> _Library:
+def _open(prefix: str, candidates: Sequence[str], missing: str, hint: str) -> _Library:
     for path in candidates:
         try:
             functions = ctypes.CDLL(path)
@@ -212,7 +218,7 @@ def _open(prefix: str, candidates: Sequence[str], missing: str) -> _Library:
         getattr(functions, f"{prefix}Version")(ctypes.byref(major), ctypes.byref(minor))
         archs = known_to_nvrtc(functions) if prefix == "nvrtc" else known_to_hiprtc()
         return _Library(prefix, functions, path, (major.value, minor.value), archs)
-    error = KernelCompileError(missing)
+    error = KernelCompileError(missing, hint=hint)
     error.code, error.name, error.where, error.what = -1, "UNAVAILABLE", prefix, "kernels"
     error.log = ""
     raise error

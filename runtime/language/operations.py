@@ -16,7 +16,7 @@ import numpy as np
 from .operation_table import TABLE, Compute, Operation
 from .operation_values import Array, cast
 
-__all__ = ["BY_NAME", "POINTWISE", "apply", "cast", "literal", "member_value"]
+__all__ = ["BY_NAME", "POINTWISE", "apply", "cast", "literal", "member_value", "of_same_value"]
 
 BY_NAME: Final[Mapping[str, Operation]] = MappingProxyType({row.name: row for row in TABLE})
 POINTWISE: Final[Mapping[str, Operation]] = MappingProxyType(
@@ -63,6 +63,26 @@ def literal(value: Any) -> Any:
         case float():
             return np.float64(value)
     return value
+
+
+def of_same_value(value: Any, dtype: str) -> Any:
+    """Return a Python number as the NumPy scalar of `dtype` that is the same number, else None.
+
+    Scalars of NumPy and `bool` have a type of their own: for them it returns None.
+
+    >>> of_same_value(60.0, "float32"), of_same_value(1, "float64"), of_same_value(0.1, "float32")
+    (np.float32(60.0), np.float64(1.0), None)
+    """
+    target = np.dtype(dtype)
+    if not isinstance(value, int | float) or isinstance(value, bool | np.generic):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            made = None if target.kind == "b" else target.type(value)
+    except (OverflowError, ValueError):  # beyond the type; NaN for an integer
+        return None
+    same = made is not None and (made.item() == value or np.isnan(made))
+    return made if same else None
 
 
 def member_value(member: enum.Enum) -> Any:

@@ -1,8 +1,11 @@
 // Which Python and NumPy numbers are which dtype, and how to get at their value.
 #include "scalar.h"
 
+#include <cmath>
 #include <cstring>
 #include <iterator>
+
+#include "held.h"
 
 namespace fieldforge {
 namespace {
@@ -45,8 +48,33 @@ Taken take_uint64(PyObject* value, void* slot) {
     return Taken::good;
 }
 
+// A float of Python as a `float32` of the same value; NaN is one.
+Taken narrow(double number, void* slot) {
+    const auto near = static_cast<float>(number);
+    if (static_cast<double>(near) != number && !std::isnan(number)) return Taken::wrong_type;
+    std::memcpy(slot, &near, sizeof near);
+    return Taken::good;
+}
+
+// An int of Python as a float of the same value. Python compares the two without rounding.
+Taken convert_int(PyObject* value, DType dtype, void* slot) {
+    const Held wide(PyNumber_Float(value));
+    const int equal = wide ? PyObject_RichCompareBool(value, wide.get(), Py_EQ) : -1;
+    if (equal < 0) PyErr_Clear();  // the int lies beyond the largest float
+    if (equal != 1) return Taken::wrong_type;
+    const double number = PyFloat_AS_DOUBLE(wide.get());
+    if (dtype == DType::float32) return narrow(number, slot);
+    std::memcpy(slot, &number, sizeof number);
+    return Taken::good;
+}
+
+// Not inlined, and neither is `convert_float`: both would cost calls that convert nothing.
+[[gnu::noinline, gnu::cold]] Taken take_wide(PyObject* value, DType dtype, void* slot) {
+    return dtype == DType::uint64 ? take_uint64(value, slot) : convert_int(value, dtype, slot);
+}
+
 Taken take_int(PyObject* value, DType dtype, void* slot) {
-    if (dtype == DType::uint64) return take_uint64(value, slot);
+    if (dtype >= DType::uint64) return take_wide(value, dtype, slot);
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     switch (dtype) {
@@ -59,6 +87,22 @@ Taken take_int(PyObject* value, DType dtype, void* slot) {
         case DType::int64: return overflow ? Taken::out_of_range : store<int64_t>(number, slot);
         default: return Taken::wrong_type;
     }
+}
+
+// A float of Python as a number of another type.
+[[gnu::noinline, gnu::cold]] Taken convert_float(double number, DType dtype, void* slot) {
+    if (dtype == DType::float32) return narrow(number, slot);
+    if (!std::isfinite(number) || number != std::trunc(number)) return Taken::wrong_type;
+    const Held whole(PyLong_FromDouble(number));
+    if (!whole) PyErr_Clear();
+    return whole ? take_scalar(whole.get(), dtype, slot) : Taken::wrong_type;
+}
+
+Taken take_float(PyObject* value, DType dtype, void* slot) {
+    const double number = PyFloat_AS_DOUBLE(value);
+    if (dtype != DType::float64) return convert_float(number, dtype, slot);
+    std::memcpy(slot, &number, sizeof number);
+    return Taken::good;
 }
 
 // Scalars of NumPy are objects whose header is followed by the value; `prepare_scalars` has
@@ -125,12 +169,7 @@ bool learn(NumpyType& entry, PyObject* numpy) {
 }  // namespace
 
 Taken take_scalar(PyObject* value, DType dtype, void* slot) {
-    if (PyFloat_CheckExact(value)) {
-        if (dtype != DType::float64) return Taken::wrong_type;
-        const double number = PyFloat_AS_DOUBLE(value);
-        std::memcpy(slot, &number, sizeof number);
-        return Taken::good;
-    }
+    if (PyFloat_CheckExact(value)) return take_float(value, dtype, slot);
     if (PyBool_Check(value)) {
         if (dtype != DType::bool_) return Taken::wrong_type;
         *static_cast<uint8_t*>(slot) = value == Py_True;
@@ -143,12 +182,7 @@ Taken take_scalar(PyObject* value, DType dtype, void* slot) {
         std::memcpy(slot, value_of(value), size_t{1} << dtype_shift(dtype));
         return Taken::good;
     }
-    if (PyFloat_Check(value)) {
-        if (dtype != DType::float64) return Taken::wrong_type;
-        const double number = PyFloat_AS_DOUBLE(value);
-        std::memcpy(slot, &number, sizeof number);
-        return Taken::good;
-    }
+    if (PyFloat_Check(value)) return take_float(value, dtype, slot);
     return take_member(value, dtype, slot);
 }
 

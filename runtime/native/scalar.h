@@ -1,4 +1,5 @@
-// A number from Python as the bytes of a scalar slot, without any conversion of type.
+// A number from Python as the bytes of a scalar slot. Only a Python `int` or `float` is converted, to a
+// type that has the same number; scalars of NumPy and `bool` are of one type.
 #pragma once
 
 #include <Python.h>

@@ -73,6 +73,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+def _spelling(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
     found = nearest(name, known)
     return (f"Did you mean '{found}'?",) if found else ()
@@ -281,6 +285,22 @@ class EmbeddedExecutionError(FieldforgeError):
 
 class MissingOffsetError(EmbeddedExecutionError, CallError, KeyError):
     """A neighbour table that the offset provider of a call does not have."""
+
+    @classmethod
+    def of(cls, name: str, given: Iterable[Any]) -> Self:
+        """Return the error for the table `name`, where the names `given` are in the provider.
+
+        Only a name that is spelled alike is a misspelling: 'E2C' and 'C2E2C' are two tables.
+        """
+        names = sorted(map(str, given))
+        alike = [each for each in names if _spelling(each) == _spelling(name)]
+        there = f", beside {', '.join(map(repr, names))}" if names else ""
+        return cls(
+            f"Offset '{name}' not found in offset provider.",
+            hint=f"Did you mean '{alike[0]}'?" if alike else
+            f"Pass 'offset_provider={{\"{name}\": ...}}'{there}, with a table made by "
+            "'as_connectivity'.",
+        )  # fmt: skip
 
 
 class IndexOutOfBounds(EmbeddedExecutionError, DomainError):  # noqa: N818 - a name of the language

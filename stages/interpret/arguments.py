@@ -54,7 +54,7 @@ def tables_of(program: Dataflow, provider: Mapping[str, Any]) -> dict[str, Any]:
 
 def _table(table: Table, provider: Mapping[str, Any]) -> Any:
     if table.name not in provider:
-        raise MissingOffsetError(f"Offset '{table.name}' not found in offset provider.")
+        raise MissingOffsetError.of(table.name, provider)
     given = provider[table.name]
     dims = (table.target, table.local)
     codomain = None if table.source is table.local else table.source

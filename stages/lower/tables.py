@@ -55,7 +55,7 @@ class Tables:
 
     def _use(self, name: str, source: Dimension, target: Dimension, local: Dimension) -> Table:
         if name not in self.given:
-            raise MissingOffsetError(f"Offset '{name}' not found in offset provider.")
+            raise MissingOffsetError.of(name, self.given)
         width, skip = self.given[name]
         table = self.used.setdefault(name, Table(name, source, target, local, width, skip))
         if (table.target, table.local) != (target, local):

@@ -23,7 +23,7 @@ from .promotion import BOOL
 from .scope import Scope
 from .shifts import local_element, offset_element
 from .source import Located
-from .unsupported import unsupported
+from .unsupported import INSTEAD, unsupported
 
 LARGEST: Final = 2**64 - 1  # no type holds a larger integer
 
@@ -95,6 +95,8 @@ def static(scope: Scope, node: ast.expr, value: Any, path: str, name: str) -> Me
     if isinstance(value, np.ufunc) or callable(value):
         hints = ["Only builtins of the language and decorated operators can be called."]
         own = path.rpartition(".")[2]
+        if own in INSTEAD:
+            hints = [INSTEAD[own]]
         if own in language.__all__:
             hints.insert(0, f"Use '{own}' of the language: 'from fieldforge import {own}'.")
     raise scope.type_error(

@@ -13,6 +13,16 @@ _NO_ELEMENTS: Final = "Write the elements of a tuple one by one; there are no co
 _NO_FUNCTION: Final = "Write a field operator of its own and call it."
 _NO_EXCEPTION: Final = "Nothing raises inside an operator; use 'where' to choose between values."
 
+# Functions of Python that the language has under another name, or not at all.
+INSTEAD: Final = {
+    "max": "Write 'maximum(a, b)'; of neighbours: 'max_over(f, axis=L)'.",
+    "min": "Write 'minimum(a, b)'; of neighbours: 'min_over(f, axis=L)'.",
+    "sum": "Write 'a + b'; of neighbours: 'neighbor_sum(f, axis=L)'.",
+    "pow": "Write 'a ** b'.",
+    "print": "Print after the call, in Python: 'print(out.asnumpy())'. A checked call, "
+    "'checked(...)' of the program, says where a number that is not finite arises.",
+}
+
 _NAMED: Final = {
     "For": ("for", _NO_LOOP),
     "AsyncFor": ("async for", _NO_LOOP),
@@ -41,17 +51,33 @@ _NAMED: Final = {
     "And": ("and", "Use '&' and put the operands in parentheses."),
     "Or": ("or", "Use '|' and put the operands in parentheses."),
     "AugAssign": ("AugAssign", "Write 'x = x + y' instead of 'x += y'."),
-    "Slice": ("Slice", "Elements of a tuple are read one by one, as in 't[0]'."),
+    "Slice": (
+        "Slice",
+        "An operator computes whole fields: shift them, as in 'u(I + 1)', and choose what a call "
+        "writes, with 'domain=' or with slices of its 'out='. Elements of a tuple are read one by "
+        "one, as in 't[0]'.",
+    ),
     "List": ("List", "Use a tuple."),
     "Expr": ("a value that nothing takes", "Bind the value to a name or return it."),
     "Pass": ("Pass", "'pass' stands only inside the branches of 'if'."),
 }
 
 
-def unsupported(span: Span, node: ast.AST) -> UnsupportedPythonFeatureError:
+def unsupported(
+    span: Span, node: ast.AST, hint: str | None = None
+) -> UnsupportedPythonFeatureError:
     """Return the error for a construct; name an unlisted one by its `ast` class."""
     if isinstance(node, ast.BoolOp):
         node = node.op
     name = type(node).__name__
-    feature, hint = _NAMED.get(name, (name, None))
+    feature, known = _NAMED.get(name, (name, None))
+    hint = hint or _of_function(node) or known
     return UnsupportedPythonFeatureError(span, feature, hints=[] if hint is None else [hint])
+
+
+def _of_function(node: ast.AST) -> str | None:
+    """Return what to write instead of a statement that calls a function of Python."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return INSTEAD.get(name)
+    return None

@@ -39,7 +39,7 @@ assert gtx.config.BUILD_JOBS == 3
 """
 
 ABSENT = """
-for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.codegen",
+for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.traits",
              "gt4py.next.runtime", "gt4py.cartesian"):
     try:
         __import__(name)

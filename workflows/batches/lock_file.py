@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,14 @@ def locking(path: str | os.PathLike[str], *, dry: bool = True) -> Iterator[None]
     """
     with recording(dry=dry) as recorder:
         yield
+    if not recorder.asked:
+        warnings.warn(
+            f"'{os.fspath(path)}' lists no program: nothing in the block of 'locking' called "
+            "'compile' or 'build', and calls record only what they build. Put the set-up of the "
+            "model, or 'program.compile()', into the block.",
+            UserWarning,
+            stacklevel=3,
+        )
     write(path, [_locked(each, os.path.dirname(os.fspath(path)) or ".") for each in recorder.asked])
 
 

@@ -82,7 +82,7 @@ class Checks:
     ) -> None:
         """Make a call with `args` and `kwargs`; `given` are all arguments by name."""
         refused = None
-        with self._kept(given) as kept:
+        with self._kept(given) as kept, self._inputs_named(given):
             if self.compiled is not None and not context.active():
                 try:
                     self.compiled(*args, **{**kwargs, "enable_jit": None})
@@ -102,14 +102,22 @@ class Checks:
     def _run_embedded(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Mapping[str, Any]
     ) -> None:
-        leaves = {
-            name + "".join(f"[{step}]" for step in path): leaf
-            for name, value in given.items()
-            for path, leaf in leaves_of(value)
-        }
-        with provenance.checked(leaves), warnings.catch_warnings():
+        with provenance.checked(_leaves(given)), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Program .* runs embedded")
             self.embedded(*args, **kwargs)
+
+    @contextmanager
+    def _inputs_named(self, given: Mapping[str, Any]) -> Iterator[None]:
+        """Say first which input was not finite before the call, unless an error does."""
+        try:
+            yield
+        except CheckError as error:
+            written = {name for name, _ in self.written}
+            inputs = _leaves({name: each for name, each in given.items() if name not in written})
+            told = invalid_values.first_bad_input({k: v for k, v in inputs.items() if _is_near(v)})
+            if told is not None and "it comes from argument" not in error.message:
+                error.message = f"{told} {error.message}"
+            raise
 
     @contextmanager
     def _kept(self, given: Mapping[str, Any]) -> Iterator[list[Kept]]:
@@ -141,6 +149,20 @@ class Checks:
             model = self.spare.setdefault(_layout(model), []).pop()
         np.copyto(model, array)
         return model
+
+
+def _leaves(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields and numbers of arguments by name: 'pair[0]' is a part of 'pair'."""
+    return {
+        name + "".join(f"[{step}]" for step in path): leaf
+        for name, value in given.items()
+        for path, leaf in leaves_of(value)
+    }
+
+
+def _is_near(leaf: Any) -> bool:
+    """Tell whether a leaf is a number, or a field that NumPy reads."""
+    return not isinstance(leaf, Field) or isinstance(leaf.ndarray, np.ndarray)
 
 
 def _layout(array: Array) -> Hashable:

@@ -133,9 +133,9 @@ class Step(_core.Recorder):
 
     def _repr_html_(self) -> str:
         from ..reports.page import step_fragment
-        from .recorded_calls import view_of_step
+        from .recorded_calls import view_of_calls
 
-        return step_fragment(view_of_step(self))
+        return step_fragment(view_of_calls(self.calls, self.slots))
 
     def _used_in_python(self) -> Iterator[str]:
         for _, args, kwargs, _ in self.calls:

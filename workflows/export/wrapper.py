@@ -85,6 +85,7 @@ def _dispatch(library: str, program: Exported) -> Iterator[str]:
             f"    return refuse(FIELDFORGE_NOT_EXPORTED, \"'{program.name}' was not exported for "
             f'these values of {", ".join(names)}.");'
         )
+    yield from _other_ranges(program)
     yield (
         f"  return refuse(FIELDFORGE_LAYOUT, \"No exported variant of '{program.name}' fits the "
         f'strides of the fields: {_layouts(program)}.");'
@@ -116,6 +117,18 @@ def _fits(plan: Plan) -> Iterator[str]:
         field = f"ff_all[{places[place]}].field"
         yield f"{field}->start[{axis}] == {start}"
         yield f"stop_of(*{field}, {axis}) == {stop}"
+
+
+def _other_ranges(program: Exported) -> Iterator[str]:
+    """Refuse outputs that do not have the same range, where every variant relies on it."""
+    plans = [each.plan for each in program.variants]
+    places = _field_places(plans[0])
+    for pair in plans[0].alike:
+        if all(pair in plan.alike for plan in plans):
+            first, axis, second, other = pair
+            one, two = f"ff_all[{places[first]}], {axis}", f"ff_all[{places[second]}], {other}"
+            yield f'  if (const int32_t code = check_alike("{program.name}", {one}, {two}))'
+            yield "    return code;"
 
 
 def _layouts(program: Exported) -> str:

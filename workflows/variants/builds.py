@@ -129,6 +129,8 @@ class Variants:
         """Return the entry of a variant, built if it is missing; a call gives no reason."""
         found = self.table.find(variant)
         if found is not None:
+            if self.backend is not None:
+                note_build(self.shape.source(), self.backend, variant)
             return found
         return self.build(variant, used or engine(), provider, reason)
 
@@ -148,7 +150,8 @@ class Variants:
         from ..builds.order import Order
 
         assert self.backend is not None, "embedded functions are not built"
-        wanted, used, definition = list(wanted), engine(), self.shape.source()
+        used, definition, backend = engine(), self.shape.source(), self.backend
+        wanted = [row for row in wanted if not note_build(definition, backend, row[0])]
         for variant, _ in wanted:
             if variant in self.table:
                 raise ValueError(
@@ -156,10 +159,8 @@ class Variants:
                     f"{describe_variant(variant) or 'any arguments'}."
                 )
         for variant, provider in wanted:
-            if note_build(definition, self.backend, variant):
-                continue
             task = _Task(self, variant, used, provider)
-            order = Order(definition, self.backend, variant, used, task)
+            order = Order(definition, backend, variant, used, task)
             self.table.begin(variant, background.begin(order))
 
     def allow(self, variant: Variant, enable_jit: bool | None) -> None:

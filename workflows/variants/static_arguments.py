@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...runtime.language.operations import of_same_value
 from ...runtime.language.structure import leaves_of
 from ...runtime.language.types import ScalarType, Type, leaves, type_of_value
 from ...runtime.process import classes
@@ -128,11 +129,16 @@ def _checked(name: str, types: Mapping[str, Type], value: Any) -> Static:
         found: Any = type_of_value(value)
     except FieldforgeError:
         found = type(value).__name__
-    if found != expected:
+    if found != expected and _as_declared(value, expected) is None:
         raise DSLTypeError(
             None,
             f"Invalid static argument '{name}': expected '{expected}', but static value "
             f"'{value}' has type '{found}'.",
-            hints=["Numbers are never converted silently; give one of the type of the parameter."],
+            hints=["Give a number that the type of the parameter represents exactly."],
         )
     return spelled(types, name, value)
+
+
+def _as_declared(value: Any, type_: Type) -> Any:
+    """Return a Python number as one of a scalar type; None if the type lacks that number."""
+    return of_same_value(_plain(value), type_.name) if isinstance(type_, ScalarType) else None

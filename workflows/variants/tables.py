@@ -7,9 +7,23 @@ from typing import Any, TypeAlias
 
 from ...runtime.language.connectivity import is_table
 from ...runtime.language.dimension import Dimension
-from ...runtime.process.errors import ArgumentError, MissingOffsetError, nearest
+from ...runtime.process import classes
+from ...runtime.process.errors import ArgumentError, MissingOffsetError
 
 Table: TypeAlias = tuple[str, int, bool]
+
+
+@classes.frozen
+class TableKind:
+    """What a build needs to know of a neighbour table, without its entries."""
+
+    max_neighbors: int
+    skip_value: int | None = None
+
+
+def kinds_of(tables: Iterable[Table]) -> dict[str, TableKind]:
+    """Return the tables of a variant as an offset provider that serves builds, not calls."""
+    return {name: TableKind(width, -1 if skip else None) for name, width, skip in tables}
 
 
 def tables_of(
@@ -25,7 +39,7 @@ def tables_of(
         given = None if provider is None else provider.get(name)
         if given is None or isinstance(given, Dimension):
             if needed:
-                raise _missing(name, provider)
+                raise MissingOffsetError.of(name, provider or ())
             continue
         found.append(_table(name, given))
     return tuple(found)
@@ -42,12 +56,3 @@ def _table(name: str, given: Any) -> Table:
             hint="Make it with 'as_connectivity'.",
         )
     return name, int(width), given.skip_value is not None
-
-
-def _missing(name: str, provider: Mapping[str, Any] | None) -> MissingOffsetError:
-    close = nearest(name, [str(each) for each in provider or ()])
-    how = f"Pass 'offset_provider={{\"{name}\": ...}}' with a table made by 'as_connectivity'."
-    return MissingOffsetError(
-        f"Offset '{name}' not found in offset provider.",
-        hint=f"Did you mean '{close}'?" if close else how,
-    )

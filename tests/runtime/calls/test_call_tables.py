@@ -191,8 +191,18 @@ def test_a_missing_table_is_named(provider):
 
 
 def test_a_name_that_is_nearly_right_is_suggested():
-    with pytest.raises(MissingOffsetError, match="Did you mean 'C2EC'"):
-        program(plan_for(0, 1))(out(), offset_provider={"C2EC": table([[1, 2]])})
+    with pytest.raises(MissingOffsetError, match="Did you mean 'c2e'"):
+        program(plan_for(0, 1))(out(), offset_provider={"c2e": table([[1, 2]])})
+
+
+def test_another_table_is_no_misspelling():
+    with pytest.raises(MissingOffsetError) as caught:
+        program(plan_for(0, 1))(out(), offset_provider={"C2E2C": table([[1, 2]])})
+
+    assert caught.value.hints == (
+        "Pass 'offset_provider={\"C2E\": ...}', beside 'C2E2C', with a table made by "
+        "'as_connectivity'.",
+    )
 
 
 @pytest.mark.parametrize(

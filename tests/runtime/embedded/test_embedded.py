@@ -555,7 +555,7 @@ def test_3_4_a_scalar_passes_for_a_field_without_dimensions():
         ((1, 2, 3), {}, "takes 2 positional arguments but 3 were given"),
         ((1,), {"c": 2}, "unexpected keyword argument 'c'"),
         ((1,), {"a": 2}, "multiple values for argument 'a'"),
-        ((1.0, 2), {}, "Expected argument 'a' to be of type 'int32', got 'float64'"),
+        ((1.5, 2), {}, "Expected argument 'a' to be of type 'int32', got 'float64'"),
         ((1, np.int64(2)), {}, "Expected argument 'b' to be of type 'int32', got 'int64'"),
         ((2**40, 2), {}, "Expected argument 'a' to be of type 'int32', got 'int64'"),
         ((2**70, 2), {}, "Expected argument 'a' to be of type 'int32', got 'int'"),

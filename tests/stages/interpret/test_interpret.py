@@ -186,7 +186,7 @@ def test_leaves_are_found_in_tuples_and_collections(collection, number):
         (((line(1), np.int64(1)), line(1)), "'pair.1' to be of type 'int32', got 'int64'"),
         (((line(1), True), line(1)), "'pair.1' to be of type 'int32', got 'bool'"),
         (((line(1), 2**40), line(1)), "'pair.1' to be of type 'int32', got 'int64'"),
-        (((line(1), 1.0), line(1)), "'pair.1' to be of type 'int32', got 'float64'"),
+        (((line(1), 1.5), line(1)), "'pair.1' to be of type 'int32', got 'float64'"),
         ((line(1), line(1)), "'pair' to be a tuple or collection of 2 elements, got 'Field"),
         (((np.zeros((3, 3)), 1), line(1)), "got 'array with 2 axes of float64'"),
         (((field(np.zeros(3), dim=J), 1), line(1)), r"got 'Field\[\[J\], float64\]'"),

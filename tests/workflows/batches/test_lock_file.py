@@ -261,3 +261,28 @@ def test_a_program_made_in_a_function_has_no_address(lock, own_engine):
 def test_an_address_that_leads_nowhere_is_refused(address, words):
     with pytest.raises(AddressError, match=words):
         find(address)
+
+
+def test_programs_that_were_compiled_before_are_in_the_file(model, lock, tmp_path):
+    climbing, before = model(), tmp_path / "before.lock"
+    with locking(before):
+        climbing.rise.compile()
+    climbing.rise.build()
+
+    with locking(lock):
+        climbing.rise.compile()
+
+    assert [each.variant for each in read(lock)] == [each.variant for each in read(before)]
+    with locking(lock, dry=False):
+        climbing.rise.build()
+    assert len(read(lock)) == 1
+
+
+def test_a_file_without_programs_is_warned_of(model, lock):
+    climbing = model()
+    climbing.rise.build()
+    u, out = ff.ones({climbing.I: 4}), ff.zeros({climbing.I: 3})
+
+    told = pytest.warns(UserWarning, match=r"lists no program: .* 'program\.compile\(\)', into")
+    with told, locking(lock):
+        climbing.rise(u, out=out)

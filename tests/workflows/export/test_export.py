@@ -204,6 +204,18 @@ def test_scans_and_integers_work(exported):
     assert library("sum_up", u, out, 6)[0] == DOMAIN
 
 
+def test_an_output_that_is_smaller_than_the_others_is_named(exported):
+    u, outs = plane((0, 3), (0, 2)), [ff.zeros({I: size, J: 2}) for size in (3, 2, 3)]
+
+    code, message = exported(split)("split", u, *outs)
+
+    assert code == DOMAIN
+    assert message == (
+        "Field 'new.1.0' is too small: along 'I' it covers 0:2, but 'new.0' covers 0:3, and "
+        "'split' writes both on the same range."
+    )
+
+
 def test_tuples_are_several_parameters(exported):
     library = exported(split)
     u, outs = plane((0, 3), (0, 2)), [ff.zeros({I: 3, J: 2}) for _ in range(3)]

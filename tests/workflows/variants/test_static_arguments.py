@@ -41,7 +41,11 @@ def test_members_of_an_enum_count_by_value():
     assert list(combinations(TYPES, {"n": [Level.TOP]})) == [(("n", "3"),)]
 
 
-@pytest.mark.parametrize("value", [np.int64(1), 1.0, True, 2**40, "one", None])
+def test_a_python_number_that_the_type_represents_is_converted():
+    assert list(combinations(TYPES, {"n": [3.0]})) == [(("n", "3"),)]
+
+
+@pytest.mark.parametrize("value", [np.int64(1), 1.5, True, 2**40, "one", None])
 def test_values_of_another_type_are_refused(value):
     with pytest.raises(DSLTypeError, match=r"expected 'int32', but static value .* has type"):
         list(combinations(TYPES, {"n": [value]}))

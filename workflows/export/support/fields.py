@@ -98,6 +98,21 @@ bool lies_inside(const Field& field, const Range* box) {
   return true;
 }
 
+int32_t check_alike(const char* program, const Argument& one, int axis, const Argument& other,
+                    int along) {
+  const Field &first = *one.field, &second = *other.field;
+  if (first.start[axis] == second.start[along] && first.extent[axis] == second.extent[along])
+    return FIELDFORGE_OK;
+  if (first.extent[axis] > second.extent[along])
+    return check_alike(program, other, along, one, axis);
+  return refuse(FIELDFORGE_DOMAIN,
+                "Field '%s' is too small: along '%s' it covers %lld:%lld, but '%s' covers "
+                "%lld:%lld, and '%s' writes both on the same range.",
+                one.name, one.dims[axis], (long long)first.start[axis],
+                (long long)stop_of(first, axis), other.name, (long long)second.start[along],
+                (long long)stop_of(second, along), program);
+}
+
 int32_t check_box(const char* program, Argument& given, const char* done, const Range* box) {
   const Field& field = *given.field;
   if (is_empty(box, given.rank)) return FIELDFORGE_OK;

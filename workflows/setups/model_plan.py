@@ -62,7 +62,7 @@ class LoopReport:
 
 
 @attrs.define(eq=False)
-class Plan:
+class ModelPlan:
     """The set-ups of a model; those made inside its `with` block wait for `build`.
 
     >>> import fieldforge as ff
@@ -235,9 +235,9 @@ def _load_stored(orders: Sequence[Order], progress: Progress) -> list[Order]:
     return missing
 
 
-def plan() -> Plan:
+def plan() -> ModelPlan:
     """Return an empty plan; set-ups collect in it inside `with ff.plan() as model:`."""
-    return Plan()
+    return ModelPlan()
 
 
 def _keep(report: LoopReport) -> None:
