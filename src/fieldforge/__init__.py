@@ -82,7 +82,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.graph.function_stage import Text, stage
     from .workflows.graph.graph import Workflow
     from .workflows.options.database import use_options
-    from .workflows.setups.plan import plan
+    from .workflows.setups.model_plan import plan
     from .workflows.setups.set_up import setup
     from .workflows.summaries.report import report
     from .workflows.tuning.tune import tune
@@ -216,7 +216,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.graph.function_stage": ("Text", "stage"),
     ".workflows.graph.graph": ("Workflow",),
     ".workflows.options.database": ("use_options",),
-    ".workflows.setups.plan": ("plan",),
+    ".workflows.setups.model_plan": ("plan",),
     ".workflows.setups.set_up": ("setup",),
     ".workflows.summaries.report": ("report",),
     ".workflows.tuning.tune": ("tune",),

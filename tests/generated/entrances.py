@@ -12,7 +12,7 @@ from fieldforge.errors import ArgumentError
 
 from .case import Case, FieldSpec
 from .grids import CARTESIAN, HORIZONTAL, within
-from .memory import arguments_of, grouped, sharing
+from .memory import arguments_of, grouped, in_one_memory
 from .pieces import FLOATS
 
 # Each yields what it did, and the fields of the case afterwards.
@@ -33,7 +33,7 @@ def recorded(
     """Record a call; replay it on the same fields, or on others where each is a slot."""
     fields, fresh = arguments_of(case), arguments_of(case)
     given = grouped(case, fields, names)
-    with_slots = sharing(case) is None and case.seed % 48 < 24
+    with_slots = in_one_memory(case) is None and case.seed % 48 < 24
     slots = [each.name for each in case.fields if with_slots and each.name in case.order]
     with ff.record(**{name: given[name] for name in slots}) as step:
         program(**given, offset_provider=tables)
@@ -69,7 +69,7 @@ def split(
     case: Case, program: Any, names: Mapping[str, Any], tables: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Compute what needs no outer point of any input while these hold other numbers, then all."""
-    if case.groups or sharing(case) is not None:
+    if case.groups or in_one_memory(case) is not None:
         return
     given = arguments_of(case)
     late = [each for each in case.fields if not each.written and _CUT.intersection(each.kind.dims)]

@@ -25,7 +25,7 @@ from .features import EVERY
 from .fuzz import Options, draw_batch, work
 from .grids import TABLES
 from .literals import specials, spell
-from .memory import arguments_of, is_intact, laid_out, sharing
+from .memory import arguments_of, in_one_memory, is_intact, laid_out
 from .neighbours import slot
 from .pieces import Draw
 from .printing import as_test
@@ -249,7 +249,7 @@ def test_programs_have_every_part_of_the_language(text):
 def test_some_cases_share_memory_call_operators_directly_and_compile_scalars_in():
     drawn = many_drawn()
 
-    assert any(sharing(case) for case in drawn)
+    assert any(in_one_memory(case) for case in drawn)
     assert any(case.seed % 8 == 5 and only_call(case.text) for case in drawn)
     assert any(schedule_of(case).static and case.scalars for case in drawn)
 

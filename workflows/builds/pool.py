@@ -110,7 +110,7 @@ class BuildPool:
             raise
         self.close()  # waits for the last progress report
         self._raise_refusal()
-        said = f"It is not built within {within} seconds."
+        said = f"It is not built within {within or 0.0:.1f} seconds."
         return [TimeoutError(said) if each in late else each.exception() for each in futures]
 
     def outcomes(self) -> Iterator[tuple[Order, BaseException | None, Sequence[bool]]]:

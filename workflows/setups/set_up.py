@@ -221,14 +221,14 @@ def setup(
     program = program._changed(bound=()) if own else program
     types = program._variants.shape.types
     known = {name: own.pop(name) for name in sizes & own.keys()}
-    given: dict[str, Mapping[str, Any] | None] = {
+    fixed: dict[str, Mapping[str, Any] | None] = {
         "horizontal_sizes": known | dict(horizontal_sizes or {}),
         "vertical_sizes": vertical_sizes,
         "constant_args": {**own, **(constant_args or {})},
         BOUND: bound_args,
         BOUND_STATIC: bound_static_args,
     }
-    request = make_request(program.__name__, types, given, static_args, variants)
+    request = make_request(program.__name__, types, fixed, static_args, variants)
     warn_of(program.__name__, types, request, stacklevel=3)
     return _set_up(program, request, offset_provider, precompile)
 

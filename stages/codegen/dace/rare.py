@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from ...ir.bounds import maximum
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ..cpp.checks import beyond
 from ..cpp.kernel import CLAMPED, ENDS, WITHIN, clamped_version
 from ..cpp.names import Names, Steps, WriterOptions

@@ -10,7 +10,7 @@ import attrs
 
 from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
