@@ -1,8 +1,7 @@
 """Thread counts and workspaces of calls, set for a Python thread or for one callable.
 
-The setting closest to the call wins: `with_threads` on the callable, then a `threads` block, then
-the backend's option `threads`, then `OMP_NUM_THREADS`, then the processors that the process may
-use. Loops over few points always run on one thread (the option `parallel_from`). All calls of a
+The setting closest to the call wins, as in `threads_of_call` of `runtime/native/thread_count.h`.
+Loops over few points always run on one thread (the option `parallel_from`). All calls of a
 process share one pool of threads: a call takes those that are free and works itself. A forked
 process starts a pool of its own.
 """

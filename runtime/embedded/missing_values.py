@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from ..fields.alignment import view_on
-from ..fields.field import make
 from ..language.domain import Domain
 from ..process.errors import IndexOutOfBounds
 from ..process.source import PYTHON_PARSER, Span
@@ -46,14 +45,15 @@ def check_exists(operator: str, name: str, value: AnyValue, box: Domain) -> None
 
 def _is_slot_without_neighbour(value: PartialField, box: Domain) -> Any:
     """Return the slots that are written although no neighbour is there: they are undefined."""
-    found: Any = np.zeros((1,) * box.ndim, np.bool_)
+    found = np.zeros(box.shape, np.bool_)
     for origin in value.origins:
-        if isinstance(origin, MissingNeighbour) and origin.slot is None:
-            table = origin.table
-            if set(table.dims) <= set(box.dims):
-                part = Domain(*(each for each in box if each.dim in table.dims))
-                missing = on_box(make(~table.valid(), table.domain), part)
-                found = found | view_on(missing.ndarray, part, box)
+        if not isinstance(origin, MissingNeighbour) or origin.slot is not None:
+            continue
+        table, own = origin.table, dict(origin.table.domain)
+        met = Domain(*((dim, given & own.get(dim, given)) for dim, given in box))
+        if own.keys() <= set(box.dims) and not met.is_empty():
+            part = view_on(found, box, met)
+            part |= view_on(~table.valid(), table.domain, met)
     return found
 
 

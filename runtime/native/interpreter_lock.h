@@ -10,20 +10,24 @@
 
 namespace fieldforge {
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void sleep_until_exit() {
+    for (;;) pause();
+}
+
 // Runs a function of Python that may take the lock anew; `body` throws nothing of its own.
 template <typename F>
-auto sleep_at_exit(F body) noexcept -> decltype(body()) {
+[[gnu::always_inline]] inline auto sleep_at_exit(const F& body) noexcept -> decltype(body()) {
     try {
         return body();
     } catch (...) {
-        for (;;) pause();
+        sleep_until_exit();
     }
 }
 
 class LockReleased {
    public:
-    LockReleased() : thread_(PyEval_SaveThread()) {}
-    ~LockReleased() {
+    [[gnu::always_inline]] LockReleased() : thread_(PyEval_SaveThread()) {}
+    [[gnu::always_inline]] ~LockReleased() {
         sleep_at_exit([this] { PyEval_RestoreThread(thread_); });
     }
     LockReleased(const LockReleased&) = delete;

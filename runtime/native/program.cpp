@@ -182,21 +182,25 @@ PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t
 
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
                                         const std::vector<Substitute>& substitutes) {
+    // Parameters are exchanged before static values are compared, elements of tuples after.
+    std::vector<PyObject*> given(bound.values, bound.values + bound.count);
+    for (PyObject*& value : given) {
+        const auto found = std::find_if(substitutes.begin(), substitutes.end(),
+                                        [&](const Substitute& each) { return each.recorded == value; });
+        if (found != substitutes.end()) value = found->given;
+    }
+    const Bound exchanged{given.data(), bound.count, bound.provider};
     std::shared_ptr<const Prepared> made;
-    first_fit(self, bound, [&](Entry* entry) {
+    first_fit(self, exchanged, [&](Entry* entry) {
         Frame frame(*entry->plan);
-        Refusal refusal = frame.flatten(bound.values, bound.provider);
+        Refusal refusal = frame.flatten(exchanged.values, exchanged.provider);
         if (!refusal) {
             frame.substitute(substitutes);
             if (!frame.fits()) return Outcome::no_fit;
             refusal = frame.check();
         }
         if (refusal) {
-            std::vector<PyObject*> given(bound.values, bound.values + bound.count);
-            for (const Substitute& each : substitutes) {
-                std::replace(given.begin(), given.end(), each.recorded, each.given);
-            }
-            refuse(self, entry, {given.data(), bound.count, bound.provider}, refusal);
+            refuse(self, entry, exchanged, refusal);
             return Outcome::failed;
         }
         made = frame.keep(entry);

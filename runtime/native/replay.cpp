@@ -5,6 +5,7 @@
 
 #include "entry.h"
 #include "interpreter_lock.h"
+#include "scalar.h"
 #include "work.h"
 
 namespace fieldforge {
@@ -33,7 +34,9 @@ Round::~Round() {
 
 bool Round::has(const std::vector<Substitute>& fields) const {
     return std::equal(fields_.begin(), fields_.end(), fields.begin(), fields.end(),
-                      [](PyObject* own, const Substitute& each) { return own == each.given; });
+                      [](PyObject* own, const Substitute& each) {
+                          return own == each.given || is_same_number(own, each.given);
+                      });
 }
 
 bool Round::is_current(const std::vector<Recorded>& calls) const {

@@ -83,6 +83,7 @@ def test_hooks_stand_in_their_places():
     assert names == [
         "simplify", "before", "fuse_vertical", "between", "block", "unroll_scans", "after",
     ]  # fmt: skip
+    assert stage.gt4py_hooks == ("before", "between", "after")
 
 
 @pytest.mark.parametrize(

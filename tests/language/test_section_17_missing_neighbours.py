@@ -33,6 +33,7 @@ TABLES = {
 Cells = ff.Field[ff.Dims[Cell, K], float64]
 Edges = ff.Field[ff.Dims[Edge, K], float64]
 Mask = ff.Field[ff.Dims[Edge], bool]
+Sparse = ff.Field[ff.Dims[Edge, E2CDim], float64]
 VALUES = np.arange(9.0).reshape(3, 3) + 1
 
 
@@ -150,6 +151,19 @@ def test_reductions_skip_it_and_slots_without_a_neighbour_are_undefined():
     assert run(sums)[1].tolist() == (VALUES[1] * 3).tolist()
     found = run(slots, dims=(Edge, E2CDim, K))
     np.testing.assert_array_equal(found[CELLS >= 0], VALUES[CELLS[CELLS >= 0]] + 1.0)
+
+
+@field_operator
+def slots_of_some(q: Cells, w: Sparse) -> ff.Field[ff.Dims[Edge, E2CDim, K], float64]:
+    return concat_where(Edge < 4, q(E2C), w)
+
+
+def test_rows_that_no_table_has_are_written_beside_slots_without_a_neighbour():
+    w = ff.full({Edge: 6, E2CDim: 2}, 7.0)
+    out = ff.zeros({Edge: 6, E2CDim: 2, K: 3})
+    q = ff.as_field([Cell, K], VALUES)
+    slots_of_some(q, w, out=out, offset_provider=TABLES)
+    assert (out.asnumpy()[4:] == 7.0).all()
 
 
 @field_operator

@@ -8,6 +8,7 @@ from typing import Any
 from ...runtime.process.errors import ArgumentError
 from ..builds.order import Order
 from ..engine.session import engine
+from ..entries.bound_program import BoundProgram
 from ..entries.entry_point import EntryPoint
 
 
@@ -24,12 +25,20 @@ def orders(programs: Iterable[Any]) -> Iterator[Order]:
 def orders_of(
     program: Any, offset_provider: Any = None, domains: Any = None, **static: Any
 ) -> Iterator[Order]:
-    """Yield one order for each variant that `program.compile` would build."""
+    """Yield one order for each variant that `program.compile` would build.
+
+    A program with bound arguments, or a set-up, knows its variants.
+    """
+    used = engine()
+    if isinstance(program, BoundProgram):
+        for variant, provider in program.wanted():
+            yield program.program.order(variant, provider, used)
+        return
     if not isinstance(program, EntryPoint):
         raise ArgumentError(
             f"Expected a program or operator, got an object of type '{type(program).__name__}'.",
             hints=["Decorate the function with 'program' or 'field_operator'."],
         )
-    used = engine()
-    for variant, provider in program.wanted(offset_provider, static, domains):
-        yield program.order(variant, provider, used)
+    for each in program.instances.values():
+        for variant, provider in each.wanted(offset_provider, static, domains):
+            yield each.order(variant, provider, used)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
 from functools import partial
@@ -77,8 +77,9 @@ class BuildPool:
     def forget_done(self) -> None:
         """Release the orders and results of builds that are done."""
         left = [place for place, (_, future) in enumerate(self._futures) if not future.done()]
-        for kept in (self._futures, self.orders, self.was_stored):
-            kept[:] = [kept[place] for place in left]
+        self._futures = [self._futures[place] for place in left]
+        self.orders = [self.orders[place] for place in left]
+        self.was_stored = [self.was_stored[place] for place in left]
 
     def wait(self) -> None:
         """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
@@ -111,6 +112,10 @@ class BuildPool:
         self._raise_refusal()
         said = f"It is not built within {within or 0.0:.1f} seconds."
         return [TimeoutError(said) if each in late else each.exception() for each in futures]
+
+    def outcomes(self) -> Iterator[tuple[Order, BaseException | None, Sequence[bool]]]:
+        """Wait for all builds; return order, error and whether the store had it, for each."""
+        return zip(self.orders, self.settle(), self.was_stored, strict=True)
 
     def cancel(self) -> None:
         """Drop waiting builds and stop running ones, compilers included."""
@@ -200,11 +205,10 @@ class BuildPool:
 
     def _repr_html_(self) -> str:
         from ..reports.page import overview_fragment
-        from .viewing import views_of_pool
+        from .viewing import views_of_builds
 
-        return overview_fragment(
-            f"{len(self.orders)} builds", list(views_of_pool(self, whole=False))
-        )
+        views = views_of_builds(self.outcomes(), whole=False)
+        return overview_fragment(f"{len(self.orders)} builds", list(views))
 
     def close(self) -> None:
         """Release threads and processes once they are done."""

@@ -11,12 +11,14 @@ import click
 
 from ...cache.memory import Memory
 from ...cache.store import Store
+from ...runtime.calls.call_limits import Limited
 from ...runtime.process.errors import FieldforgeError
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS, find_backend
 from ..batches.addresses import AddressError, load_module
 from ..engine.engine import Engine
 from ..engine.session import using
+from ..entries.bound_program import BoundProgram
 from ..entries.entry_point import EntryPoint
 
 
@@ -53,17 +55,31 @@ def find_program(program: str, backend: str | None, store: Store | None = None) 
         raise click.BadParameter(f"Expected 'MODULE:PROGRAM', got '{program}'.")
     with using(Engine(store or Memory())):
         module = _load(where)
-    found = getattr(module, name, None)
-    if not isinstance(found, EntryPoint):
+    found = with_some_backend(getattr(module, name, None), backend)
+    if found is None:
         known = [
             key for key, value in sorted(vars(module).items()) if isinstance(value, EntryPoint)
         ]
         raise click.BadParameter(
             f"'{where}' has no program or operator '{name}'; it has {', '.join(known) or 'none'}."
         )
-    if backend is not None or found.backend is None:
-        return found.with_backend(backend or "cpu")
     return found
+
+
+def with_some_backend(thing: Any, backend: str | None = None) -> EntryPoint | None:
+    """Return the program of an object with `backend`, else its own, else 'cpu'; None if it is none.
+
+    The object may also limit the calls of a program, or bind its arguments.
+    """
+    found = thing.call if isinstance(thing, Limited) else thing
+    found = found.unbound() if isinstance(found, BoundProgram) else found
+    if not isinstance(found, EntryPoint):
+        return None
+    if backend is None and found.backend is not None:
+        return found
+    known = found._tables(None)
+    found = found.with_backend(backend or "cpu")
+    return found.with_compilation_options(connectivities=known) if known else found
 
 
 def backend_of(entry: EntryPoint) -> Backend:

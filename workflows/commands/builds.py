@@ -18,8 +18,9 @@ from ..builds.order import Order
 from ..builds.pool import BuildPool
 from ..builds.progress import shown
 from ..engine.policy import policy
-from ..entries.entry_point import EntryPoint
-from .arguments import report_errors
+from ..entries.bound_program import BoundProgram
+from .arguments import report_errors, with_some_backend
+from .tables import tables_option, with_tables
 
 LOCK = ".lock"
 what_argument = click.argument(
@@ -36,6 +37,7 @@ what_argument = click.argument(
 @click.option("--mpi", is_flag=True, help="Share the builds among the ranks of an MPI job.")
 @click.option("--dask", metavar="ADDRESS", help="Build on the workers of this dask scheduler.")
 @click.option("--load", is_flag=True, help="Also load each result, to test that it loads.")
+@tables_option
 @report_errors
 def build(
     what: tuple[str, ...],
@@ -44,6 +46,7 @@ def build(
     mpi: bool,
     dask: str | None,
     load: bool,
+    tables: str | None,
 ) -> None:
     """Build the programs of lock files, or programs by name, into the store.
 
@@ -55,7 +58,7 @@ def build(
     with ExitStack() as stack:
         if trace:
             stack.enter_context(tracing(trace))
-        wanted = list(_orders(what))
+        wanted = list(_orders(what, tables))
         if not load:
             stack.enter_context(policy("build_only"))
         if mpi:
@@ -73,11 +76,12 @@ def build(
 
 @click.command(epilog="Example: fieldforge check programs.lock")
 @what_argument
+@tables_option
 @report_errors
-def check(what: tuple[str, ...]) -> None:
+def check(what: tuple[str, ...], tables: str | None) -> None:
     """List the builds that are missing from the store, and why; exit with 1 if any is."""
     total, missing = 0, 0
-    for order in _orders(what):
+    for order in _orders(what, tables):
         total += 1
         refused = order.missing()
         if refused is not None:
@@ -128,7 +132,7 @@ def audit(programs: tuple[str, ...], runs: int, libraries: bool) -> None:
     click.echo(f"{len(programs)} programs gave the same bytes in {runs} processes.")
 
 
-def _orders(what: Sequence[str]) -> Iterator[Order]:
+def _orders(what: Sequence[str], tables: str | None) -> Iterator[Order]:
     for each in what:
         if each.endswith(LOCK):
             yield from (order for _, order in _located(each, read(each)))
@@ -138,9 +142,12 @@ def _orders(what: Sequence[str]) -> Iterator[Order]:
             )
         else:
             program = find(each)
-            if not isinstance(program, EntryPoint):
-                raise click.BadParameter(f"'{each}' is not a program or operator.")
-            yield from orders_of(program if program.backend else program.with_backend("cpu"))
+            if not isinstance(program, BoundProgram) or program.program.backend is None:
+                entry = with_some_backend(program)
+                if entry is None:
+                    raise click.BadParameter(f"'{each}' is not a program or operator.")
+                program = with_tables(entry, tables, each)
+            yield from orders_of(program)
 
 
 def _located(path: str, rows: Sequence[Locked]) -> Iterator[tuple[Locked, Order]]:

@@ -10,6 +10,7 @@ from ..backends import pipelines
 from ..graph.options import options_of
 from ..graph.text import show_value
 from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
+from .tables import tables_option, with_tables
 
 
 @click.command(
@@ -36,6 +37,7 @@ from .arguments import backend_of, backend_option, find_program, program_argumen
     default=Path(),
     help="The folder of these pages; the current one by default.",
 )
+@tables_option
 @backend_option
 @report_errors
 def show(
@@ -45,10 +47,11 @@ def show(
     step: str | None,
     html: bool,
     folder: Path,
+    tables: str | None,
     backend: str | None,
 ) -> None:
     """Print the output of a stage for a program, from the store if it is there."""
-    found = find_program(program, backend)
+    found = with_tables(find_program(program, backend), tables, program)
     if html:
         from .viewing import write_pages
 
@@ -78,9 +81,10 @@ def graph(program: str, mermaid: bool, text: bool, backend: str | None) -> None:
 
 @click.command(epilog="Example: fieldforge explain examples/terrain.py:smooth")
 @program_argument
+@tables_option
 @backend_option
 @report_errors
-def explain(program: str, backend: str | None) -> None:
+def explain(program: str, tables: str | None, backend: str | None) -> None:
     """Explain what changed since the nearest build in the store, then build stage by stage.
 
     That build may come from another process or another machine.
@@ -88,7 +92,7 @@ def explain(program: str, backend: str | None) -> None:
     from ..batches.missing_builds import changes
     from ..batches.orders import orders_of
 
-    found = find_program(program, backend)
+    found = with_tables(find_program(program, backend), tables, program)
     told = [(order.name, changes(order)) for order in orders_of(found)]
     trace = found.trace()  # afterwards the store has what these look for
     for name, since in told:

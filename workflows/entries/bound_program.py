@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
 from ...runtime import _core
 from ...runtime.calls.on_reject import reject
 from ...stages.artifacts import Variant
+from ...stages.ir.literal import number
 from ..variants.naming import variant_of
+
+if TYPE_CHECKING:  # imported by the method that needs it, see decision 0005
+    from ..engine.inspection import Trace
+
+Requested: TypeAlias = list[tuple[Variant, Mapping[str, Any] | None]]
 
 
 class BoundProgram(_core.BoundCall):
@@ -22,6 +28,7 @@ class BoundProgram(_core.BoundCall):
     """
 
     __name__: str
+    program: Any
     _pickled: tuple[Any, dict[str, Any], Mapping[str, Any] | None]
     _whole: inspect.Signature
 
@@ -45,6 +52,7 @@ class BoundProgram(_core.BoundCall):
             offset_provider,
             reject,
         )
+        self.program = program
         self.__name__ = program.__name__
         self.__doc__ = program.__doc__
         self._whole = signature
@@ -65,15 +73,37 @@ class BoundProgram(_core.BoundCall):
         The bound fields determine the layout, and bound scalars that are static their value; the
         other arguments are those of a program's `compile`.
         """
+        self.program._variants.begin(self._requested(static, domains))
+        return self
+
+    def wanted(self) -> Requested:
+        """Return the variants that `compile` builds, each with its offset provider."""
+        return self._requested({}, None)
+
+    def _requested(self, static: Mapping[str, Sequence[Any]], domains: Any) -> Requested:
         program, fixed, provider = self._pickled
         chosen = program.compilation_options.static_params or ()
         known = {name: [fixed[name]] for name in chosen if name in fixed}
-        wanted = program.wanted(provider, {**known, **static}, domains)
-        program._variants.begin(
-            (laid_out(variant, program._variants.shape.parameters, fixed), given)
-            for variant, given in wanted
-        )
-        return self
+        found = program.wanted(provider, {**known, **static}, domains)
+        parameters = program._variants.shape.parameters
+        return [(laid_out(variant, parameters, fixed), given) for variant, given in found]
+
+    def trace(self, until: str | None = None) -> Trace:
+        """Show every stage of a build, as `trace` of a program does, for the bound arguments."""
+        made: Trace = self.unbound().trace(until=until)
+        return made
+
+    def unbound(self) -> Any:
+        """Return the program with the static numbers and tables of the first variant wanted."""
+        program, fixed, provider = self._pickled
+        types = program._variants.shape.types
+        chosen = {name: fixed[name] for name in program._variants.shape.static if name in fixed}
+        for variant, _ in self.wanted()[:1] if program.backend is not None else ():
+            numbers = [(name, text) for name, text in variant.static if name in types]
+            chosen |= {name: number(text, types[name].name) for name, text in numbers}
+        made = program.with_bound_args(**chosen) if chosen else program
+        tables = program._tables(provider)
+        return made.with_compilation_options(connectivities=tables) if tables else made
 
     def __reduce__(self) -> tuple[Any, ...]:
         from .pickling import bound_again  # most processes pickle nothing

@@ -20,6 +20,7 @@ from ..engine.engine import Engine
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape, Provider
 from ..variants.program_pool import ProgramPool, pool_of
+from ..variants.tables import kinds_of
 from .compile_requests import Domains, choose_static, requested_variants
 from .decorated import Decorated, parameter_names
 from .recording import note, paused
@@ -37,6 +38,7 @@ class EntryPoint(Decorated):
     """A program or operator: a decorated function that can be called, compiled and inspected."""
 
     _checks: Checks | None = None
+    _last_provider: Provider = None  # of a call that ran embedded
 
     def with_threads(self, count: int) -> Limited:
         """Limit the threads of a call: `program.with_threads(1)(...)`; variants are shared."""
@@ -154,6 +156,11 @@ class EntryPoint(Decorated):
         return (self._variants,)
 
     @property
+    def instances(self) -> Mapping[tuple[str, ...], EntryPoint]:
+        """What is built: the function itself, or each choice of types of a generic operator."""
+        return {(): self}
+
+    @property
     def variants(self) -> str:
         """The variants that were built, as a table."""
         return self._variants_text({})
@@ -238,6 +245,9 @@ class EntryPoint(Decorated):
         """Return the variants that `compile` would build, each with its offset provider."""
         self._check_compilable()
         self._current()
+        chosen = self._variants.shape.static
+        known = {name: [value] for name, value in self._made.bound if name in chosen}
+        static = static or known
         choose_static(self.__name__, self._variant_sets, static)
         return requested_variants(
             self.__name__, self._variants.shape, self._made.options, given, static, domains
@@ -286,7 +296,7 @@ class EntryPoint(Decorated):
         """
         from .workspace_size import workspace_size
 
-        provider = self._made.options.connectivities if offset_provider is None else offset_provider
+        provider = self._tables(offset_provider)
         if self.backend is None:
             return 0
         definition, shape = self._current(), self._variants.shape
@@ -304,7 +314,8 @@ class EntryPoint(Decorated):
         """Show every stage of a build, for the layout of these arguments or the default one.
 
         `program.trace()["lower"].text` is the output of stage 'lower'. Embedded programs show the
-        stages of the reference backend.
+        stages of the reference backend. Neighbour tables are those given, else of the option
+        `connectivities`, else of an earlier call or build.
 
         >>> import fieldforge as ff
         >>> I = ff.Dimension("I")
@@ -315,13 +326,24 @@ class EntryPoint(Decorated):
         >>> print(doubled.trace(until="parse")["parse"].text.splitlines()[0])
         operator doubled(u: Field[[I], float64]) -> Field[[I], float64]
         """
-        provider = self._made.options.connectivities if offset_provider is None else offset_provider
+        provider = self._tables(offset_provider)
         definition, variants = self._current(), self._variants
+        shape, bound = variants.shape, dict(self._made.bound)
         if args or kwargs:
             variant = variants.variant(args, kwargs, provider)
         else:
-            variant = variants.shape.default(provider)
+            variant = shape.default(provider, shape.static_of(bound) if shape.static else ())
         return trace(definition, self.backend or reference(), variant, until, variants.budget)
+
+    def _tables(self, given: Provider) -> Provider:
+        """Return neighbour tables: given, of the options, or what earlier calls and builds had."""
+        if given is None:
+            given = self._made.options.connectivities
+        if given is None:
+            built = [each for own in self._variant_sets for each in own.table.variants]
+            tables = next((each.tables for each in reversed(built) if each.tables), ())
+            given = kinds_of(tables) if tables else self._last_provider
+        return given
 
     def _forget(self) -> None:
         """Drop all variants: the function has changed."""

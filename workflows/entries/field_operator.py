@@ -154,6 +154,7 @@ class FieldOperator(NativeEntry):
         from .embedded_ranges import Call, explained_ranges
 
         definition = self.__definition__
+        self._last_provider = provider or self._last_provider
 
         def call() -> Call:
             calls, more = self._typed(args, kwargs)._calls_for(out, domain)

@@ -121,7 +121,7 @@ class Program(NativeEntry):
         halo: Mapping[str, Any],
         offset_provider: Mapping[str, Any] | None = None,
         **arguments: Any,
-    ) -> Split:
+    ) -> Split[Self]:
         """Return the part that needs no halo, and the rest, as two programs.
 
         A step is then: start the exchange, call `inner`, finish the exchange, call `outer`. The
@@ -239,6 +239,7 @@ class Program(NativeEntry):
         """Return a context in which an embedded call names the field that is too small."""
         from .embedded_ranges import explained_ranges
 
+        self._last_provider = provider or self._last_provider
         return explained_ranges(
             self.__name__, lambda: (self._variants.shape, args, kwargs), provider
         )

@@ -7,9 +7,23 @@ from typing import Any, TypeAlias
 
 from ...runtime.language.connectivity import is_table
 from ...runtime.language.dimension import Dimension
+from ...runtime.process import classes
 from ...runtime.process.errors import ArgumentError, MissingOffsetError
 
 Table: TypeAlias = tuple[str, int, bool]
+
+
+@classes.frozen
+class TableKind:
+    """What a build needs to know of a neighbour table, without its entries."""
+
+    max_neighbors: int
+    skip_value: int | None = None
+
+
+def kinds_of(tables: Iterable[Table]) -> dict[str, TableKind]:
+    """Return the tables of a variant as an offset provider that serves builds, not calls."""
+    return {name: TableKind(width, -1 if skip else None) for name, width, skip in tables}
 
 
 def tables_of(

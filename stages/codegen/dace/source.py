@@ -10,7 +10,7 @@ import attrs
 
 from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
@@ -183,7 +183,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     text = _text(kernel, names, plan)
-    rare = RareVersion(kernel, plan)
+    rare = RareVersion(kernel, plan.clamping, style, plan.steps)
     called = set(re.findall(r"\b(\w+)\(", text.code))
     functions = [each for name, each in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]

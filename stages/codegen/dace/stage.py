@@ -11,7 +11,7 @@ from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact
 from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import BYTES, FLAG, TEXTS, VALUE_NAMES, option, whole
+from ...option_kinds import BYTES, FLAG, SECONDS, TEXTS, VALUE_NAMES, option, whole
 from ...target import CPU_TARGET, CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import PassName, without
@@ -53,6 +53,9 @@ class CodegenDace(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -83,6 +86,8 @@ class CodegenDace(SdfgStage):
     unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
     most_applications: int = option(whole(), 1000)
     most_nodes: int = option(whole(), 100_000)
+    pass_seconds: float = option(SECONDS, 600.0, eq=False)
+    gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
     checked: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
@@ -138,6 +143,8 @@ class CodegenDace(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             self.parallel_from,
             loop_passes=self._loop_passes(),

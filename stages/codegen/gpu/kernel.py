@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Blocked, Patches, Together
 from ...ir.nests import Store
 from ...vendors.vendor import Vendor

@@ -1,5 +1,6 @@
 """Threads and memory that a thread, a callable or an entry asks for, seen from inside the code."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -72,6 +73,20 @@ def told(call):
     out = np.zeros(1, np.int64)
     call(_core.FieldView(out, (I,), (0,)))
     return int(out[0])
+
+
+def test_what_others_told_openmp_changes_no_call(library, team):
+    """The number of threads follows from the rule of calls alone, for OpenMP's code, too."""
+    address = library.symbol("omp_set_num_threads")
+    tell = ctypes.CFUNCTYPE(None, ctypes.c_int)(address)
+    usual, others = _core.default_threads(), _core.default_threads() + 3
+    tell(others)
+    try:
+        assert team() == usual
+        assert team(program(library, "team", own=1)) == 1
+        assert ctypes.CFUNCTYPE(ctypes.c_int)(library.symbol("omp_get_max_threads"))() == others
+    finally:
+        tell(usual)
 
 
 def test_a_call_uses_as_many_threads_as_the_block_around_it_says(team):

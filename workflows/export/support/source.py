@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .aliasing import ALIASING
 from .fields import FIELDS
-from .sharing import SHARING
 from .tables import TABLES
 from .threads import THREADS
 from .workspace import WORKSPACE
@@ -38,7 +38,7 @@ _CLOSING: Final = r"""
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 """
 
-SUPPORT: Final = "".join([_OPENING, FIELDS, SHARING, TABLES, THREADS, WORKSPACE, _CLOSING])
+SUPPORT: Final = "".join([_OPENING, FIELDS, ALIASING, TABLES, THREADS, WORKSPACE, _CLOSING])
 
 FUNCTIONS: Final = """\
 EXPORTED const char* {library}_message(void) {{ return last_message; }}

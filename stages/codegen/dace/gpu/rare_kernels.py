@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from ....ir.bounds import Range, maximum
-from ....ir.loops import Kernel
+from ....ir.flat_kernel import Kernel
 from ....ir.nests import Nest
 from ....vendors.vendor import Vendor
 from ...cpp.checks import beyond

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ....ir.loops import Kernel
+from ....ir.flat_kernel import Kernel
 from ....ir.nests import Constant
 from ....vendors.vendor import Vendor
 from ...cpp.checks import is_nothing, tested_stores

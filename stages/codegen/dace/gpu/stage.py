@@ -13,7 +13,7 @@ from ....artifacts import Generated, Interface, Lowered, Variant
 from ....base import VALUES, Artifact
 from ....gpu_target import GPU_TARGET, GpuTarget
 from ....numerics import EXACTNESS, FUNCTIONS
-from ....option_kinds import BLOCK, FLAG, MOST_THREADS, TEXTS, VALUE_NAMES, option, whole
+from ....option_kinds import BLOCK, FLAG, MOST_THREADS, SECONDS, TEXTS, VALUE_NAMES, option, whole
 from ....vendors.vendor import Vendor
 from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
@@ -43,6 +43,9 @@ class CodegenDaceGpu(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         block_1d: threads of a block along x for maps of one dimension, against the default.
         block_2d: the same along x and y for two dimensions.
         block_3d: the same along x, y and z for three and more.
@@ -81,6 +84,8 @@ class CodegenDaceGpu(SdfgStage):
     unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
     most_applications: int = option(whole(), 1000)
     most_nodes: int = option(whole(), 100_000)
+    pass_seconds: float = option(SECONDS, 600.0, eq=False)
+    gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
     block_1d: tuple[int, ...] = option(BLOCK, ())
     block_2d: tuple[int, ...] = option(BLOCK, ())
     block_3d: tuple[int, ...] = option(BLOCK, ())
@@ -163,6 +168,8 @@ class CodegenDaceGpu(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             0,
             Grid(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process.errors import OptionError
-from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass
+from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass, name_of
 from .hooks import GT4PyAutoOptHook
 
 UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it
@@ -112,6 +112,8 @@ def translated(options: Mapping[str, Any], factory: str, *, gpu: bool = False) -
     passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES), gpu)
     if tuple(passes) != tuple(ours.get("passes", DACE_PASSES)):
         ours["passes"] = passes
+        hooks = list(_hooks_of(arguments).values())
+        ours["gt4py_hooks"] = tuple(name_of(each) for each in passes if each in hooks)
     reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
     if reasons:
         warnings.warn(
@@ -158,14 +160,16 @@ def _sizes(given: Any) -> tuple[int, ...]:
     return tuple(int(each) for each in (given.split(",") if isinstance(given, str) else given))
 
 
+def _hooks_of(arguments: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    given = dict(arguments.get("optimization_hooks") or {})
+    return {GT4PyAutoOptHook(place).value: hook for place, hook in given.items()}
+
+
 def _with_hooks(
     arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...], gpu: bool
 ) -> tuple[tuple[SdfgPass, ...], list[str]]:
     """Return the list of passes with hooks in their places, and the hooks without a place."""
-    hooks: dict[str, Callable[..., Any]] = {
-        GT4PyAutoOptHook(place).value: hook
-        for place, hook in dict(arguments.get("optimization_hooks") or {}).items()
-    }
+    hooks = _hooks_of(arguments)
     found = list(passes)
     middle = found.index("fuse_vertical") + 1 if "fuse_vertical" in found else len(found)
     inner: list[SdfgPass] = ["fuse_tasklets"] if arguments.get("fuse_tasklets") else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SHARING: Final = r"""
+ALIASING: Final = r"""
 // --- memory that arguments share ------------------------------------------------------------
 
 struct Term {
