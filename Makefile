@@ -12,7 +12,7 @@ BESIDE := upwind,diffusion,laplacians,tridiagonal,nabla2,vertical_advection,adve
 NATIVE := $(wildcard runtime/native/* runtime/native/gpu/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
+.PHONY: sources help demo dist sphere test test-browser random wheel language-dace test-all check fuzz model bench ulps format clean count \
 	stress tsan bench-calls bench-others faults test-gpu test-gpu-host sanitize-gpu bench-gpu docs pictures
 
 help:  ## say what can be made
@@ -81,6 +81,9 @@ docs: $(STAMP)  ## build the documentation site into build/site; broken links an
 
 pictures: $(STAMP)  ## run the examples of the gallery and draw docs/pictures/
 	cd docs && ../$(BIN)/python -m generate.pictures
+
+sources: $(STAMP)  ## generate code of many programs, compare with bench/sources.json: make sources [DO=--write]
+	$(BIN)/python -W ignore -m bench.sources $(DO)
 
 count: $(STAMP)  ## count the instructions of calls and compare with bench/call_counts.json (needs valgrind)
 	$(BIN)/python bench/count.py

@@ -204,8 +204,9 @@ Recorded: TypeAlias = tuple[
 class Recorder:
     """Recorded calls of one thread; may be subclassed.
 
-    A call takes fields for slots by name. Where the calls cannot be made natively,
-    `on_fallback(fields, why)` makes them; `why` is None if nobody need be told.
+    Slots are fields and numbers of NumPy; a call takes others for them by name. Where the calls
+    cannot be made natively, `on_fallback(slots, why)` makes them; `why` is None if nobody need be
+    told.
     """
 
     def __new__(
@@ -216,7 +217,7 @@ class Recorder:
     def end(self) -> None: ...
     def note(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> None: ...
     def survey(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-        """Pairs (call, slot) of arguments that are a slot's field, and of other views of it."""
+        """Pairs (call, slot) of arguments that are a slot's value, and of other views of it."""
 
     @property
     def calls(self) -> tuple[Recorded, ...]: ...
@@ -247,6 +248,8 @@ class Workspace:
 
 def recording() -> Recorder | None:
     """Return the sequence that takes down the calls of this thread."""
+
+halo_entry: int  # the address of the entry point that fills halos
 
 def set_machine(bandwidth: int, stream_from: int, parallel_from: int, /) -> None: ...
 def default_threads() -> int: ...

@@ -15,15 +15,6 @@ TUNE: Final = "tune"  # the metadata of an option that tuning may change
 VALUES: Final = "values"  # in its place: lists of values of the dataflow IR
 
 
-def tunable(*values: Any) -> dict[str, Any]:
-    """Mark an option that changes speed and no result, with values worth trying.
-
-    >>> tunable(True, False)
-    {'tune': (True, False)}
-    """
-    return {TUNE: values}
-
-
 @runtime_checkable
 class Artifact(Protocol):
     """A value between two stages."""

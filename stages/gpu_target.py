@@ -2,86 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Final
 
 import attrs
 
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
 from ..runtime.process.errors import OptionError
-
-Platform: TypeAlias = Literal["cuda", "hip", "host"]  # what compiles and runs kernels
+from .option_kinds import Kind
+from .vendors.known import GPUS, vendor_of
+from .vendors.vendor import Vendor
 
 WIDEST: Final = 16  # bytes of the widest load or store of one thread, by either vendor
-KIB: Final = 1024
-MIB: Final = 1024 * KIB
-
-
-@classes.frozen
-class _Gpu:
-    """One architecture, as the best known product with it: memory in bytes, rates per second."""
-
-    multiprocessors: int
-    wavefront: int
-    registers: int  # of 32 bits, of one multiprocessor
-    shared_memory: int
-    block_memory: int
-    max_threads: int
-    l2: int
-    bandwidth: float
-    float32_rate: float
-    float64_rate: float
-
-
-# From the vendors' data sheets and architecture guides; a fused multiply-add is one operation.
-_GPUS: Final[Mapping[str, _Gpu]] = {
-    # V100
-    "sm_70": _Gpu(80, 32, 65536, 96 * KIB, 96 * KIB, 2048, 6 * MIB, 0.90e12, 7.8e12, 3.9e12),
-    # T4
-    "sm_75": _Gpu(40, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.32e12, 4.0e12, 0.13e12),
-    # A100
-    "sm_80": _Gpu(108, 32, 65536, 164 * KIB, 163 * KIB, 2048, 40 * MIB, 1.56e12, 9.7e12, 4.9e12),
-    # A40
-    "sm_86": _Gpu(84, 32, 65536, 100 * KIB, 99 * KIB, 1536, 6 * MIB, 0.70e12, 18.7e12, 0.29e12),
-    # L40S
-    "sm_89": _Gpu(142, 32, 65536, 100 * KIB, 99 * KIB, 1536, 96 * MIB, 0.86e12, 45.8e12, 0.72e12),
-    # H100
-    "sm_90": _Gpu(132, 32, 65536, 228 * KIB, 227 * KIB, 2048, 50 * MIB, 3.35e12, 33.5e12, 16.7e12),
-    # B200
-    "sm_100": _Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 18.5e12),
-    # B300, which has few units for float64
-    "sm_103": _Gpu(148, 32, 65536, 228 * KIB, 227 * KIB, 2048, 126 * MIB, 8.0e12, 37.0e12, 0.6e12),
-    # RTX PRO 6000 Blackwell
-    "sm_120": _Gpu(188, 32, 65536, 100 * KIB, 99 * KIB, 1536, 128 * MIB, 1.79e12, 62.5e12, 0.98e12),
-    # GB10
-    "sm_121": _Gpu(48, 32, 65536, 100 * KIB, 99 * KIB, 1536, 24 * MIB, 0.27e12, 15.5e12, 0.24e12),
-    # MI100
-    "gfx908": _Gpu(120, 64, 65536, 64 * KIB, 64 * KIB, 2560, 8 * MIB, 1.2e12, 11.5e12, 5.8e12),
-    # MI250X, one of its two dies
-    "gfx90a": _Gpu(110, 64, 131072, 64 * KIB, 64 * KIB, 2048, 8 * MIB, 1.6e12, 12.0e12, 12.0e12),
-    # MI300X; the second-level cache is that of one of its eight dies
-    "gfx942": _Gpu(304, 64, 131072, 64 * KIB, 64 * KIB, 2048, 4 * MIB, 5.3e12, 81.7e12, 40.8e12),
-    # MI355X, likewise
-    "gfx950": _Gpu(256, 64, 131072, 160 * KIB, 160 * KIB, 2048, 4 * MIB, 8.0e12, 78.6e12, 39.3e12),
-    # RX 6900 XT
-    "gfx1030": _Gpu(80, 32, 65536, 64 * KIB, 64 * KIB, 1024, 4 * MIB, 0.51e12, 11.5e12, 0.72e12),
-    # RX 7900 XTX
-    "gfx1100": _Gpu(96, 32, 98304, 64 * KIB, 64 * KIB, 1024, 6 * MIB, 0.96e12, 30.7e12, 0.96e12),
-    # RX 9070 XT
-    "gfx1201": _Gpu(64, 32, 98304, 64 * KIB, 64 * KIB, 1024, 8 * MIB, 0.64e12, 24.3e12, 0.76e12),
-}
-
-KNOWN_ARCHS: Final = tuple(_GPUS)
+KNOWN_ARCHS: Final = tuple(GPUS)
 
 
 def _as_archs(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; the defaults of the other fields need known ones."""
     archs = (given,) if isinstance(given, str) else tuple(given)
     for arch in archs:
-        if arch not in _GPUS:
-            raise OptionError(f"Unknown GPU architecture '{arch}'.", name=arch, known=_GPUS)
-    kinds = {(_vendor(arch), _GPUS[arch].wavefront) for arch in archs}
+        if arch not in GPUS:
+            raise OptionError(f"Unknown GPU architecture '{arch}'.", name=arch, known=GPUS)
+    kinds = {(vendor_of(arch).name, GPUS[arch].wavefront) for arch in archs}
     if len(kinds) != 1:
         names = ", ".join(f"'{arch}'" for arch in archs)
         raise OptionError(
@@ -95,7 +38,7 @@ def _least(field: str) -> Any:
     """Take a number from the table: the least of all architectures."""
 
     def least(target: GpuTarget) -> Any:
-        return min(getattr(_GPUS[arch], field) for arch in target.archs)
+        return min(getattr(GPUS[arch], field) for arch in target.archs)
 
     return attrs.field(default=attrs.Factory(least, takes_self=True))
 
@@ -126,7 +69,7 @@ class GpuTarget:
         OptionError: for an unknown architecture, or several that do not go together.
 
     >>> target = GpuTarget("sm_90")
-    >>> target.vendor, target.wavefront, target.shared_memory // 1024
+    >>> target.vendor.name, target.wavefront, target.shared_memory // 1024
     ('nvidia', 32, 228)
     >>> GpuTarget(("sm_80", "sm_90")).shared_memory // 1024
     164
@@ -148,24 +91,28 @@ class GpuTarget:
     block_threads: int = 1024
 
     @property
-    def vendor(self) -> Literal["nvidia", "amd"]:
-        """The vendor, which decides the compiler: NVRTC or hiprtc."""
-        return _vendor(self.archs[0])
+    def vendor(self) -> Vendor:
+        """The maker of the GPU: the dialect of its kernels, and its compilers."""
+        return vendor_of(self.archs[0])
 
     @property
     def device(self) -> DeviceType:
         """The kind of device that holds the fields and runs the code."""
-        return DeviceType.CUDA if self.vendor == "nvidia" else DeviceType.ROCM
+        found = self.vendor.device
+        assert found is not None
+        return found
 
-    def platform(self, *, host: bool) -> Platform:
-        """Return what compiles and runs kernels: the vendor's, or C++ on the `host` in their place.
+    def writer(self, *, host: bool) -> Vendor:
+        """Return the vendor whose dialect the kernels have; `host` runs them in its place.
 
-        >>> GpuTarget("gfx942").platform(host=False)
+        >>> GpuTarget("gfx942").writer(host=False).language
         'hip'
         """
-        if host:
-            return "host"
-        return "cuda" if self.vendor == "nvidia" else "hip"
+        if not host:
+            return self.vendor
+        from .vendors.host import HOST  # the text that checks threads is long
+
+        return HOST
 
     def memory(self, *, host: bool, on_device: bool) -> DeviceType:
         """Return where fields lie; for kernels on the `host`, there or on the simulated device."""
@@ -195,8 +142,8 @@ class GpuTarget:
 
     @property
     def copies_apart(self) -> bool:
-        """Whether copies to shared memory go on beside other work: NVIDIA's, from sm_80 on."""
-        return all(_vendor(arch) == "nvidia" and int(arch[3:]) >= 80 for arch in self.archs)
+        """Whether copies to shared memory go on beside other work."""
+        return all(self.vendor.copies_apart(arch) for arch in self.archs)
 
     @property
     def gather(self) -> float:
@@ -209,5 +156,28 @@ class GpuTarget:
         return 2 * itemsize / self.bandwidth * rate
 
 
-def _vendor(arch: str) -> Literal["nvidia", "amd"]:
-    return "nvidia" if arch.startswith("sm_") else "amd"
+def arch_of(name: str) -> str | None:
+    """Return the architecture that a name means: its own or that of a product, in any case.
+
+    >>> arch_of("a100"), arch_of("gfx90a"), arch_of("Hopper"), arch_of("A1000")
+    ('sm_80', 'gfx90a', 'sm_90', None)
+    """
+    for arch, gpu in GPUS.items():
+        if name.lower() in (arch, *(each.lower() for each in gpu.names)):
+            return arch
+    return None
+
+
+def _named_target(value: Any) -> Any:
+    """Return the GPU that a name means; leave other values alone."""
+    arch = arch_of(value) if isinstance(value, str) else None
+    return value if arch is None else GpuTarget(arch)
+
+
+GPU_TARGET: Final = Kind(
+    "the name of a GPU or of its architecture, or a 'GpuTarget'",
+    lambda value: isinstance(value, GpuTarget),
+    _named_target,
+    known=(*KNOWN_ARCHS, *(each for gpu in GPUS.values() for each in gpu.names[1:])),
+    in_files=False,  # it decides which entries of a file apply
+)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import attrs
 
 from ..runtime.fields.device import DeviceType
 from ..runtime.process import classes
+from .option_kinds import Kind
 
 _LEVELS: Final = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
@@ -131,6 +132,18 @@ class CpuTarget:
         return moved * lanes * _OPERATIONS_PER_CYCLE * _CLOCK
 
 
+def _named_target(value: Any) -> Any:
+    """Return the class of machines with a named instruction set; leave other values alone."""
+    return CpuTarget.host(value) if isinstance(value, str) and value in _VECTOR_BYTES else value
+
+
+CPU_TARGET: Final = Kind(
+    "the name of an instruction set, or a 'CpuTarget'",
+    lambda value: isinstance(value, CpuTarget),
+    _named_target,
+    known=tuple(_VECTOR_BYTES),
+    in_files=False,  # it decides which entries of a file apply
+)
 Target = CpuTarget  # its name in programs, lock files and packs
 
 

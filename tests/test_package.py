@@ -114,4 +114,7 @@ def test_everything_is_an_extra_that_no_driver_or_launcher_is_needed_for():
     [everything] = extras["all"]
     parts = set(everything.partition("[")[2].rstrip("]").split(","))
     developing = {"all", "bench", "dev", "docs", "test"}
-    assert parts == set(extras) - developing - {"ghex", "gpu", "mpi"}
+    assert parts == set(extras) - developing - {"ghex", "gpu", "gpu-cu12", "gpu-cu13", "mpi"}
+    assert extras["gpu"] == ["fieldforge[gpu-cu12]"]
+    for major in ("12", "13"):
+        assert f"cupy-cuda{major}x" in extras[f"gpu-cu{major}"][0]

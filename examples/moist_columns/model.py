@@ -15,7 +15,7 @@ import fieldforge as ff
 from fieldforge.runtime.decomposition.exchange import HaloExchange
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
-from fieldforge.runtime.decomposition.sharing import share
+from fieldforge.runtime.decomposition.partitioning import partition
 
 from ..mesh_geometry import Numbers
 from ..shallow_water.grid import Cell, Grid, connectivities
@@ -28,7 +28,7 @@ NAMES: Final = ("t", "vapour", "cloud")
 def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
     """Cut a grid for some ranks, with one level of halo."""
     tables = {name: connectivities(grid.tables)[name] for name in ("C2E", "E2C")}
-    owners = share(tables["E2C"], ranks, coordinates=grid.cell_points)
+    owners = partition(tables["E2C"], ranks, coordinates=grid.cell_points)
     return decompose(tables, Cell, owners, attached=["E2C"], halo=1, ranks=ranks)
 
 

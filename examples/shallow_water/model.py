@@ -20,7 +20,7 @@ from fieldforge.runtime.decomposition.device_pieces import on_device
 from fieldforge.runtime.decomposition.exchange import HaloExchange, LocalExchange
 from fieldforge.runtime.decomposition.local_mesh import LocalMesh
 from fieldforge.runtime.decomposition.mesh import decompose
-from fieldforge.runtime.decomposition.sharing import share
+from fieldforge.runtime.decomposition.partitioning import partition
 
 from ..mesh_geometry import Numbers
 from .cases import GRAVITY
@@ -39,7 +39,7 @@ def parts_of(grid: Grid, ranks: int) -> tuple[LocalMesh, ...]:
     return decompose(
         tables,
         Cell,
-        share(tables["E2C"], ranks, coordinates=grid.cell_points),
+        partition(tables["E2C"], ranks, coordinates=grid.cell_points),
         attached=["E2C", "V2C"],
         halo=HALO,
         ranks=ranks,

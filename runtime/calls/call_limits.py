@@ -1,8 +1,7 @@
 """Thread counts and workspaces of calls, set for a Python thread or for one callable.
 
-The setting closest to the call wins: `with_threads` on the callable, then a `threads` block, then
-the backend's option `threads`, then `OMP_NUM_THREADS`, then the processors that the process may
-use. Loops over few points always run on one thread (the option `parallel_from`). All calls of a
+The setting closest to the call wins, as in `threads_of_call` of `runtime/native/thread_count.h`.
+Loops over few points always run on one thread (the option `parallel_from`). All calls of a
 process share one pool of threads: a call takes those that are free and works itself. A forked
 process starts a pool of its own.
 """
@@ -12,10 +11,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from .. import _core
 from ..process.errors import ArgumentError
+
+_MOST_THREADS: Final = 1 << 16
 
 
 @contextmanager
@@ -83,8 +84,8 @@ class Limited(_core.Limited):
 
 def checked_count(count: int) -> int:
     """Return a valid number of threads; refuse anything else."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1 << 16:
-        raise ArgumentError(f"Expected a number of threads, 1 or more, got {count!r}.")
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_THREADS:
+        raise ArgumentError(f"Expected a number of threads, 1 to {_MOST_THREADS}, got {count!r}.")
     return count
 
 

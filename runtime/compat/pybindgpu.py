@@ -10,7 +10,7 @@ right. One module serves CUDA, HIP and null.
 >>> count, error
 (2, <CudaError: 'code=0'>)
 >>> array = GPUArray([4], dtype="float64")
->>> array.allocate(); array.set_val(2, 5.0); array.to_device(); array.to_host()
+>>> array.set_val(2, 5.0); array.to_device()
 >>> array.get().tolist()
 [0.0, 0.0, 5.0, 0.0]
 >>> gpu.set_platform(None)
@@ -18,6 +18,7 @@ right. One module serves CUDA, HIP and null.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -26,20 +27,17 @@ import numpy as np
 
 from .. import gpu
 from ..gpu.errors import GpuError
-from .pybindgpu_arrays import (
-    SUPPORTED_DTYPES,
+from .pybindgpu_arrays import SUPPORTED_DTYPES, DeviceArray, GPUArray, to_gpu
+from .pybindgpu_errors import Status, attempt, cudaError_t, last_error
+from .pybindgpu_memory import (
     Allocator,
     DeviceAllocatorOf,
-    DeviceArray,
-    GPUArray,
     HostAllocator,
     HostAllocatorOf,
     PagelockedAllocator,
     PagelockedAllocatorOf,
     PointerWrapper,
-    to_gpu,
 )
-from .pybindgpu_errors import Status, attempt, cudaError_t, last_error
 from .pybindgpu_nvml import nvmlDevice, nvmlInit, nvmlReturn_t, nvmlShutdown
 
 major_version, minor_version, release_version = 0, 2, 1
@@ -201,7 +199,9 @@ _FAMILIES: Final[dict[str, Callable[..., Any]]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Find `DeviceArray_float64` and the other names that end in a dtype."""
+    """Find `DeviceArray_float64` and other names that end in a dtype, and the module `PyGPU`."""
+    if name == "PyGPU":
+        return importlib.import_module(".PyGPU", __package__)
     family, _, dtype = name.rpartition("_")
     if family in _FAMILIES and dtype in SUPPORTED_DTYPES:
         return _for_dtype(_FAMILIES[family], dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,38 +13,38 @@ from ..fields.operators import Operators, combined, common_dtype, converted
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension, check_dims, in_canonical_order
 from ..language.domain import Domain
+from ..language.operation_table import Operation
 from ..language.operations import literal
 from ..language.regions import Region, as_region, outside
 from ..language.structure import map_leaves
+from ..language.types import FLOATS
 from ..process.errors import ArgumentError, DomainError
-from .partial import PartialField, choices_of, chosen, required, sure_of, valid_of, value_of
+from .partial import PartialField, chosen, lack_of, origins_of, settled, sure_of, value_of
 from .piecewise_field import AnyValue, assembled, cut, mapped, nothing, pieces_of, widened
 from .reducing import reduced
 from .walking import ScanResult
 
-if TYPE_CHECKING:
-    from .builtins import MathBuiltin
-
 __all__ = ["as_offset", "astype", "broadcast", "concat_where", "pointwise", "reduced", "where"]
 
 
-def pointwise(builtin: MathBuiltin, operands: Sequence[Any]) -> Any:
-    """Compute an operation point by point."""
-    if len(operands) != builtin.operands:
+def pointwise(operation: Operation, operands: Sequence[Any]) -> Any:
+    """Compute an operation that a builtin stands for, point by point."""
+    builtin = operation.builtin
+    if len(operands) != operation.arity:
         raise ArgumentError(
-            f"Builtin '{builtin.__name__}' takes {builtin.operands} arguments, got {len(operands)}."
+            f"Builtin '{builtin}' takes {operation.arity} arguments, got {len(operands)}."
         )
     for operand in operands:
-        _check_number(builtin.__name__, operand)
+        _check_number(builtin, operand)
     common = common_dtype(*operands)
-    if builtin.floating and common.kind != "f":
+    if operation.takes is FLOATS and common.kind != "f":
         raise ArgumentError(
             f"Expected 0-th argument to be a floating point type, got '{common}' "
-            f"in call to '{builtin.__name__}'."
+            f"in call to '{builtin}'."
         )
-    if builtin.operation == "pow":  # the language lets the exponent have a type of its own
+    if operation.name == "pow":  # the language lets the exponent have a type of its own
         return combined("pow", *(literal(operand) for operand in operands))
-    return combined(builtin.operation, *(converted(operand, common) for operand in operands))
+    return combined(operation.name, *(converted(operand, common) for operand in operands))
 
 
 def where(mask: Any, a: Any, b: Any) -> Any:
@@ -113,7 +113,7 @@ def as_offset(offset: FieldOffset, by: Any) -> Displacement:
             f"The field given to 'as_offset' must have the dimension '{offset.source.value}' of "
             f"offset '{offset.value}', got '{by}'."
         )
-    return Displacement(offset.source, required(by))
+    return Displacement(offset.source, by)
 
 
 def _select(mask: Any, then: Any, otherwise: Any) -> Any:
@@ -132,10 +132,10 @@ def _concatenated(region: Region, then: Any, otherwise: Any) -> Any:
         value = converted(branch, common_dtype(then, otherwise))
         fields.append(value if isinstance(value, AnyValue) else make(value, Domain()))
     if any(isinstance(field, PartialField) for field in fields):
-        value, valid, sure = (
-            _joined(region, rest, *map(of, fields)) for of in (value_of, valid_of, sure_of)
+        value, lack, sure = (
+            _joined(region, rest, *map(of, fields)) for of in (value_of, lack_of, sure_of)
         )
-        return PartialField(value, valid, sure, choices_of(fields))
+        return settled(PartialField(value, lack, sure, origins_of(fields)))
     return _joined(region, rest, *fields)
 
 

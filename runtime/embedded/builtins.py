@@ -26,8 +26,8 @@ from numpy import (
 
 from ..language.connectivity import Displacement, FieldOffset
 from ..language.dimension import Dimension
+from ..language.operation_table import Operation
 from ..language.operations import POINTWISE
-from ..language.types import FLOATS
 from ..process import classes
 
 IndexType = int32
@@ -48,9 +48,7 @@ class MathBuiltin:
     """A builtin that works point by point: a row of the table of operations."""
 
     __fieldforge_builtin__: str
-    operation: str
-    operands: int
-    floating: bool
+    operation: Operation
     __doc__: str
 
     @property
@@ -62,7 +60,7 @@ class MathBuiltin:
 
     def __call__(self, *operands: Any) -> Any:
         """Compute the operation on fields and numbers."""
-        return _computing().pointwise(self, operands)
+        return _computing().pointwise(self.operation, operands)
 
 
 def where(mask: Any, a: Any, b: Any, /) -> Any:
@@ -171,10 +169,7 @@ isfinite: MathBuiltin
 isinf: MathBuiltin
 isnan: MathBuiltin
 
-_POINTWISE: Final = {
-    name: MathBuiltin(name, row.name, row.arity, row.takes is FLOATS, row.meaning)
-    for name, row in POINTWISE.items()
-}
+_POINTWISE: Final = {name: MathBuiltin(name, row, row.meaning) for name, row in POINTWISE.items()}
 globals().update(_POINTWISE)
 __all__ += [name for name in _POINTWISE if name not in __all__]
 

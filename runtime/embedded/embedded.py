@@ -26,6 +26,7 @@ from ..language.connectivity import Displacement, FieldOffset, NeighbourOffset
 from ..language.definition import Definition
 from ..language.dimension import Dimension
 from ..language.domain import Domain
+from ..language.generics import call_names, instance_for_values
 from ..language.operations import literal
 from ..language.regions import Region, as_region
 from ..language.structure import elements, leaves_of, map_leaves
@@ -48,6 +49,7 @@ def call_operator(
     definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
 ) -> Any:
     """Return the value of an operator that another operator calls."""
+    definition = _instance(definition, args, kwargs or {})
     return _evaluated(definition, args, kwargs or {})[0]
 
 
@@ -67,6 +69,7 @@ def run_operator(
     arguments that are converted are named in a warning.
     """
     result: Any = None
+    definition = _instance(definition, args, kwargs or {})
     out = with_fields(_embedded(definition).result, out)
     _check_output(definition, args, kwargs or {}, out)
     arguments: dict[str, Any] = {}
@@ -141,6 +144,14 @@ def run_program(
         _evaluated(definition, args, kwargs or {})
 
 
+def _instance(definition: Definition, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Definition:
+    """Return the instance of a generic operator for the types of the arguments."""
+    if not definition.variables:
+        return definition
+    names = call_names(definition)
+    return instance_for_values(definition, {**dict(zip(names, args, strict=False)), **kwargs})
+
+
 @attrs.frozen(eq=False)
 class _Embedded:
     """A function ready to run: its rewritten copy and the types of its parameters."""
@@ -176,10 +187,10 @@ def _evaluated(
 def _embedded(definition: Definition) -> _Embedded:
     """Make the copy once for each function; it is kept on the function and dies with it."""
     function = definition.function
-    kept = function.__dict__.get(_KEY)
+    owner, kept = function.__dict__.get(_KEY, (None, {}))
     # 'functools.wraps' copies the dictionary, so the copy says whose it is
-    if kept is not None and kept[0] is function:
-        return kept[1]  # type: ignore[no-any-return]  # what was put there below
+    if owner is function and definition.types in kept:
+        return kept[definition.types]  # type: ignore[no-any-return]  # what was put there below
     assert isinstance(function, FunctionType)
     known = {**function.__globals__, **dict(definition.closure)}
     types = {
@@ -192,14 +203,21 @@ def _embedded(definition: Definition) -> _Embedded:
     defaults = function.__defaults__ or ()
     made = _Embedded(
         rewritten(
-            function, definition.source, apply, callee, with_annotated_types, _constants(definition)
+            function,
+            definition.source,
+            apply,
+            callee,
+            with_annotated_types,
+            _constants(definition),
+            {each.__name__: np.dtype(name).type for each, name in definition.types},
         ),
         tuple(types.items()),
         dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)),
         result,
         outputs_of(definition.source) if definition.kind == "program" else frozenset(),
     )
-    function.__dict__[_KEY] = (function, made)
+    kept = kept if owner is function else {}
+    function.__dict__[_KEY] = (function, {**kept, definition.types: made})
     return made
 
 

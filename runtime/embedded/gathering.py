@@ -1,8 +1,8 @@
 """Apply values of embedded execution to offsets: shifts, neighbours, data-dependent shifts.
 
-A gather has values wherever all points that it reads exist, in as many pieces as needed. The
-value of a missing neighbour or of a displacement beyond the field is undefined, but always read
-from inside the array; in a checked program it is NaN.
+A gather has values wherever all points that it reads exist, in as many pieces as needed. A missing
+neighbour has none, which makes a partial field; the value of a displacement beyond the field is
+undefined, but always read from inside the array. In a checked program both are NaN.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from ..fields.field import make, values_of
 from ..fields.neighbour_table import Connectivity
 from ..fields.operators import combined
 from ..fields.premap import check_codomain, replaced, resolved
-from ..language.connectivity import CartesianConnectivity, Displacement
+from ..language.connectivity import (
+    CartesianConnectivity,
+    Displacement,
+    FieldOffset,
+    NeighbourOffset,
+)
 from ..language.dimension import Dimension, in_canonical_order
 from ..language.domain import Domain, NamedRange
 from ..language.ranges import Infinity, UnitRange
 from ..process.errors import ArgumentError, NonContiguousDomain
-from .partial import PartialField
+from .origins import MissingNeighbour
+from .partial import PartialField, lack_of, lacking, origins_of, required, sure_of, value_of
 from .piecewise_field import AnyValue, Piece, assembled, nothing, pieces_of
-from .provenance import is_checking
+from .provenance import is_checking, place_of_call
 from .strips import Strip, strips
 
 MOST_RUNS: Final = 1024
@@ -32,36 +38,54 @@ MOST_RUNS: Final = 1024
 
 def applied(value: AnyValue, *connectivities: Any) -> AnyValue:
     """Return `value(*connectivities)` with its meaning inside an operator."""
+    match connectivities:
+        case (Displacement(by=PartialField() as by) as displacement,):
+            plain = Displacement(displacement.dim, required(by))
+            return lacking(applied(value, plain), by)
+        case (FieldOffset() | NeighbourOffset() | Connectivity() as given,):
+            return _of_neighbours(value, given)
     if isinstance(value, PartialField):
-        return _of_partial(value, connectivities)
+        return value.each(lambda part: applied(part, *connectivities))
     match connectivities:
         case (Displacement() as displacement,):
             return _displaced(value, displacement)
         case _ if any(isinstance(one, Displacement) for one in connectivities):
             raise ArgumentError("'as_offset' must be the only offset that a field is applied to.")
     maps = resolved(connectivities)
-    if all(isinstance(one, CartesianConnectivity) for one in maps):
-        return value(*maps)
-    if len(maps) > 1:
+    if not all(isinstance(one, CartesianConnectivity) for one in maps):
         raise ArgumentError("A field is applied to one neighbour offset at a time.")
-    check_codomain(value.domain, maps[0])
-    assert isinstance(maps[0], Connectivity)
-    return _gathered(value, maps[0])
-
-
-def _of_partial(value: PartialField, connectivities: tuple[Any, ...]) -> PartialField:
-    """Apply values and their validity; missing neighbours are valid, for they are undefined."""
-    made = value.each(lambda part: applied(part, *connectivities))
-    moves = isinstance(connectivities[0], Displacement)
-    table = None if moves else resolved(connectivities)[0]
-    if not isinstance(table, Connectivity) or table.valid().all():
-        return made
-    missing = make(~table.valid(), table.domain)
-    valid = combined("or", made.valid, missing)
-    return PartialField(made.value, valid, made.sure, made.choices)
+    return value(*maps)
 
 
 # --- neighbours -----------------------------------------------------------------------------------
+
+
+def _of_neighbours(value: AnyValue, given: Any) -> AnyValue:
+    """Gather through a table; what is missing has no value, or NaN in a checked program."""
+    (table,) = resolved((given,))
+    assert isinstance(table, Connectivity)  # no other map is called for
+    check_codomain(value.domain, table)
+    made = (
+        value.each(lambda part: _gathered(part, table))
+        if isinstance(value, PartialField)
+        else _gathered(value, table)
+    )
+    valid = table.valid()
+    if is_checking() or valid.all():
+        return made
+    missing = _missing(given, table)
+    there, codes = (make(each, table.domain) for each in (valid, missing.codes()))
+    lack = combined("select", there, lack_of(made), codes)
+    return PartialField(value_of(made), lack, sure_of(made), (*origins_of((made,)), missing))
+
+
+def _missing(given: Any, table: Connectivity) -> MissingNeighbour:
+    match given:
+        case NeighbourOffset():
+            return MissingNeighbour(place_of_call(), given.of.value, table, given.index)
+        case FieldOffset():
+            return MissingNeighbour(place_of_call(), given.value, table, None)
+    return MissingNeighbour(place_of_call(), table.domain.dims[-1].value, table, None)
 
 
 def _gathered(value: AnyValue, table: Connectivity) -> AnyValue:

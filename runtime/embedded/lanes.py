@@ -6,6 +6,7 @@ differs from lane to lane, `Diverged` makes the walk run each half by itself.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from ..fields.operators import Operators
 from ..language import operations
 from ..language.dtype import DType
+from .origins import VALID
 
 
 class Diverged(Exception):  # noqa: N818 - it steers the walk and is no error
@@ -25,12 +27,16 @@ class Diverged(Exception):  # noqa: N818 - it steers the walk and is no error
 
 
 class Lanes(Operators):
-    """A number that may differ from lane to lane: an array with one axis."""
+    """A number that may differ from lane to lane: an array with one axis.
 
-    __slots__ = ("array",)
+    `lack` says for each lane what makes the number invalid, as in a `PartialField`; None if
+    nothing does. A condition that is invalid is taken as it is.
+    """
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
+    __slots__ = ("array", "lack")
+
+    def __init__(self, array: Any, lack: Any = None) -> None:
+        self.array, self.lack = array, lack
 
     @property
     def dtype(self) -> DType:
@@ -39,7 +45,14 @@ class Lanes(Operators):
 
     def combined(self, op: str, operands: Sequence[Any], dtype: str | None) -> Any:
         """Apply an operation lane by lane."""
-        return Lanes(operations.apply(op, *map(unwrapped, operands), dtype=dtype))
+        array = operations.apply(op, *map(unwrapped, operands), dtype=dtype)
+        lacks = [lack_of_lanes(operand) for operand in operands]
+        if all(lack is VALID for lack in lacks):
+            return Lanes(array)
+        if op == "select":
+            known, *sides = lacks
+            lacks = [known, np.where(unwrapped(operands[0]), *sides)]
+        return Lanes(array, functools.reduce(np.maximum, lacks))
 
     def __bool__(self) -> bool:
         if self.array.all():
@@ -50,6 +63,11 @@ class Lanes(Operators):
 
     def __repr__(self) -> str:
         return f"Lanes({self.array})"
+
+
+def lack_of_lanes(number: Any) -> Any:
+    """Return what lanes lack; a number that lacks nothing gives 0."""
+    return number.lack if isinstance(number, Lanes) and number.lack is not None else VALID
 
 
 def unwrapped(number: Any) -> Any:

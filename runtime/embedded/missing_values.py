@@ -1,41 +1,71 @@
-"""Refuse to write a value that `where` took from outside of a field."""
+"""Refuse to write a value from outside of a field, or from a missing neighbour."""
 
 from __future__ import annotations
 
 import ast
 import linecache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from ..fields.alignment import view_on
 from ..language.domain import Domain
 from ..process.errors import IndexOutOfBounds
 from ..process.source import PYTHON_PARSER, Span
-from .partial import Choice, PartialField
+from .origins import VALID, Choice, MissingNeighbour, origin_of
+from .partial import PartialField
 from .piecewise_field import AnyValue, on_box
 
 SIDES = ("its second argument", "its third argument")
+_IN_MASK: Final = "Let the mask select the other side there, or pass larger fields."
+_OTHER_VALUE: Final = "Take another value there with 'where' or 'concat_where'."
 
 
 def check_exists(operator: str, name: str, value: AnyValue, box: Domain) -> None:
-    """Raise `IndexOutOfBounds` if a point to be written has no valid value; name the operands."""
+    """Raise `IndexOutOfBounds` if a point to be written has no valid value; say what it lacks."""
     if not isinstance(value, PartialField):
         return
-    valid = on_box(value.valid, box).ndarray
-    if valid.all():
+    lack = np.where(_is_slot_without_neighbour(value, box), 0, on_box(value.lack, box).ndarray)
+    if not (lack > VALID).any():
         return
-    place = np.unravel_index(int(np.asarray(valid).argmin()), valid.shape)
+    place = np.unravel_index(int((lack > VALID).argmax()), lack.shape)
     index = ", ".join(
         f"{dim.value}={own[int(at)]}" for (dim, own), at in zip(box, place, strict=True)
     )
+    origin = origin_of(int(lack[place]), value.origins)
+    if isinstance(origin, MissingNeighbour):
+        why, hint = _missing(origin, int(lack[place])), _OTHER_VALUE
+    else:
+        why, hint = _outside(origin), _IN_MASK
     raise IndexOutOfBounds(
-        f"'{name}' of '{operator}' takes a value that does not exist at {index}: "
-        f"{'; or '.join(map(_shown, value.choices))}.",
-        hints=["Let the mask select the other side there, or pass larger fields."],
+        f"'{name}' of '{operator}' takes a value that does not exist at {index}: {why}.",
+        hints=[hint],
     )
 
 
-def _shown(choice: Choice) -> str:
+def _is_slot_without_neighbour(value: PartialField, box: Domain) -> Any:
+    """Return the slots that are written although no neighbour is there: they are undefined."""
+    found = np.zeros(box.shape, np.bool_)
+    for origin in value.origins:
+        if not isinstance(origin, MissingNeighbour) or origin.slot is not None:
+            continue
+        table, own = origin.table, dict(origin.table.domain)
+        met = Domain(*((dim, given & own.get(dim, given)) for dim, given in box))
+        if own.keys() <= set(box.dims) and not met.is_empty():
+            part = view_on(found, box, met)
+            part |= view_on(~table.valid(), table.domain, met)
+    return found
+
+
+def _missing(origin: MissingNeighbour, code: int) -> str:
+    row, slot = origin.entry(code)
+    return (
+        f"table '{origin.name}' has no neighbour in slot {slot} of "
+        f"{origin.table.dims[0].value}={row}{_line(origin.place[1])}"
+    )
+
+
+def _outside(choice: Choice) -> str:
     operator, span = choice.place
     texts = _arguments(span)
     sides = (
@@ -43,8 +73,11 @@ def _shown(choice: Choice) -> str:
         for text, domain in zip(texts, choice.sides, strict=True)
         if domain is not None
     )
-    where = f" (line {span.line} of '{span.file}')" if span else ""
-    return f"in 'where' of '{operator}'{where} {', '.join(sides)}"
+    return f"in 'where' of '{operator}'{_line(span)} {', '.join(sides)}"
+
+
+def _line(span: Span | None) -> str:
+    return f" (line {span.line} of '{span.file}')" if span else ""
 
 
 def _ranges(domain: Domain) -> str:

@@ -1,10 +1,10 @@
-"""Partial fields: the result of `where` if one of its sides has no value at some points.
+"""Partial fields: values that are valid at some points only.
 
 `where(k < n, a(K + 1), 0.0)` has a value on the last level too, as long as the mask takes the other
-side there. A partial field keeps a mask of its valid points; a statement that writes a point
-without a valid value is refused. Operations, shifts, gathers and reductions pass validity on. What
-must exist in any case (arguments of scans, indices of `as_offset`) is cut to the points at which
-every read existed.
+side there; `a(E2C[1])` has none where that neighbour is missing. A partial field says what each
+point lacks; a statement that writes a point without a valid value is refused. Operations, shifts,
+gathers, reductions and scans pass this on. What must exist in any case (arguments of scans, indices
+of `as_offset`) is cut to the points at which every read existed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 
 from ..fields import context
 from ..fields.alignment import extents
-from ..fields.field import AnyField, make
+from ..fields.field import AnyField, make, values_of
 from ..fields.operators import Operators, combined
 from ..language.dimension import Dimension, DimensionKind, in_canonical_order
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
 from ..language.regions import without
-from ..process import classes
+from .origins import VALID, Choice, Origin
 from .piecewise_field import (
     AnyValue,
     Piece,
@@ -35,34 +35,27 @@ from .piecewise_field import (
     pieces_of,
     widened,
 )
-from .provenance import Place, place_of_call
+from .provenance import place_of_call
 
 EVERYWHERE: Final = UnitRange.infinite()
-
-
-@classes.frozen(eq=False)
-class Choice:
-    """One `where` with a side that ends before the mask does: where it stands, and its domains."""
-
-    place: Place
-    sides: tuple[Domain | None, Domain | None]  # None for a side that exists everywhere
 
 
 class PartialField(PiecewiseField):
     """A value that is valid at some points only.
 
-    `value` and `valid` (of bool) cover the same points; `sure` is true on those at which all reads
-    existed, whatever the masks took. `choices` are the calls of `where` that made it partial.
+    `lack` covers the points of `value` at least and holds 0 where that is valid, else the code of
+    one of the `origins`. `sure` is true on the points at which all reads existed, whatever the
+    masks took.
     """
 
-    __slots__ = ("choices", "sure", "valid", "value")
+    __slots__ = ("lack", "origins", "sure", "value")
     is_partial = True
 
     def __init__(
-        self, value: AnyValue, valid: AnyValue, sure: AnyValue, choices: Sequence[Choice]
+        self, value: AnyValue, lack: AnyValue, sure: AnyValue, origins: Sequence[Origin]
     ) -> None:
-        self.value, self.valid, self.sure = value, valid, sure
-        self.choices = tuple(dict.fromkeys(choices))
+        self.value, self.lack, self.sure = value, lack, sure
+        self.origins = tuple(dict.fromkeys(origins))
         self.dims = value.domain.dims
 
     @property
@@ -76,9 +69,9 @@ class PartialField(PiecewiseField):
         return self.value.dtype
 
     def each(self, function: Callable[[AnyValue], Any]) -> PartialField:
-        """Apply a function to the values, to their validity, and to the mask `sure`."""
-        value, valid, sure = map(function, (self.value, self.valid, self.sure))
-        return PartialField(value, valid, sure, self.choices)
+        """Apply a function to the values, to what they lack, and to the mask `sure`."""
+        value, lack, sure = map(function, (self.value, self.lack, self.sure))
+        return PartialField(value, lack, sure, self.origins)
 
     def restrict(self, index: Any) -> Any:
         """Return the part on a finite `Domain`, or at one index."""
@@ -96,7 +89,7 @@ class PartialField(PiecewiseField):
             return chosen(*operands)
         fields = [operand for operand in operands if isinstance(operand, Operators)]
         value = combined(op, *map(value_of, operands), dtype=dtype)
-        return PartialField(value, *_all_valid(fields), choices_of(fields))
+        return PartialField(value, *_all_lacks(fields), origins_of(fields))
 
 
 def value_of(operand: Any) -> Any:
@@ -104,24 +97,40 @@ def value_of(operand: Any) -> Any:
     return operand.value if isinstance(operand, PartialField) else operand
 
 
-def valid_of(operand: Any) -> AnyValue:
-    """Return where an operand is valid; a whole field is valid on its domain."""
+def lack_of(operand: Any) -> AnyValue:
+    """Return what the points of an operand lack; a whole field lacks nothing on its domain."""
     if isinstance(operand, PartialField):
-        return operand.valid
-    valid: AnyValue = mapped(_true, operand)
-    return valid
+        return operand.lack
+    return _everywhere(np.int64(VALID), operand)
 
 
 def sure_of(operand: Any) -> AnyValue:
     """Return where all reads of an operand exist."""
-    return operand.sure if isinstance(operand, PartialField) else valid_of(operand)
+    if isinstance(operand, PartialField):
+        return operand.sure
+    return _everywhere(np.True_, operand)
 
 
-def choices_of(operands: Sequence[Any]) -> tuple[Choice, ...]:
-    """Return the choices behind some operands."""
+def origins_of(operands: Sequence[Any]) -> tuple[Origin, ...]:
+    """Return what made some operands partial."""
     return tuple(
-        choice for each in operands if isinstance(each, PartialField) for choice in each.choices
+        origin for each in operands if isinstance(each, PartialField) for origin in each.origins
     )
+
+
+def lacking(value: AnyValue, other: PartialField) -> PartialField:
+    """Return a value that is valid only where another is, too."""
+    lack = combined("maximum", lack_of(value), other.lack)
+    return PartialField(value_of(value), lack, sure_of(value), origins_of((value, other)))
+
+
+def settled(value: AnyValue) -> AnyValue:
+    """Return a partial field whose points are all valid as a whole one."""
+    if not isinstance(value, PartialField) or value.sure.domain != value.value.domain:
+        return value
+    if any((values_of(piece.field) > VALID).any() for piece in pieces_of(value.lack)):
+        return value
+    return value.value
 
 
 def required(value: Any) -> Any:
@@ -138,7 +147,8 @@ def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
     if not context.active() or _have_same_points(operands):
         return combined("select", *operands)
     fields = [_as_field(each) for each in operands]
-    both, *sides = _parts(fields)
+    choice = _choice(fields)
+    both, *sides = _parts(fields, choice)
     dims, slots = _dims_of(fields), _local_slots(fields)
     cuts = [(both, _boxes(both[0], dims, slots))]
     for side, other in zip(sides, (fields[2], fields[1]), strict=True):
@@ -146,41 +156,51 @@ def chosen(mask: Any, then: Any, otherwise: Any) -> Any:
         cuts += [(side, rest)] if rest else []
     if len(cuts) == 1 and not any(isinstance(each, PartialField) for each in operands):
         return combined("select", *operands)
-    value, valid = (
+    value, lack = (
         [piece for part, boxes in cuts for piece in _on(part[place], dims, boxes)]
         for place in range(2)
     )
     if not value:
         return combined("select", *map(value_of, operands))
-    sure = _all_valid(fields)[1]
-    choices = (*choices_of(fields), _choice(fields))
-    return PartialField(assembled(value), assembled(valid), sure, choices)
+    sure = _all_lacks(fields)[1]
+    made = PartialField(assembled(value), assembled(lack), sure, (*origins_of(fields), choice))
+    return settled(made)
 
 
-def _parts(fields: Sequence[AnyValue]) -> list[tuple[AnyValue, AnyValue]]:
-    """Return value and validity of a choice where both sides exist, and where one of them does."""
+def _parts(fields: Sequence[AnyValue], choice: Choice) -> list[tuple[AnyValue, AnyValue]]:
+    """Return value and lack of a choice where both sides exist, and where one of them does."""
     mask, then, otherwise = map(value_of, fields)
-    known, *valid = map(valid_of, fields)
-    zero = then.dtype.dtype.type(0)
-    ours = combined("and", combined("and", known, mask), valid[0])
-    theirs = combined("and", combined("and", known, combined("not", mask)), valid[1])
+    known, ours, theirs = map(lack_of, fields)
+    zero, none = then.dtype.dtype.type(0), choice.code
     return [
-        (combined("select", mask, then, otherwise), combined("or", ours, theirs)),
-        (combined("select", mask, then, zero), ours),
-        (combined("select", mask, zero, otherwise), theirs),
+        (
+            combined("select", mask, *sides),
+            combined("maximum", known, combined("select", mask, *lacks)),
+        )
+        for sides, lacks in (
+            ((then, otherwise), (ours, theirs)),
+            ((then, zero), (ours, none)),
+            ((zero, otherwise), (none, theirs)),
+        )
     ]
 
 
-def _true(field: AnyField) -> AnyField:
-    return make(np.broadcast_to(np.True_, extents(field.domain)), field.domain)
+def _everywhere(number: np.generic, value: AnyValue) -> AnyValue:
+    """Return a number on the points of a whole value."""
+
+    def on(field: AnyField) -> AnyField:
+        return make(np.broadcast_to(number, extents(field.domain)), field.domain)
+
+    made: AnyValue = mapped(on, value)
+    return made
 
 
-def _all_valid(fields: Sequence[Any]) -> tuple[AnyValue, AnyValue]:
-    valid, sure = valid_of(fields[0]), sure_of(fields[0])
+def _all_lacks(fields: Sequence[Any]) -> tuple[AnyValue, AnyValue]:
+    lack, sure = lack_of(fields[0]), sure_of(fields[0])
     for each in fields[1:]:
-        valid = combined("and", valid, valid_of(each))
+        lack = combined("maximum", lack, lack_of(each))
         sure = combined("and", sure, sure_of(each))
-    return valid, sure
+    return lack, sure
 
 
 def _as_field(operand: Any) -> Any:

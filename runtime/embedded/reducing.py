@@ -14,7 +14,7 @@ from ..language import operations
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
 from ..language.domain import Domain
 from ..process.errors import ArgumentError, EmbeddedExecutionError
-from .partial import PartialField
+from .partial import PartialField, settled
 from .piecewise_field import AnyValue, Piece, assembled, at_index, cut, nothing, pieces_of
 
 
@@ -27,8 +27,10 @@ def reduced(name: str, op: str, value: Any, local: Any) -> AnyValue:
             f"Expected a field with dimension '{local}' in call to '{name}', got '{value}'."
         )
     if isinstance(value, PartialField):
-        valid, sure = (reduced(name, "minimum", each, local) for each in (value.valid, value.sure))
-        return PartialField(reduced(name, op, value.value, local), valid, sure, value.choices)
+        lack = reduced(name, "maximum", value.lack, local)
+        sure = reduced(name, "minimum", value.sure, local)
+        combined = reduced(name, op, value.value, local)
+        return settled(PartialField(combined, lack, sure, value.origins))
     table = table_along(local)
     slots = table.domain[local].unit_range
     rows = [own for own in table.domain if own.dim is not local and own.dim in value.domain.dims]

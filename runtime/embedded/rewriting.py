@@ -9,8 +9,8 @@ tracebacks show what the user wrote.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from collections.abc import Callable, Mapping
+from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
 from ..process.source import PYTHON_PARSER, SourceText
@@ -35,10 +35,12 @@ def rewritten(
     callee: Callable[[Any], Any],
     constant: Callable[[Any], Any],
     constants: frozenset[str],
+    known: Mapping[str, Any] = MappingProxyType({}),
 ) -> FunctionType:
     """Return the copy of `function` whose operators call `apply` and whose calls `callee`.
 
-    `constant` is called with what the free names `constants` mean, and with members of that.
+    `constant` is called with what the free names `constants` mean, and with members of that. Names
+    in `known` mean what stands there.
     """
     with PYTHON_PARSER:
         tree = ast.parse(source.text)
@@ -46,11 +48,11 @@ def rewritten(
     _strip(definition)
     _replace_operators(definition, constants)
     _move(definition, source.line - 1, source.indent)
-    free = function.__code__.co_freevars
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    own = {**known, APPLY: apply, CALLEE: callee, CONSTANT: constant}
+    cells |= {name: CellType(value) for name, value in own.items()}
     with PYTHON_PARSER:
-        code = compiled(definition, (*free, APPLY, CALLEE, CONSTANT), source.file)
-    cells = dict(zip(free, function.__closure__ or (), strict=True))
-    cells |= {APPLY: CellType(apply), CALLEE: CellType(callee), CONSTANT: CellType(constant)}
+        code = compiled(definition, tuple(cells), source.file)
     closure = tuple(cells[name] for name in code.co_freevars)
     copy = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, closure
@@ -78,6 +80,8 @@ def _strip(definition: ast.FunctionDef) -> None:
     """Remove decorators, annotations and defaults: Python evaluated them at the definition."""
     definition.decorator_list, definition.returns = [], None
     definition.args.defaults, definition.args.kw_defaults = [], []
+    if hasattr(definition, "type_params"):  # since Python 3.12
+        definition.type_params = []
     for node in ast.walk(definition):
         if isinstance(node, ast.arg):
             node.annotation = None

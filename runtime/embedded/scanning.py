@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -23,8 +23,9 @@ from ..language.structure import leaves_of, map_leaves
 from ..language.types import ScalarType, Type
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe
-from .lanes import Diverged, Lanes, unwrapped
-from .partial import required
+from .lanes import Diverged, Lanes, lack_of_lanes, unwrapped
+from .origins import VALID
+from .partial import PartialField, lack_of, origins_of, required, settled, sure_of
 from .piecewise_field import AnyValue, Piece, assembled, pieces_of
 from .strips import Strip, strips
 from .walking import ScanResult, Walks, walked
@@ -64,11 +65,13 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
     The levels are those of the running statement; a result is walked on first use.
     """
     axis, init = walk.options.axis, walk.first_state()
-    arguments = map_leaves(lambda leaf: required(walked(leaf)), tuple(arguments))
-    fields = [leaf for _, leaf in leaves_of(arguments) if isinstance(leaf, AnyValue)]
+    arguments = map_leaves(walked, tuple(arguments))
+    fields = _fields(arguments)
     levels = levels_along(axis)
     if levels is None:  # nothing is written
-        results = iter(_on_levels(walk, arguments, fields, _common_levels(walk, fields)))
+        results = iter(
+            _on_levels(walk, arguments, fields, _common_levels(walk, map(required, fields)))
+        )
         return map_leaves(lambda _: next(results), init)
     dims = in_canonical_order((axis, *(dim for f in fields for dim in f.domain.dims)))
     walks = Walks(lambda asked: _on_levels(walk, arguments, fields, asked), axis, levels)
@@ -79,22 +82,31 @@ def scanned(walk: Walk, arguments: Sequence[Any]) -> Any:
 def _on_levels(
     walk: Walk, arguments: Sequence[Any], fields: Sequence[AnyValue], levels: UnitRange
 ) -> list[AnyValue]:
-    """Walk all columns over some levels; return each leaf of the state."""
-    axis, init = walk.options.axis, walk.first_state()
-    pieces: list[list[Piece]] = [[] for _ in leaves_of(init)]
-    for box, parts in _columns(fields, axis, levels):
+    """Walk all columns over some levels; return each leaf of the state, whole or partial."""
+    axis, leaves = walk.options.axis, len(list(leaves_of(walk.first_state())))
+    origins = origins_of(fields)
+    given = list(map(required, fields))
+    lacks = list(map(lack_of, fields)) if origins else []
+    pieces: list[list[Piece]] = [[] for _ in range(2 * leaves if lacks else leaves)]
+    for box, parts in _columns([*given, *lacks], axis, levels):
         for found, piece in zip(pieces, _walked(walk, arguments, box, parts, levels), strict=True):
             found.append(piece)
     if not all(pieces):
-        given = ", ".join(str(f.domain[axis].unit_range) for f in fields if axis in f.domain.dims)
+        shown = ", ".join(str(f.domain[axis].unit_range) for f in given if axis in f.domain.dims)
         raise IndexOutOfBounds(
             f"Scan operator '{walk.name}' walks the levels {levels} along '{axis.value}', and its "
-            f"arguments have {given or 'no column in common'}."
+            f"arguments have {shown or 'no column in common'}."
         )
-    return [assembled(found) for found in pieces]
+    made = [assembled(found) for found in pieces]
+    if not lacks:
+        return made
+    return [
+        settled(PartialField(value, lack, sure_of(value), origins))
+        for value, lack in zip(made[:leaves], made[leaves:], strict=True)
+    ]
 
 
-def _common_levels(walk: Walk, fields: Sequence[AnyValue]) -> UnitRange:
+def _common_levels(walk: Walk, fields: Iterable[AnyValue]) -> UnitRange:
     """Return the levels common to all arguments, for a call without an output."""
     axis, levels = walk.options.axis, UnitRange.infinite()
     for field in fields:
@@ -164,9 +176,11 @@ def _walked(
 def _states(
     walk: Walk, arguments: Sequence[Any], columns: list[Any], height: int, width: int
 ) -> list[Any]:
-    """Return an array (level, lane) for each leaf of the state."""
+    """Return an array (level, lane) for each leaf of the state, then for what each lacks."""
     init = walk.first_state()
     state = [np.full(width, leaf) for _, leaf in leaves_of(init)]
+    if len(columns) > len(_fields(arguments)):  # they come with what they lack
+        state += [np.full(width, VALID, np.int64) for _ in state]
     states = [np.empty((height, width), leaf.dtype) for leaf in state]
     upwards = range(height)
     for level in upwards if walk.options.forward else reversed(upwards):
@@ -182,15 +196,16 @@ def _step(
 ) -> list[Any]:
     """Run the body for one level on all lanes; split them where they disagree on a condition."""
     width = len(state[0])
+    leaves, fields = len(list(leaves_of(like))), len(_fields(arguments))
     result = [np.empty_like(leaf) for leaf in state]
     waiting: list[Any] = [np.arange(width)] if width else []
     while waiting:
         lanes = waiting.pop()
         pick: Any = slice(None) if len(lanes) == width else lanes
-        old, given = iter(state), iter(columns)
-        before = map_leaves(lambda _: Lanes(next(old)[pick]), like)  # noqa: B023 - called at once
+        old, given = _lanes(state, leaves, pick), _lanes(columns, fields, pick)
+        before = map_leaves(lambda _: next(old), like)  # noqa: B023 - called at once
         now = map_leaves(
-            lambda leaf: Lanes(next(given)[pick]) if isinstance(leaf, AnyValue) else leaf,  # noqa: B023
+            lambda leaf: next(given) if isinstance(leaf, AnyValue) else leaf,  # noqa: B023
             tuple(arguments),
         )
         try:
@@ -198,6 +213,19 @@ def _step(
         except Diverged as turn:
             waiting += [lanes[turn.mask], lanes[~turn.mask]]
             continue
-        for kept, (_, leaf) in zip(result, leaves_of(after), strict=True):
-            kept[pick] = unwrapped(leaf)
+        found = [leaf for _, leaf in leaves_of(after)]
+        for kept, array in zip(result, map(unwrapped, found), strict=False):
+            kept[pick] = array
+        for kept, lack in zip(result[leaves:], map(lack_of_lanes, found), strict=False):
+            kept[pick] = lack
     return result
+
+
+def _fields(arguments: Sequence[Any]) -> list[AnyValue]:
+    return [leaf for _, leaf in leaves_of(tuple(arguments)) if isinstance(leaf, AnyValue)]
+
+
+def _lanes(arrays: list[Any], count: int, pick: Any) -> Iterator[Lanes]:
+    """Yield the first `count` arrays on some lanes, each with what it lacks if that is there."""
+    for array, lack in itertools.zip_longest(arrays[:count], arrays[count:]):
+        yield Lanes(array[pick], None if lack is None else lack[pick])

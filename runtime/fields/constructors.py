@@ -9,15 +9,21 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..language.dimension import Dimension, DimensionKind, NamedIndex
-from ..language.domain import Domain, DomainLike
-from ..language.domain import domain as make_domain
+from ..language.domain import Domain, DomainLike, domain_of_memory
 from ..language.dtype import DType
 from ..language.types import SCALARS, ScalarType
 from ..process.errors import ArgumentError, DomainError
 from .allocators.standard import CPUAllocator, find_allocator
 from .device import Device, DeviceType
 from .field import Field, make
-from .given_data import array_for, array_on_host, check_axes, device_of, domain_for
+from .given_data import (
+    array_for,
+    device_of,
+    is_function,
+    placed,
+    ranges_in,
+    values_at,
+)
 from .neighbour_table import SKIP, Connectivity, as_indices
 
 P = ParamSpec("P")
@@ -151,12 +157,17 @@ def as_field(
     Without an allocator and a device it lies where the data lies, on the GPU of an array of CuPy
     for instance. With dimensions in place of a domain, indices start at 0, or at `-origin[dim]`.
     Data whose axes have names, as those of xarray, must have them in the order of the domain.
+    Fields, and arrays of others with `__gt_dims__` or `__gt_origin__`, are transposed to the
+    order of the dimensions and keep their indices. A function is called once, with an array of
+    indices for each dimension; these arrays broadcast against each other.
 
     Args:
         domain: a range for each dimension, or the dimensions in the order of the axes.
-        data: an array, nested lists, or what gives DLPack.
+        data: an array, nested lists, a field, or what gives DLPack. On a domain with ranges also a
+            number, a function of indices, or None for values that may be anything.
         dtype: the type of the elements; that of the data by default.
-        origin: the position in the data of index 0, for dimensions in place of a domain.
+        origin: the position in the data of index 0, for dimensions in place of a domain; that of
+            the data by default.
         aligned_index: indices, one for each of some dimensions, whose element begins a cache line.
         allocator: what allocates the memory: a backend, or an allocator of `allocators`.
         device: where it lies; the CPU by default, or the device of the allocator.
@@ -167,13 +178,21 @@ def as_field(
     >>> I = Dimension("I")
     >>> str(as_field([I], [1.0, 2.0], origin={I: 1}))
     'Field(I=(-1:1); float64)'
+    >>> as_field({I: (2, 5)}, lambda i: i / 2).asnumpy()
+    array([1. , 1.5, 2. ])
     """
+    memory = {"aligned_index": aligned_index, "allocator": allocator, "device": device}
+    if (ranges := ranges_in(domain)) is not None:
+        if data is None:
+            return empty(ranges, np.float64 if dtype is None else dtype, **memory)
+        if isinstance(data, bool | int | float | np.generic):
+            return full(ranges, data, dtype, **memory)
+        if is_function(data):
+            data = values_at(data, _finite(ranges))
     if allocator is None and device is None:
         device = device_of(data)
     _, place = find_allocator(allocator, device)
-    array = array_for(data, place)
-    box = domain_for(domain, array, origin)
-    check_axes(box, data)
+    array, box = placed(domain, data, array_for(data, place), origin)
     if box.shape != array.shape:
         raise DomainError(
             f"The data must have the shape of the domain: expected {box.shape}, got {array.shape}."
@@ -208,7 +227,7 @@ def as_connectivity(
     Args:
         domain: the dimension of the rows and the local dimension, or a domain of both.
         codomain: the dimension that the indices count along.
-        data: integers: a row for each point, a column for each neighbour.
+        data: integers: a row for each point, a column for each neighbour; masked ones are missing.
         dtype: must be int32 if it is given.
         origin: as for `as_field`.
         aligned_index: as for `zeros`.
@@ -228,9 +247,7 @@ def as_connectivity(
     if allocator is None and device is None:
         device = device_of(data)
     find_allocator(allocator, device)
-    array = as_indices(array_on_host(data), dtype)
-    box = domain_for(domain, array, origin)
-    check_axes(box, data)
+    array, box = placed(domain, data, as_indices(data, dtype), origin)
     _check_local_axes(box)
     if skip_value is _BY_DATA:
         skip_value = SKIP if (array == SKIP).any() else None
@@ -283,9 +300,7 @@ def _allocated(
     *,
     zeroed: bool,
 ) -> tuple[Field, bool]:
-    box = make_domain(given)
-    if not box.is_finite():
-        raise DomainError(f"A field needs a finite domain, got '{box}'.")
+    box = _finite(given)
     maker, device = find_allocator(allocator, device)
     kind = as_dtype(dtype)
     if isinstance(maker, CPUAllocator):
@@ -297,6 +312,13 @@ def _allocated(
     field = make(array, box)
     assert isinstance(field, Field)  # the domain is finite
     return field, zeroed
+
+
+def _finite(given: DomainLike) -> Domain:
+    box = domain_of_memory(given)
+    if not box.is_finite():
+        raise DomainError(f"A field needs a finite domain, got '{box}'.")
+    return box
 
 
 def _dtype_of_number(value: Any) -> DType:

@@ -1,4 +1,4 @@
-"""Choose allocator, alignment and device once for many fields."""
+"""Choose allocator, alignment and device once for many fields; allocators that make fields."""
 
 from __future__ import annotations
 
@@ -11,29 +11,21 @@ import numpy as np
 from ..language.dimension import Dimension, NamedIndex
 from ..language.domain import DomainLike
 from ..process import classes
-from .allocators.standard import find_allocator
+from .allocators.guarded import GuardedAllocator
+from .allocators.standard import CPUAllocator, GPUAllocator, find_allocator
 from .constructors import as_connectivity, as_field, empty, full, ones, zeros
 from .device import Device
 from .field import Field
 from .neighbour_table import Connectivity
 
 
-@classes.frozen
-class FieldConstructor:
-    """The constructors with an allocator, alignment and device chosen once.
+class FieldMethods:
+    """The constructors as methods, with the arguments that `_chosen` returns."""
 
-    >>> import fieldforge as ff
-    >>> make = FieldConstructor(allocator=ff.cpu)
-    >>> make.zeros({ff.Dimension("I"): 3}, dtype="float32")
-    Field(I=(0:3); float32)
-    """
+    __slots__ = ()
 
-    allocator: Any = None
-    aligned_index: Sequence[NamedIndex] | None = None
-    device: Device | None = None
-
-    def __attrs_post_init__(self) -> None:
-        find_allocator(self.allocator, self.device)
+    def _chosen(self) -> dict[str, Any]:
+        return {"allocator": self}
 
     def empty(self, domain: DomainLike, dtype: Any = np.float64) -> Field:
         """Make a field whose values may be anything."""
@@ -73,5 +65,43 @@ class FieldConstructor:
         """Make a neighbour table of a copy of `data`."""
         return as_connectivity(domain, codomain, data, dtype, **options, **self._chosen())
 
+
+@classes.frozen
+class FieldConstructor(FieldMethods):
+    """The constructors with an allocator, alignment and device chosen once.
+
+    >>> import fieldforge as ff
+    >>> make = FieldConstructor(allocator=ff.cpu)
+    >>> make.zeros({ff.Dimension("I"): 3}, dtype="float32")
+    Field(I=(0:3); float32)
+    """
+
+    allocator: Any = None
+    aligned_index: Sequence[NamedIndex] | None = None
+    device: Device | None = None
+
+    def __attrs_post_init__(self) -> None:
+        find_allocator(self.allocator, self.device)
+
     def _chosen(self) -> dict[str, Any]:
         return attrs.asdict(self, recurse=False)
+
+
+@classes.frozen
+class FieldsOnCPU(FieldMethods, CPUAllocator):
+    """The allocator of backends for CPUs: `backend.allocator.zeros({I: 3})` makes a field.
+
+    >>> import fieldforge as ff
+    >>> ff.cpu.allocator.zeros({ff.Dimension("I"): 3}, dtype="float32")
+    Field(I=(0:3); float32)
+    """
+
+
+@classes.frozen
+class FieldsOnGPU(FieldMethods, GPUAllocator):
+    """The allocator of backends for GPUs."""
+
+
+@classes.frozen
+class GuardedFields(FieldMethods, GuardedAllocator):
+    """The allocator of the backend for the emulated GPU."""

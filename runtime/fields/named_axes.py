@@ -3,7 +3,7 @@
 An axis stands for the dimension of its name; a staggered dimension `I` is the axis `I_staggered`.
 The indices of a field are integer coordinates of the axes; those of staggered axes lie half a
 cell below, as the attribute `c_grid_axis_shift` says. Without them indices begin at 0, or at the
-attribute `start_index` of another coordinate.
+attribute `start_index` of another coordinate. Integers that do not rise by 1 are refused.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _coordinate(xarray: Any, name: str, dim: Dimension, start: int, size: int, g
 
 
 def _start(array: Any, name: str, dim: Dimension) -> int:
-    """Return the first index along an axis."""
+    """Return the first index along an axis; refuse integers that are no indices."""
     coords = getattr(array, "coords", {})
     if name not in coords:
         return 0
@@ -115,11 +115,22 @@ def _start(array: Any, name: str, dim: Dimension) -> int:
     values = np.asarray(coordinate.values)
     if values.ndim != 1 or not len(values) or values.dtype.kind not in "iuf":
         return 0
+    if values.dtype.kind == "f" and SHIFT not in coordinate.attrs:
+        return 0  # places in the world
     indices = values + _HALF if is_staggered(dim) else values
-    first = indices[0]
-    is_index = first == np.floor(first) and (np.diff(indices) == 1).all()
-    is_ours = values.dtype.kind in "iu" or SHIFT in coordinate.attrs
-    return int(first) if is_index and is_ours else 0
+    # both: differences of short integers wrap
+    is_next = (indices[1:] > indices[:-1]) & (np.diff(indices) == 1)
+    if is_next.all() and indices[0] == np.floor(indices[0]):
+        return int(indices[0])
+    if values.dtype.kind == "f":
+        return 0
+    at = int(is_next.argmin()) if len(is_next) else 0
+    shown = " and then ".join(map(str, values[at : at + 2].tolist()))
+    rule = "lie at halves" if is_staggered(dim) else "rise by 1"
+    raise DomainError(
+        f"Coordinate '{name}' holds {shown}, which are no indices of '{dim.value}': those {rule}.",
+        hint=f"Without it indices begin at 0: 'array.drop_vars(\"{name}\")'.",
+    )
 
 
 def _dimension(array: Any, name: str) -> Dimension:

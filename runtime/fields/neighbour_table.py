@@ -15,6 +15,7 @@ from ..language.ranges import UnitRange
 from ..process import classes
 from ..process.errors import ArgumentError, DomainError, NonContiguousDomain, ReadOnlyError
 from .alignment import first
+from .given_data import array_on_host
 from .indexing import resolve
 
 SKIP = -1
@@ -244,14 +245,21 @@ def _good(table: Connectivity, wanted: UnitRange) -> Any:
 
 
 def as_indices(given: Any, dtype: Any = None) -> Any:
-    """Return a copy as int32; `dtype`, if there is one, must be an integer type too."""
-    array = given if hasattr(given, "dtype") else np.asarray(given)
+    """Return a copy as int32; `dtype`, if there is one, must be an integer type too.
+
+    Masked entries are missing neighbours.
+    """
+    is_masked = np.ma.isMaskedArray(given)
+    array = np.ma.filled(given, 0) if is_masked else array_on_host(given)
     for kind in (array.dtype, np.dtype(dtype or np.int32)):
         if kind.kind not in "iu":
             raise ArgumentError(f"A Connectivity holds integers, got '{kind}'.")
     copy = array.astype(np.int32, order="C", copy=True)
     if array.dtype.itemsize >= 4 and not (copy == array).all():
-        raise ArgumentError("An index in the data does not fit into int32.")
+        place = tuple(map(int, np.argwhere(copy != array)[0]))
+        raise ArgumentError(f"Index {array[place]} at {place} of the data does not fit into int32.")
+    if is_masked:
+        copy[np.ma.getmaskarray(given)] = SKIP
     return copy
 
 
@@ -267,7 +275,8 @@ def _check_entries(array: Any, domain: Domain, codomain: Any, skip_value: int | 
         )
     lowest = 0 if skip_value is None else SKIP
     if array.size and (least := int(array.min())) < lowest:
+        place = tuple(map(int, np.argwhere(array == least)[0]))
         raise DomainError(
-            f"Index {least} in a table of '{codomain.value}' is negative.",
+            f"Index {least} at {place} in a table of '{codomain.value}' is negative.",
             hints=["A missing neighbour is -1, with 'skip_value=-1' or none given."],
         )

@@ -16,8 +16,10 @@ import numpy as np
 from .. import _core
 from ..language.domain import Domain
 from ..language.domain import domain as make_domain
+from ..language.types import SCALARS
 from ..process.errors import ArgumentError, DomainError
 from .alignment import first
+from .given_data import array_of, array_on_host
 
 Reduction = Literal["sum", "max", "min", "norm"]
 
@@ -27,6 +29,7 @@ _BITS: Final = {"norm": "squares"}
 def sum(field: Any, domain: Any = None, **arguments: Any) -> Any:  # noqa: A001  (the name that NumPy has)
     """Return the sum of a field, over its domain or the part `domain` of it.
 
+    An array of any library that gives DLPack is taken as it is, without a domain.
     Instead of a field, an operator stands for the expression that it computes of `arguments`. It is
     compiled by its backend. Without a domain it is computed where all its fields have values.
 
@@ -34,14 +37,14 @@ def sum(field: Any, domain: Any = None, **arguments: Any) -> Any:  # noqa: A001 
     wrap; a sum of bools counts. Threads share the work, and change no bit of the result.
 
     Args:
-        field: a field on any dimensions, of any dtype of the language; or an operator.
+        field: a field on any dimensions, or an array, of any dtype of the language; or an operator.
         domain: a part of the field's domain, as `{I: (1, 9), K: 80}`; for an operator where to
             compute it.
         arguments: those of the operator by name, and 'offset_provider' where it reads tables.
 
     Raises:
-        ArgumentError: `field` is no field.
-        DomainError: `domain` reaches beyond the field.
+        ArgumentError: `field` is neither, or of another dtype.
+        DomainError: `domain` reaches beyond the field, or is given with an array.
 
     >>> import fieldforge as ff
     >>> I = ff.Dimension("I")
@@ -134,24 +137,40 @@ def _reduced(
             f"'{reduction}' of a field takes no argument '{next(iter(arguments))}'.",
             hint="Arguments are those of an operator: 'sum(operator, domain, u=u)'.",
         )
-    if not getattr(type(field), "__fieldforge_field__", False):
-        raise ArgumentError(
-            f"'{reduction}' takes a field, got an object of type '{type(field).__name__}'.",
-            hint="Make a field of an array with 'as_field'.",
-        )
-    part = field if domain is None else _part(field, make_domain(domain), reduction)
-    array = part.ndarray
+    part = _part_or_array(field, domain, reduction)
+    array = getattr(part, "ndarray", part)
     if array.size == 0 and reduction in ("max", "min"):
         raise DomainError(f"'{reduction}' of a field without points has no value.")
     if not isinstance(array, np.ndarray):
         found = _on_device(array, reduction)
         if found is not None:
             return found
-        array = part.asnumpy()
+        array = part.asnumpy() if part is not array else array_on_host(array)
     if not (array.dtype.isnative and array.flags.aligned):
         array = np.array(array, array.dtype.newbyteorder("="))
     found = _core.reduce(array, _BITS.get(reduction, reduction))
     return _typed(found, reduction, array.dtype)
+
+
+def _part_or_array(field: Any, domain: Any, reduction: Reduction) -> Any:
+    """Return a field on a part of its domain, or the array that an object gives by DLPack."""
+    if not getattr(type(field), "__fieldforge_field__", False):
+        if not hasattr(field, "__dlpack__"):
+            raise ArgumentError(
+                f"'{reduction}' takes a field or an array, got an object of type "
+                f"'{type(field).__name__}'.",
+                hint="Make a field of it with 'as_field'.",
+            )
+        if domain is not None:
+            raise DomainError(
+                f"'{reduction}' of an array takes no domain, because an array has none.",
+                hint="Make a field of it with 'as_field'.",
+            )
+        array = array_of(field)
+        if array.dtype.name not in SCALARS:
+            raise ArgumentError(f"'{reduction}' takes no array of '{array.dtype}'.")
+        return array
+    return field if domain is None else _part(field, make_domain(domain), reduction)
 
 
 def _on_device(array: Any, reduction: Reduction) -> Any:

@@ -7,7 +7,7 @@ import sys
 import types as python_types
 import typing
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, cast
 
 import numpy as np
@@ -138,6 +138,41 @@ def type_from_annotation(annotation: Any, names: Mapping[str, Any] | None = None
     return _read(annotation, ChainMap(dict(names or {}), dict(LANGUAGE)), ())
 
 
+def type_variables(annotation: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the type variables of an annotation, with the paths of the leaves that have them.
+
+    >>> T = typing.TypeVar("T", np.float32, np.float64)
+    >>> list(type_variables(tuple[int, tuple[T, bool], T]))
+    [((2,), ~T), ((1, 0), ~T)]
+    """
+    waiting: list[tuple[tuple[int, ...], Any]] = [((), annotation)]
+    for path, written in waiting:  # the loop appends to it
+        try:
+            each = _unwrapped(written, {})
+        except AnnotationError:  # `parse` says what is wrong with it
+            continue
+        origin, args = typing.get_origin(each), typing.get_args(each)
+        if isinstance(each, typing.TypeVar):
+            yield path, each
+        elif getattr(origin, "__fieldforge_field__", False):
+            waiting.append((path, args[1]))
+        elif origin is tuple:
+            waiting += (((*path, index), inner) for index, inner in enumerate(args))
+
+
+def with_types(annotation: Any, chosen: Mapping[Any, ScalarType]) -> Any:
+    """Return the type that an annotation with type variables means for a choice of their types.
+
+    Annotations without variables, and those that are wrong, stay as they are.
+    """
+    if not any(True for _ in type_variables(annotation)):
+        return annotation
+    try:
+        return _read(annotation, ChainMap(dict(chosen), dict(LANGUAGE)), ())
+    except AnnotationError:
+        return annotation
+
+
 def with_annotated_types(value: Any) -> Any:
     """Return a number, tuple or collection; numbers in collections have the types of its class.
 
@@ -155,17 +190,18 @@ def with_annotated_types(value: Any) -> Any:
     if not collection.is_collection(type(value)):
         return rebuilt(value, tuple(map(with_annotated_types, parts)))
     try:
-        return _in_type(type_from_annotation(type(value)), value)
+        return in_type(type_from_annotation(type(value)), value)
     except AnnotationError:
         return value
 
 
-def _in_type(type_: Any, value: Any) -> Any:
+def in_type(type_: Any, value: Any) -> Any:
+    """Return numbers of Python, also in tuples, in the type; what does not fit stays as it is."""
     parts = elements(value)
     if isinstance(type_, TupleType | CollectionType):
         if parts is None or len(parts) != len(type_.elements):
             return value
-        return rebuilt(value, tuple(map(_in_type, type_.elements, parts)))
+        return rebuilt(value, tuple(map(in_type, type_.elements, parts)))
     if not isinstance(type_, ScalarType) or not isinstance(value, bool | int | float):
         return value
     target = np.dtype(type_.name)
@@ -179,8 +215,8 @@ def _in_type(type_: Any, value: Any) -> Any:
     return target.type(value) if fits else value
 
 
-def _read(annotation: Any, names: Mapping[str, Any], inside: tuple[type, ...]) -> Type:
-    """Read one level; `inside` are the collections around it."""
+def _read(annotation: Any, names: Mapping[Any, Any], inside: tuple[type, ...]) -> Type:
+    """Read one level; `names` may hold type variables too, `inside` are the collections around."""
     annotation = _unwrapped(annotation, names)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if isinstance(annotation, _TYPES):
@@ -200,6 +236,8 @@ def _read(annotation: Any, names: Mapping[str, Any], inside: tuple[type, ...]) -
     if collection.is_collection(annotation):
         return _collection(annotation, names, inside)
     if isinstance(annotation, typing.TypeVar):
+        if annotation in names:
+            return names[annotation]  # type: ignore[no-any-return]  # see `with_types`
         raise AnnotationError(f"The type variable '{annotation}' has no value here.")
     raise AnnotationError(
         f"'{_name(annotation)}' is not a scalar, field, tuple or collection type."

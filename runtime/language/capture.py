@@ -8,15 +8,16 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 
 from ..process.errors import ArgumentError, DSLError
 from ..process.source import PYTHON_PARSER, SourceText, Span
-from .annotations import holds_text, type_from_annotation
+from .annotations import holds_text, type_from_annotation, type_variables
 from .definition import Definition, Kind, ScanOptions
+from .generics import at_types
 
 _LOCAL_ANNOTATION: Final = re.compile(r"^\s+\w+\s*:([^=\n]+)=", re.MULTILINE)
 _HEADER: Final = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
@@ -42,15 +43,17 @@ def capture(
             hints=["Write it with 'def' and put the decorator above it."],
         )
     source = _source(function)
+    annotations = _annotations(function)
     return Definition(
         name=function.__name__,
         kind=kind,
         source=source,
         function=function,
         closure=_closure(function, source),
-        annotations=_annotations(function),
+        annotations=annotations,
         scan=scan,
         grid_type=grid_type,
+        variables=_variables(annotations),
     )
 
 
@@ -65,7 +68,10 @@ def recapture(definition: Definition) -> Definition:
     )
     if same:
         return definition
-    return attrs.evolve(definition, closure=closure, annotations=_annotations(function))
+    annotations = _annotations(function)
+    variables = _variables(annotations)
+    made = attrs.evolve(definition, closure=closure, annotations=annotations, variables=variables)
+    return at_types(made, definition.types) if definition.types else made
 
 
 # --- text -------------------------------------------------------------------------------------
@@ -199,11 +205,22 @@ def _annotations(function: types.FunctionType) -> tuple[tuple[str, Any], ...]:
     known: dict[str, Any] = {}
     for value in written.values():
         if isinstance(value, str) and value not in known:
-            names = names if names is not None else _nonlocals(function)
+            names = names if names is not None else _names_of_annotations(function)
             known[value] = _evaluated(value, function.__globals__, names)
     ordered = sorted(written.items(), key=lambda item: item[0] == "return")
     found = ((k, known[v] if isinstance(v, str) else v) for k, v in ordered)
     return tuple((key, _without_text(value, function)) for key, value in found)
+
+
+def _variables(annotations: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
+    found = (variable for _, each in annotations for _, variable in type_variables(each))
+    return tuple(dict.fromkeys(found))
+
+
+def _names_of_annotations(function: types.FunctionType) -> dict[str, Any]:
+    """Return the names that annotations may have besides globals: `def f[T](a: "T")` has `T`."""
+    parameters = getattr(function, "__type_params__", ())  # since Python 3.12
+    return {each.__name__: each for each in parameters} | _nonlocals(function)
 
 
 def _without_text(annotation: Any, function: types.FunctionType) -> Any:
@@ -211,7 +228,9 @@ def _without_text(annotation: Any, function: types.FunctionType) -> Any:
     if not holds_text(annotation):
         return annotation
     try:
-        return type_from_annotation(annotation, {**function.__globals__, **_nonlocals(function)})
+        return type_from_annotation(
+            annotation, {**function.__globals__, **_names_of_annotations(function)}
+        )
     except Exception:  # an annotation may run any code; `parse` says what is wrong with it
         return annotation
 

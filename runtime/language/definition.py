@@ -27,7 +27,8 @@ class Definition:
     `closure` holds every resolved name that the function can see, sorted by name; an operator
     among them is the decorated object, which offers its own `Definition` as `__definition__`.
     `annotations` are the evaluated annotations in the order of the parameters, 'return' last if
-    there is one.
+    there is one. `variables` are the type variables in them; an instance of a generic definition
+    has none, and `types` that it was made for, see `generics`.
     """
 
     name: str
@@ -38,3 +39,5 @@ class Definition:
     annotations: tuple[tuple[str, Any], ...]
     scan: ScanOptions | None = None
     grid_type: str | None = None
+    variables: tuple[Any, ...] = ()
+    types: tuple[tuple[Any, str], ...] = ()

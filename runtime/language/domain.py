@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..process.errors import DomainError
 from .axes import Dimension, Domain, NamedRange, SliceAt, named_range
@@ -18,6 +18,7 @@ __all__ = [
     "SliceAt",
     "UnitRange",
     "domain",
+    "domain_of_memory",
     "named_range",
     "unit_range",
 ]
@@ -25,6 +26,8 @@ __all__ = [
 DomainLike: TypeAlias = (
     Domain | Mapping[Dimension, RangeLike] | Sequence[tuple[Dimension, RangeLike]]
 )
+
+MOST: Final = 2**62  # bounds of loops, which add offsets and tiles to it, stay within 64 bits
 
 
 def domain(given: DomainLike) -> Domain:
@@ -45,3 +48,23 @@ def domain(given: DomainLike) -> Domain:
     if isinstance(pairs, Sequence) and not isinstance(pairs, str):
         return Domain(*pairs)
     raise DomainError(f"Expected a domain, or a range for each dimension, got '{given!r}'.")
+
+
+def domain_of_memory(given: DomainLike) -> Domain:
+    """Make the domain of an array: no index is so large that arithmetic on bounds could overflow.
+
+    Raises:
+        DomainError: an index lies beyond -2**62 or 2**62.
+
+    >>> str(domain_of_memory({Dimension("I"): (2**62 - 3, 2**62)}))
+    'Domain(I[horizontal]=(4611686018427387901:4611686018427387904))'
+    """
+    made = domain(given)
+    for dim, own in made:
+        for bound in (own.start, own.stop):
+            if isinstance(bound, int) and abs(bound) > MOST:
+                raise DomainError(
+                    f"The indices of a field must lie between -2**62 and 2**62, but those along "
+                    f"'{dim.value}' are {own.start}:{own.stop}."
+                )
+    return made

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..process.errors import InputDataError, MissingPackageError
 from .mesh import UGRID, Mesh
-from .tables import Table, check
+from .tables import KINDS, as_table, check, kinds_of, sizes_of
 
 Array: TypeAlias = np.ndarray[Any, Any]
 # Variables of ICON's grid files by table: (neighbour, row) in Fortran's counting.
@@ -25,93 +25,146 @@ ICON: Final[Mapping[str, str]] = {
     "V2E2V": "vertices_of_vertex",
 }
 _POINTS: Final = (("C", "face", "c"), ("E", "edge", "e"), ("V", "node", "v"))
+_TROUBLE: Final = (OSError, RuntimeError, ValueError, IndexError, TypeError)
+_DENSEST: Final = 1100  # deflate makes data smaller by a factor of 1032 at most
 
 
 def read_mesh(path: str | Path) -> Mesh:
     """Read the tables of a NetCDF file with a UGRID topology, or of a grid file of ICON.
 
-    The tables are checked against each other.
+    The tables are checked by themselves and against each other.
 
     Args:
         path: the file.
 
     Raises:
-        InputDataError: if it is no such file, or its tables contradict each other.
+        InputDataError: if it is no such file, if a table holds what is no index, or if the tables
+            contradict each other; the error names the file, and the table, row and entry.
         MissingPackageError: if netCDF4 is not installed.
 
     """
     netcdf = _netcdf()
     try:
-        dataset = netcdf.Dataset(str(path))
-    except OSError as error:
+        with netcdf.Dataset(str(path)) as dataset:
+            mesh = _mesh(dataset, Path(path).stat().st_size)
+        check(mesh.tables)
+    except InputDataError as error:
+        raise InputDataError(f"In '{path}': {error.message}", hints=error.hints) from None
+    except _TROUBLE as error:
         raise InputDataError(f"'{path}' cannot be read as NetCDF: {error}.") from error
-    with dataset:
-        topology = _topology(dataset)
-        if topology is not None:
-            mesh = _ugrid(dataset, topology)
-        elif ICON["C2V"] in dataset.variables:
-            mesh = _icon(dataset)
-        else:
-            raise InputDataError(
-                f"'{path}' holds no mesh: it has neither a variable with 'cf_role' "
-                f"'mesh_topology' nor '{ICON['C2V']}'."
-            )
-    check(mesh.tables)
     return mesh
 
 
-def _topology(dataset: Any) -> Any:
-    return next(
-        (
-            each
-            for each in dataset.variables.values()
-            if getattr(each, "cf_role", "") == "mesh_topology"
-        ),
-        None,
+def _mesh(dataset: Any, bytes_of_file: int) -> Mesh:
+    for name, variable in dataset.variables.items():
+        if int(variable.size) * np.dtype(variable.dtype).itemsize > _DENSEST * bytes_of_file:
+            raise InputDataError(
+                f"Variable '{name}' has {variable.size} elements, more than a file of "
+                f"{bytes_of_file} bytes can hold."
+            )
+    for variable in dataset.variables.values():
+        if _text(variable, "cf_role") == "mesh_topology":
+            return _ugrid(dataset, variable)
+    if ICON["C2V"] in dataset.variables:
+        return _icon(dataset)
+    raise InputDataError(
+        "The file holds no mesh: it has neither a variable with 'cf_role' 'mesh_topology' nor "
+        f"'{ICON['C2V']}'."
     )
 
 
 def _ugrid(dataset: Any, topology: Any) -> Mesh:
-    tables = {
-        name: _from_ugrid(topology, dataset.variables[getattr(topology, role)])
-        for name, role in UGRID.items()
-        if getattr(topology, role, None) in dataset.variables
-    }
     points = {}
     for letter, role, _ in _POINTS:
-        names = getattr(topology, f"{role}_coordinates", "").split()
-        if len(names) == 2:
-            x, y = (np.asarray(dataset.variables[name][:]) for name in names)
+        names = _text(topology, f"{role}_coordinates").split()
+        if names:
+            if len(names) < 2:
+                raise InputDataError(
+                    f"Attribute '{role}_coordinates' names {names}, expected two variables."
+                )
+            x, y = (_variable(dataset, name, f"{role}_coordinates")[:] for name in names[:2])
             points[letter] = x, y
-    return Mesh(tables, points)
+    tables, starts = {}, {}
+    for name, role in UGRID.items():
+        if variable := _text(topology, role):
+            found = _variable(dataset, variable, role)
+            tables[name], starts[name] = _rows_first(topology, role, found), _start(found)
+    return _counted(tables, starts, points)
 
 
-def _from_ugrid(topology: Any, variable: Any) -> Table:
+def _rows_first(topology: Any, role: str, variable: Any) -> Any:
     """Read a table; rows lie along the first dimension, or along that of the topology."""
-    values = np.ma.filled(variable[:].astype(np.int64), -1)
-    start = int(getattr(variable, "start_index", 0))
-    table = np.where(values < start, -1, values - start)
-    role = next(role for role in UGRID.values() if getattr(topology, role, "") == variable.name)
-    rows = getattr(topology, f"{role.partition('_')[0]}_dimension", None)
-    turned = rows is not None and rows in variable.dimensions and variable.dimensions[1] == rows
-    return np.asarray(table.T if turned else table, np.int32)
+    if len(variable.dimensions) != 2:
+        raise InputDataError(
+            f"Variable '{variable.name}' must have rows and columns, got {variable.dimensions}."
+        )
+    rows = _text(topology, f"{role.partition('_')[0]}_dimension")
+    turned = rows in variable.dimensions and variable.dimensions.index(rows) == 1
+    return variable[:].T if turned else variable[:]
+
+
+def _counted(
+    tables: Mapping[str, Any], starts: Mapping[str, int], points: Mapping[str, tuple[Any, Any]]
+) -> Mesh:
+    """Return the mesh of tables that count from `starts`."""
+    sizes = sizes_of(tables, {letter: np.size(x) for letter, (x, _) in points.items()})
+    made = {}
+    for name, values in tables.items():
+        entry = kinds_of(name)[1]
+        try:
+            made[name] = as_table(name, values, starts[name], sizes.get(entry))
+        except InputDataError as error:
+            hint = f"The table counts from {starts[name]}, as its 'start_index' says."
+            raise InputDataError(error.message, hints=(*error.hints, hint)) from None
+        if made[name].size and entry not in sizes and not (made[name] == 0).any():
+            raise InputDataError(
+                f"Table '{name}' counts from {starts[name]} and names no row {starts[name]}: "
+                f"the first of the {KINDS[entry]} would lie in none.",
+                hint=f"Correct its 'start_index', or give the coordinates of the {KINDS[entry]}.",
+            )
+    return Mesh(made, points)
 
 
 def _icon(dataset: Any) -> Mesh:
-    tables = {}
-    for name, variable in ICON.items():
-        if variable in dataset.variables:
-            values = np.ma.filled(dataset.variables[variable][:].astype(np.int64), 0)
-            tables[name] = np.asarray(np.where(values < 1, -1, values - 1).T, np.int32)
-    return Mesh(tables, dict(_icon_points(dataset)))
+    tables = {
+        name: np.ma.masked_equal(dataset.variables[variable][:].T, 0)  # 0 or -1: no neighbour
+        for name, variable in ICON.items()
+        if variable in dataset.variables
+    }
+    return _counted(tables, dict.fromkeys(tables, 1), dict(_icon_points(dataset)))
 
 
 def _icon_points(dataset: Any) -> Iterator[tuple[str, tuple[Array, Array]]]:
     for letter, _, short in _POINTS:
         pair = (f"{short}lon", f"{short}lat")
         if all(name in dataset.variables for name in pair):
-            lon, lat = (np.asarray(dataset.variables[name][:]) for name in pair)
+            lon, lat = (dataset.variables[name][:] for name in pair)
             yield letter, (lon, lat)
+
+
+def _variable(dataset: Any, name: str, role: str) -> Any:
+    if name not in dataset.variables:
+        raise InputDataError(f"Attribute '{role}' names '{name}', but there is no such variable.")
+    return dataset.variables[name]
+
+
+def _text(variable: Any, attribute: str) -> str:
+    """Return an attribute, empty where it is not given."""
+    value = getattr(variable, attribute, "")
+    if not isinstance(value, str):
+        raise InputDataError(
+            f"Attribute '{attribute}' of '{variable.name}' must be a text, got '{value}'."
+        )
+    return value
+
+
+def _start(variable: Any) -> int:
+    start = getattr(variable, "start_index", 0)
+    if np.ndim(start) or start not in (0, 1):
+        raise InputDataError(
+            f"Attribute 'start_index' of '{variable.name}' must be 0 or 1, got '{start}'."
+        )
+    return int(start)
 
 
 def _netcdf() -> Any:

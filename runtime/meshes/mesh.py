@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -14,7 +15,8 @@ from ..fields.neighbour_table import Connectivity
 from ..language.connectivity import FieldOffset
 from ..language.dimension import Dimension
 from ..process.errors import DomainError, InputDataError
-from .tables import KINDS, Table, as_table, derive
+from .numbering import Indices, renumbered, reverse_cuthill_mckee
+from .tables import KINDS, Table, as_table, check_sizes, derive, kinds_of, sizes_of
 
 Array: TypeAlias = np.ndarray[Any, Any]
 UGRID: Final[Mapping[str, str]] = {
@@ -33,10 +35,25 @@ def _as_tables(given: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def _as_points(given: Mapping[str, Any]) -> dict[str, tuple[Array, Array]]:
-    return {letter: (np.asarray(x), np.asarray(y)) for letter, (x, y) in given.items()}
+    return {
+        letter: (_coordinate(letter, x), _coordinate(letter, y)) for letter, (x, y) in given.items()
+    }
 
 
-@attrs.frozen(eq=False)
+def _coordinate(letter: str, given: Any) -> Array:
+    values = np.asarray(given)
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise InputDataError(
+            f"Coordinates of '{letter}' must be numbers along one axis, got {values.ndim} axes of "
+            f"'{values.dtype}'."
+        )
+    gone = np.flatnonzero(np.ma.getmaskarray(given))
+    if len(gone):
+        raise InputDataError(f"A coordinate of '{letter}' is missing in row {gone[0]}.")
+    return values
+
+
+@attrs.frozen(eq=False, repr=False)
 class Mesh:
     """An unstructured mesh of cells (C), edges (E) and vertices (V).
 
@@ -46,6 +63,10 @@ class Mesh:
         tables: neighbours by name, int32 (rows, neighbours), counted from 0; -1 stands for none.
         points: for 'C', 'E' and 'V' their coordinates, two arrays each, as they are given:
             longitude and latitude, or x and y. Those of cells and edges may be missing.
+
+    Raises:
+        InputDataError: if a table holds what is no index of the mesh, naming table, row and entry,
+            or if tables and coordinates have different numbers of rows.
 
     >>> corners = np.array([[0, 1, 2], [1, 3, 2]])
     >>> square = Mesh({"C2V": corners}, {"V": ([0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0])})
@@ -58,16 +79,45 @@ class Mesh:
     tables: Mapping[str, Table] = attrs.field(converter=_as_tables)
     points: Mapping[str, tuple[Array, Array]] = attrs.field(factory=dict, converter=_as_points)
 
+    def __attrs_post_init__(self) -> None:
+        check_sizes(self.tables, self._known_sizes())
+
+    def __repr__(self) -> str:
+        known = [
+            f"{self.sizes[letter]} {KINDS[letter]}" for letter in KINDS if letter in self.sizes
+        ]
+        tables = f"tables {', '.join(self.tables) or 'none'}"
+        points = f"coordinates of {', '.join(self.points) or 'none'}"
+        return f"Mesh({', '.join(known) or 'empty'}; {tables}; {points})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row for each table."""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{len(table)}</td><td>{table.shape[1]}</td>"
+            f"<td>{int((table < 0).sum())}</td></tr>"
+            for name, table in self.tables.items()
+        )
+        head = "".join(f"<th>{each}</th>" for each in ("table", "rows", "slots", "missing"))
+        return f"<p><code>{escape(repr(self))}</code></p><table><tr>{head}</tr>{rows}</table>"
+
     @property
     def sizes(self) -> Mapping[str, int]:
         """How many cells, edges and vertices there are, by letter; of those that are known."""
-        found: dict[str, int] = {}
+        found = sizes_of(self.tables, self._known_sizes())
+        known = set(found)
         for name, table in self.tables.items():
-            found[name[0]] = len(table)
-        for name, table in self.tables.items():
-            if name[-1] in KINDS:
-                found.setdefault(name[-1], int(np.max(table, initial=-1)) + 1)
-        return {**found, **{letter: len(x) for letter, (x, _) in self.points.items()}}
+            _, entry = kinds_of(name)
+            if entry in KINDS and entry not in known:
+                found[entry] = max(found.get(entry, 0), int(np.max(table, initial=-1)) + 1)
+        return found
+
+    def _known_sizes(self) -> dict[str, int]:
+        for letter, (x, y) in self.points.items():
+            if len(x) != len(y):
+                raise InputDataError(
+                    f"The two coordinates of '{letter}' have {len(x)} and {len(y)} rows."
+                )
+        return {letter: len(x) for letter, (x, _) in self.points.items()}
 
     def with_tables(self, *wanted: str) -> Mesh:
         """Return the mesh with more tables, made of those that it has.
@@ -90,6 +140,51 @@ class Mesh:
         (['C2E', 'C2E2C', 'C2V', 'E2V', 'V2C'], [[0, -1], [0, 1], [0, 1], [1, -1]])
         """
         return attrs.evolve(self, tables=derive(self.tables, *wanted))
+
+    def compact_order(self) -> dict[str, Indices]:
+        """Return an order in which neighbours lie close in memory: reverse Cuthill-McKee.
+
+        `fieldforge doctor --mesh FILE` says what it would gain.
+
+        Returns:
+            For 'C', 'E' and 'V' the old index of each new one, so `values[order["V"]]` are values
+            on vertices in the new order.
+
+        Raises:
+            MissingPackageError: if scipy is not installed.
+
+        >>> strip = Mesh({"E2V": [[0, 3], [3, 1], [1, 2]]})
+        >>> {kind: order.tolist() for kind, order in strip.compact_order().items()}
+        {'E': [2, 1, 0], 'V': [2, 1, 3, 0]}
+        """
+        kinds = {name: kinds_of(name) for name in self.tables}
+        known = {name: table for name, table in self.tables.items() if {*kinds[name]} <= {*KINDS}}
+        places = reverse_cuthill_mckee(known, kinds, self.sizes)
+        return {kind: np.argsort(place) for kind, place in places.items()}
+
+    def reordered(self, order: Mapping[str, Any] | None = None) -> Mesh:
+        """Return the mesh with its cells, edges and vertices in another order.
+
+        Args:
+            order: for each kind the old index of each new one; by default `compact_order()`. Kinds
+                that it lacks stay as they are. Fields have to be reordered alike.
+
+        Raises:
+            InputDataError: if an order does not have each index once.
+            MissingPackageError: if no order is given and scipy is not installed.
+
+        >>> strip = Mesh({"E2V": [[0, 3], [3, 1], [1, 2]]}, {"V": ([0, 2, 3, 1], [0, 0, 0, 0])})
+        >>> near = strip.reordered()
+        >>> near.tables["E2V"].tolist(), near.points["V"][0].tolist()
+        ([[1, 0], [2, 1], [3, 2]], [3, 2, 1, 0])
+        """
+        order = self.compact_order() if order is None else order
+        tables = renumbered(self.tables, order, self.sizes)
+        points = {
+            kind: (x[order[kind]], y[order[kind]]) if kind in order else (x, y)
+            for kind, (x, y) in self.points.items()
+        }
+        return Mesh(tables, points)
 
     def connectivities(self, *offsets: FieldOffset) -> dict[str, Connectivity]:
         """Return the tables of `offsets` as an offset provider for calls.

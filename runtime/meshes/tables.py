@@ -6,7 +6,7 @@ where there is no neighbour. The letters C, E and V stand for cells, edges and v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -69,14 +69,7 @@ def check(tables: Mapping[str, Any]) -> None:
 
     """
     known = {name: as_table(name, table) for name, table in tables.items()}
-    sizes = _sizes(known)
-    for name, table in known.items():
-        _check_entries(name, table, sizes.get(name[-1] if name[-1] in KINDS else name[0]))
-        if name[0] in sizes and len(table) != sizes[name[0]]:
-            raise InputDataError(
-                f"Table '{name}' has {len(table)} rows, but there are {sizes[name[0]]} "
-                f"{KINDS[name[0]]}."
-            )
+    check_sizes(known)
     for name, table in known.items():
         others = {other: each for other, each in known.items() if other != name}
         try:
@@ -154,24 +147,6 @@ def _each_once(table: Table) -> Table:
     return made[:, : int((made >= 0).sum(axis=1).max(initial=0))]
 
 
-def _sizes(tables: Mapping[str, Table]) -> dict[str, int]:
-    """Return how many cells, edges and vertices there are: the rows of their tables."""
-    found: dict[str, int] = {}
-    for name, table in tables.items():
-        found.setdefault(name[0], len(table))
-    return {kind: size for kind, size in found.items() if kind in KINDS}
-
-
-def _check_entries(name: str, table: Table, size: int | None) -> None:
-    low, high = int(table.min(initial=0)), int(table.max(initial=0))
-    if low < MISSING or (size is not None and table.size and high >= size):
-        row = int(np.argwhere((table < MISSING) | (table >= (size or high + 1)))[0][0])
-        raise InputDataError(
-            f"Table '{name}' holds {table[row].tolist()} in row {row}, but indices go from 0 to "
-            f"{(size or high + 1) - 1}, and -1 stands for none."
-        )
-
-
 def _check_same(name: str, table: Table, expected: Table) -> None:
     width = max(table.shape[1], expected.shape[1])
     here, there = (np.sort(_padded(each, width), axis=1) for each in (table, expected))
@@ -193,12 +168,74 @@ def _padded(table: Table, width: int) -> Table:
     return np.concatenate([table, more], axis=1)
 
 
-def as_table(name: str, given: Any) -> Table:
-    """Return a table as int32, or say what is wrong with it."""
-    table = np.asarray(given)
-    if table.ndim != 2 or table.dtype.kind not in "iu":
+def kinds_of(name: str) -> tuple[str, str]:
+    """Return the kinds of a table's rows and entries; a final 'O' adds the row itself.
+
+    >>> kinds_of("E2C2V"), kinds_of("C2E2CO")
+    (('E', 'V'), ('C', 'C'))
+    """
+    row, *_, entry = name.split("2")
+    return row, entry if entry in KINDS else entry.removesuffix("O")
+
+
+def check_sizes(tables: Mapping[str, Table], sizes: Mapping[str, int] | None = None) -> None:
+    """Refuse tables of one kind with different numbers of rows, and entries beyond the last one.
+
+    `sizes` are the numbers of cells, edges and vertices that are known otherwise, by letter.
+    """
+    known = sizes_of(tables, sizes)
+    for name, table in tables.items():
+        row, entry = kinds_of(name)
+        if len(table) != known.get(row, len(table)):
+            raise InputDataError(
+                f"Table '{name}' has {len(table)} rows, but there are {known[row]} {KINDS[row]}."
+            )
+        as_table(name, table, size=known.get(entry))
+
+
+def sizes_of(tables: Mapping[str, Sized], sizes: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return how many cells, edges and vertices there are: given, or the rows of their tables."""
+    found = dict(sizes or {})
+    for name, table in tables.items():
+        found.setdefault(kinds_of(name)[0], len(table))
+    return {kind: size for kind, size in found.items() if kind in KINDS}
+
+
+def as_table(name: str, given: Any, start: int = 0, size: int | None = None) -> Table:
+    """Return a table as int32 that counts from 0, with -1 for missing neighbours.
+
+    Missing are -1, masked entries and NaN; floats are taken where all are whole numbers, as files
+    have them.
+
+    Args:
+        name: the name of the table, for errors.
+        given: numbers in rows and columns.
+        start: what `given` counts from.
+        size: how many rows the entries can name; by default as many as int32 can count.
+
+    Raises:
+        InputDataError: naming the table, the row and the entry that is no index.
+
+    >>> as_table("C2E", [[1, 2], [-1, 3]], start=1, size=3).tolist()
+    [[0, 1], [-1, 2]]
+    """
+    values = np.ma.getdata(given)
+    if values.ndim != 2 or values.dtype.kind not in "iuf":
         raise InputDataError(
-            f"Table '{name}' must hold integers in rows and columns, got {table.ndim} axes of "
-            f"'{table.dtype}'."
+            f"Table '{name}' must hold integers in rows and columns, got {values.ndim} axes of "
+            f"'{values.dtype}'."
         )
-    return table.astype(np.int32)
+    there = ~np.ma.getmaskarray(given) & (values != MISSING)
+    if values.dtype.kind == "f":
+        there &= ~np.isnan(values)
+    stop = start + (np.iinfo(np.int32).max if size is None else size)
+    bad = there & ~((values >= start) & (values < stop) & (values % 1 == 0))
+    if bad.any():
+        row, slot = (int(at) for at in np.argwhere(bad)[0])
+        raise InputDataError(
+            f"Table '{name}' holds {values[row, slot]} in row {row}, but indices go from {start} "
+            f"to {stop - 1}, and -1 stands for none."
+        )
+    table = np.full(values.shape, MISSING, np.int32)
+    table[there] = values[there].astype(np.int64) - start
+    return table

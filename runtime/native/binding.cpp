@@ -5,6 +5,7 @@
 #include <new>
 
 #include "held.h"
+#include "interpreter_lock.h"
 
 namespace fieldforge {
 namespace {
@@ -93,8 +94,10 @@ PyObject* reject(const Signature& signature, PyObject* plan, PyObject* arguments
                  PyObject* detail) {
     const Held held(detail);
     if (detail == nullptr || arguments == nullptr) return nullptr;
-    const Held result(PyObject_CallFunction(signature.on_reject, "OOiO", plan, arguments,
-                                            static_cast<int>(reason), detail));
+    const Held result(sleep_at_exit([&] {
+        return PyObject_CallFunction(signature.on_reject, "OOiO", plan, arguments,
+                                     static_cast<int>(reason), detail);
+    }));
     if (result) PyErr_SetString(PyExc_RuntimeError, "'on_reject' must raise.");
     return nullptr;
 }

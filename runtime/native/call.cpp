@@ -6,6 +6,7 @@
 
 #include "entry.h"
 #include "held.h"
+#include "interpreter_lock.h"
 #include "patch_lists.h"
 #include "scalar.h"
 #include "table.h"
@@ -166,9 +167,11 @@ Refusal Frame::run(const Entry& entry) {
     const Lease memory(*entry.arena, workspace, copied_);
     if (memory.refusal()) return memory.refusal();
     const Words words = this->words();
-    PyThreadState* thread = PyEval_SaveThread();
-    const int32_t status = execute(entry, words, memory);
-    PyEval_RestoreThread(thread);
+    int32_t status;
+    {
+        const LockReleased released;
+        status = execute(entry, words, memory);
+    }
     return refusal_of(status);
 }
 

@@ -47,7 +47,7 @@ class Frame {
 
     // Looks the leaves up in the parameters, and the tables in the offset provider (or null).
     Refusal flatten(PyObject* const* parameters, PyObject* provider);
-    // Puts other arguments in the place of some of them.
+    // Puts others in the place of some elements of tuples.
     void substitute(const std::vector<Substitute>& substitutes);
     // Whether strides and tables are what the entry was compiled for; wrong types are left to
     // `check`. Arrays in the place of fields become views on the way.

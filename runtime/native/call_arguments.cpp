@@ -65,13 +65,11 @@ Refusal Frame::flatten(PyObject* const* parameters, PyObject* provider) {
 
 void Frame::substitute(const std::vector<Substitute>& substitutes) {
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
-        if (plan_.arguments[i].is_table) continue;
+        if (plan_.arguments[i].is_table || plan_.arguments[i].steps.empty()) continue;
         for (const Substitute& each : substitutes) {
             if (leaves_[i] != each.recorded) continue;
-            if (owns_leaves_) {
-                Py_INCREF(each.given);
-                Py_DECREF(leaves_[i]);
-            }
+            Py_INCREF(each.given);
+            Py_DECREF(leaves_[i]);  // a leaf of a tuple is owned
             leaves_[i] = each.given;
             break;
         }

@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include "interpreter_lock.h"
+
 namespace fieldforge {
 
 // Before Python 3.12 a class does not inherit vectorcall from its base. Its calls would go through
@@ -28,7 +30,7 @@ inline PyMethodDef fast_subclasses() {
 inline PyObject* call_by_name(PyObject* callable, PyObject* kwargs) {
     PyObject* nothing = PyTuple_New(0);
     if (nothing == nullptr) return nullptr;
-    PyObject* result = PyObject_Call(callable, nothing, kwargs);
+    PyObject* result = sleep_at_exit([&] { return PyObject_Call(callable, nothing, kwargs); });
     Py_DECREF(nothing);
     return result;
 }

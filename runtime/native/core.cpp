@@ -5,6 +5,7 @@
 #include "entry.h"
 #include "field_view.h"
 #include "gpu/gpu.h"
+#include "halo.h"
 #include "library.h"
 #include "limited.h"
 #include "program.h"
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
         fieldforge::add_wishes(m.ptr()) < 0) {
         throw nanobind::python_error();
     }
+    fieldforge::add_halo(m);
     fieldforge::add_library(m);
     fieldforge::add_reduce(m);
     fieldforge::gpu::add_gpu(m);

@@ -7,7 +7,6 @@
 
 #include "pool.h"
 #include "thread_count.h"
-#include "wishes.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -39,19 +38,19 @@ void copy(void* to, const void* from, size_t size, const Context&) noexcept {
     std::memcpy(to, from, size);
 }
 
-// `Context::parallel_for`. The thread that makes the call may ask for other limits than the entry;
-// looking for them here leaves the context the same for every call.
+int threads_of(void* pool) noexcept {
+    return threads_of_call(static_cast<const Crew*>(pool)->threads);
+}
+
+// `Context::parallel_for`. The number of threads is looked up here and not before the call, so that
+// the context is the same for every call.
 void share(void* pool, int64_t count, int64_t most, int64_t points, LoopBody body,
            void* data) noexcept {
-    Crew own{wishes.threads};
-    share_loop(own.threads > 0 ? &own : pool, count, most, points, body, data);
+    share_loop(threads_of(pool), count, most, points, body, data);
 }
 
 // `Context::threads`: how many threads `share` would use.
-int64_t threads(void* pool) noexcept {
-    const int limit = wishes.threads > 0 ? wishes.threads : static_cast<const Crew*>(pool)->threads;
-    return limit > 0 ? limit : default_threads();
-}
+int64_t threads(void* pool) noexcept { return threads_of(pool); }
 
 }  // namespace
 

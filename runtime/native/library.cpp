@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "interpreter_lock.h"
+
 namespace nb = nanobind;
 
 namespace fieldforge {
@@ -73,7 +75,7 @@ class WaitPolicy {
 class Library {
    public:
     Library(const std::string& path, bool uses_openmp) : path_(path) {
-        nb::gil_scoped_release release;  // loading runs the library's own initialisers
+        const LockReleased released;  // loading runs the library's own initialisers
         if (!uses_openmp) {
             open();
             return;

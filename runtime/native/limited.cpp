@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "callable.h"
+#include "interpreter_lock.h"
 #include "wishes.h"
 #include "workspace.h"
 
@@ -33,7 +34,8 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* values, size_t flags,
     std::swap(threads, wishes.threads);
     std::swap(workspace, wishes.workspace);
     // borrowed: the caller holds this object, and it holds what it asks for
-    PyObject* result = PyObject_Vectorcall(self->call, values, flags, keywords);
+    PyObject* result =
+        sleep_at_exit([&] { return PyObject_Vectorcall(self->call, values, flags, keywords); });
     wishes.threads = threads;
     wishes.workspace = workspace;
     return result;

@@ -2,13 +2,13 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <bit>
 #include <mutex>
 #include <new>
 
 #include "futex.h"
-#include "thread_count.h"
 #include "worker.h"
 
 namespace fieldforge {
@@ -131,6 +131,18 @@ bool Pool::take(Job& job, int wanted, int64_t points, LoopBody body, int64_t& be
         }
     }
     return wakes;
+}
+
+// Starts a thread that ends with the process and gets no signals. False if the system has no more.
+bool start_thread(void* (*live)(void*), void* data) noexcept {
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+    pthread_t thread;
+    const bool started = pthread_create(&thread, nullptr, live, data) == 0;
+    if (started) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
 }
 
 void Pool::grow(int wanted) {
@@ -268,11 +280,9 @@ void Pool::note_busy() {
 
 }  // namespace
 
-void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBody body,
+void share_loop(int threads, int64_t count, int64_t most, int64_t points, LoopBody body,
                 void* data) noexcept {
-    const int limit = static_cast<const Crew*>(crew)->threads;
-    const int64_t threads = limit > 0 ? limit : default_threads();
-    const int64_t wanted = std::min({threads, most, count, int64_t{most_workers + 1}});
+    const int64_t wanted = std::min({int64_t{threads}, most, count, int64_t{most_workers + 1}});
     Pool* pool = wanted > 1 ? the_pool() : nullptr;
     if (pool == nullptr) {
         if (count > 0) body(data, 0, count, 0);

@@ -9,18 +9,16 @@
 
 namespace fieldforge {
 
-// What `Context::pool` points to: the limits of a call.
+// What `Context::pool` points to.
 struct Crew {
-    int threads;  // 0: as many as the process has
+    int threads;  // what the option `threads` of the backend says; 0: nothing
 };
 
 using LoopBody = void (*)(void* data, int64_t begin, int64_t end, int64_t place);
 
-void share_loop(void* crew, int64_t count, int64_t most, int64_t points, LoopBody body,
+// Runs a loop on at most so many `threads`; see `Context::parallel_for`.
+void share_loop(int threads, int64_t count, int64_t most, int64_t points, LoopBody body,
                 void* data) noexcept;
-
-// What OMP_NUM_THREADS says, or the processors that this process may use.
-int default_threads() noexcept;
 
 // Number of threads in the pool of this process.
 int pool_size() noexcept;

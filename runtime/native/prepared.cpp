@@ -2,6 +2,7 @@
 #include "prepared.h"
 
 #include "entry.h"
+#include "interpreter_lock.h"
 
 namespace fieldforge {
 
@@ -57,9 +58,11 @@ Refusal Prepared::run(void* stream) const {
     if (stream != nullptr) fieldforge::place.stream = stream;
     const Lease memory(*entry_->arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
-    PyThreadState* thread = PyEval_SaveThread();
-    const int32_t status = run_in(memory);
-    PyEval_RestoreThread(thread);
+    int32_t status;
+    {
+        const LockReleased released;
+        status = run_in(memory);
+    }
     return refusal_of(status);
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "held.h"
+#include "interpreter_lock.h"
 #include "sequence.h"
 
 namespace fieldforge {
@@ -63,7 +64,8 @@ Outcome call_first_fit(Program* self, const Bound& bound) {
 
 // No variant fits: Python compiles one and adds it; false with an error set.
 bool ask_for_entry(Program* self, PyObject* args, PyObject* kwargs) {
-    const Held result(PyObject_CallFunctionObjArgs(self->on_miss, args, kwargs, nullptr));
+    const Held result(sleep_at_exit(
+        [&] { return PyObject_CallFunctionObjArgs(self->on_miss, args, kwargs, nullptr); }));
     return static_cast<bool>(result);
 }
 
@@ -131,8 +133,10 @@ PyObject* call_or_defer(Program* self, const Given& given, Bound bound) {
     }
     if (PyErr_Occurred()) return nullptr;
     const Held otherwise(Py_NewRef(self->otherwise));
-    return PyObject_Vectorcall(otherwise.get(), given.values, static_cast<size_t>(given.positional),
-                               given.keywords);
+    return sleep_at_exit([&] {
+        return PyObject_Vectorcall(otherwise.get(), given.values,
+                                   static_cast<size_t>(given.positional), given.keywords);
+    });
 }
 
 template <typename Call>
@@ -178,21 +182,25 @@ PyObject* vectorcall_program(PyObject* callable, PyObject* const* values, size_t
 
 std::shared_ptr<const Prepared> prepare(Program* self, const Bound& bound,
                                         const std::vector<Substitute>& substitutes) {
+    // Parameters are exchanged before static values are compared, elements of tuples after.
+    std::vector<PyObject*> given(bound.values, bound.values + bound.count);
+    for (PyObject*& value : given) {
+        const auto found = std::find_if(substitutes.begin(), substitutes.end(),
+                                        [&](const Substitute& each) { return each.recorded == value; });
+        if (found != substitutes.end()) value = found->given;
+    }
+    const Bound exchanged{given.data(), bound.count, bound.provider};
     std::shared_ptr<const Prepared> made;
-    first_fit(self, bound, [&](Entry* entry) {
+    first_fit(self, exchanged, [&](Entry* entry) {
         Frame frame(*entry->plan);
-        Refusal refusal = frame.flatten(bound.values, bound.provider);
+        Refusal refusal = frame.flatten(exchanged.values, exchanged.provider);
         if (!refusal) {
             frame.substitute(substitutes);
             if (!frame.fits()) return Outcome::no_fit;
             refusal = frame.check();
         }
         if (refusal) {
-            std::vector<PyObject*> given(bound.values, bound.values + bound.count);
-            for (const Substitute& each : substitutes) {
-                std::replace(given.begin(), given.end(), each.recorded, each.given);
-            }
-            refuse(self, entry, {given.data(), bound.count, bound.provider}, refusal);
+            refuse(self, entry, exchanged, refusal);
             return Outcome::failed;
         }
         made = frame.keep(entry);

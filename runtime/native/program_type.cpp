@@ -8,6 +8,7 @@
 
 #include "callable.h"
 #include "held.h"
+#include "interpreter_lock.h"
 
 namespace fieldforge {
 
@@ -110,7 +111,8 @@ PyObject* watch(PyObject* object, PyObject* args) {
 PyObject* vectorcall_python(PyObject* callable, PyObject* const* values, size_t flags,
                             PyObject* keywords) noexcept {
     const Held python_call(Py_NewRef(program_of(callable)->python_call));
-    return PyObject_Vectorcall(python_call.get(), values, flags, keywords);
+    return sleep_at_exit(
+        [&] { return PyObject_Vectorcall(python_call.get(), values, flags, keywords); });
 }
 
 // Python takes all calls, or none: the pointer changes, so native calls ask nothing.

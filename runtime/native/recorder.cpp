@@ -3,11 +3,13 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <new>
 
 #include "callable.h"
 #include "held.h"
 #include "overlap.h"
+#include "scalar.h"
 #include "sequence.h"
 
 namespace fieldforge {
@@ -52,8 +54,26 @@ PyObject* end(PyObject* object, PyObject*) {
     Py_RETURN_NONE;
 }
 
-// Pairs (number of a call, name of a slot) of arguments that are the field of a slot, and of those
-// that are another view of its memory.
+bool add_pair(PyObject* list, size_t call, PyObject* slot) {
+    const Held pair(Py_BuildValue("nO", static_cast<Py_ssize_t>(call), slot));
+    return pair && PyList_Append(list, pair.get()) == 0;
+}
+
+// Adds the slots whose number is an argument; a static one is in no plan.
+bool find_numbers(const Recorder* self, size_t place, PyObject* uses) {
+    const Bound bound = (*self->calls)[place].bound();
+    PyObject *name, *given;
+    for (Py_ssize_t at = 0; PyDict_Next(self->slots, &at, &name, &given);) {
+        if (is_field_view(given)) continue;
+        const bool is_used =
+            std::find(bound.values, bound.values + bound.count, given) != bound.values + bound.count;
+        if (is_used && !add_pair(uses, place, name)) return false;
+    }
+    return true;
+}
+
+// Pairs (number of a call, name of a slot) of arguments that are the field or number of a slot, and
+// of those that are another view of its memory.
 PyObject* survey(PyObject* object, PyObject*) {
     Recorder* self = recorder_of(object);
     const Held uses(PyList_New(0)), views(PyList_New(0));
@@ -61,6 +81,7 @@ PyObject* survey(PyObject* object, PyObject*) {
     for (size_t i = 0; i < self->calls->size(); ++i) {
         const Recorded& call = (*self->calls)[i];
         if (call.program == nullptr) continue;
+        if (!find_numbers(self, i, uses.get())) return nullptr;
         const auto prepared = prepare(call.program, call.bound(), {});
         if (prepared == nullptr) {
             PyErr_Clear();  // the first replay will say
@@ -70,15 +91,13 @@ PyObject* survey(PyObject* object, PyObject*) {
             if (!is_field_view(argument)) continue;
             PyObject *name, *field;
             for (Py_ssize_t at = 0; PyDict_Next(self->slots, &at, &name, &field);) {
+                if (!is_field_view(field)) continue;
                 const bool is_same = argument == field;
                 if (!is_same && !share_memory(*reinterpret_cast<FieldView*>(argument),
                                               *reinterpret_cast<FieldView*>(field))) {
                     continue;
                 }
-                const Held pair(Py_BuildValue("nO", static_cast<Py_ssize_t>(i), name));
-                if (!pair || PyList_Append((is_same ? uses : views).get(), pair.get()) < 0) {
-                    return nullptr;
-                }
+                if (!add_pair((is_same ? uses : views).get(), i, name)) return nullptr;
             }
         }
     }
@@ -94,9 +113,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     }
     PyObject *name, *field;
     for (Py_ssize_t at = 0; PyDict_Next(slots, &at, &name, &field);) {
-        if (!is_field_view(field) || !PyUnicode_Check(name)) {
-            PyErr_Format(PyExc_TypeError, "Slot '%S' must be a field, got '%s'.", name,
-                         Py_TYPE(field)->tp_name);
+        if (!(is_field_view(field) || is_numpy_number(field)) || !PyUnicode_Check(name)) {
+            PyErr_Format(PyExc_TypeError, "Slot '%S' must be a field or a number of NumPy, got '%s'.",
+                         name, Py_TYPE(field)->tp_name);
             return nullptr;
         }
     }

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -18,7 +17,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "wishes.h"
+#include "interpreter_lock.h"
+#include "thread_count.h"
 
 namespace nb = nanobind;
 
@@ -217,18 +217,9 @@ Rows rows_of(const Py_buffer& view) {
     return rows;
 }
 
-int available_threads() {
-    if (wishes.threads > 0) return wishes.threads;
-    if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-        const int said = std::atoi(text);
-        if (said > 0) return said;
-    }
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 int threads_for(int64_t elements) {
     const int64_t useful = std::max<int64_t>(1, elements / elements_per_thread);
-    return static_cast<int>(std::min<int64_t>(useful, available_threads()));
+    return static_cast<int>(std::min<int64_t>(useful, threads_of_call(0)));
 }
 
 nb::object number(uint8_t value) { return nb::bool_(value != 0); }
@@ -241,7 +232,7 @@ template <typename T, typename Op>
 nb::object run(const Rows& rows, int threads) {
     typename Op::Value found;
     {
-        nb::gil_scoped_release released;
+        const LockReleased released;
         found = reduce_all<T, Op>(rows, threads);
     }
     return number(found);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "entry.h"
+#include "interpreter_lock.h"
+#include "scalar.h"
 #include "work.h"
 
 namespace fieldforge {
@@ -32,7 +34,9 @@ Round::~Round() {
 
 bool Round::has(const std::vector<Substitute>& fields) const {
     return std::equal(fields_.begin(), fields_.end(), fields.begin(), fields.end(),
-                      [](PyObject* own, const Substitute& each) { return own == each.given; });
+                      [](PyObject* own, const Substitute& each) {
+                          return own == each.given || is_same_number(own, each.given);
+                      });
 }
 
 bool Round::is_current(const std::vector<Recorded>& calls) const {
@@ -116,12 +120,13 @@ Refusal Round::run(Arena& arena, size_t& place) const {
     const Lease memory(arena, workspace_, copied_);
     if (memory.refusal()) return memory.refusal();
     int32_t status = 0;
-    PyThreadState* thread = PyEval_SaveThread();
-    for (place = 0; place < calls_.size(); ++place) {
-        status = calls_[place]->run_in(memory);
-        if (status != 0) break;
+    {
+        const LockReleased released;
+        for (place = 0; place < calls_.size(); ++place) {
+            status = calls_[place]->run_in(memory);
+            if (status != 0) break;
+        }
     }
-    PyEval_RestoreThread(thread);
     return refusal_of(status);
 }
 

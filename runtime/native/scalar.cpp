@@ -186,6 +186,16 @@ Taken take_scalar(PyObject* value, DType dtype, void* slot) {
     return take_member(value, dtype, slot);
 }
 
+bool is_numpy_number(PyObject* value) { return numpy_dtype(value) != DType::none; }
+
+bool is_same_number(PyObject* one, PyObject* other) {
+    if (Py_TYPE(one) != Py_TYPE(other)) return false;
+    const DType dtype = PyFloat_CheckExact(one) ? DType::float64 : numpy_dtype(one);
+    uint64_t bits[2] = {};
+    return dtype != DType::none && take_scalar(one, dtype, &bits[0]) == Taken::good &&
+           take_scalar(other, dtype, &bits[1]) == Taken::good && bits[0] == bits[1];
+}
+
 int64_t slot_as_int(DType dtype, const void* slot) {
     switch (dtype) {
         case DType::bool_:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "held.h"
+#include "interpreter_lock.h"
 #include "recorder.h"
 
 namespace fieldforge {
@@ -49,7 +50,9 @@ PyObject* fall_back(Recorder* self, const std::vector<Substitute>& fields, PyObj
     for (Py_ssize_t at = 0; PyDict_Next(self->slots, &at, &name, &field); ++i) {
         if (PyDict_SetItem(given.get(), name, fields[i].given) < 0) return nullptr;
     }
-    return PyObject_CallFunctionObjArgs(self->on_fallback, given.get(), reason.get(), nullptr);
+    return sleep_at_exit([&] {
+        return PyObject_CallFunctionObjArgs(self->on_fallback, given.get(), reason.get(), nullptr);
+    });
 }
 
 // Why a call could not be prepared; takes the error that is set.

@@ -1,7 +1,5 @@
-// How many threads a call uses unless somebody says so: read once, when the first call asks.
+// The rule of `thread_count.h`, and the processors that a process may use.
 #include "thread_count.h"
-
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "pool.h"
+#include "wishes.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -71,15 +69,9 @@ int default_threads() noexcept {
     return count;
 }
 
-bool start_thread(void* (*live)(void*), void* data) noexcept {
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
-    pthread_t thread;
-    const bool started = pthread_create(&thread, nullptr, live, data) == 0;
-    if (started) pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
+int threads_of_call(int of_backend) noexcept {
+    if (wishes.threads > 0) return wishes.threads;
+    return of_backend > 0 ? of_backend : default_threads();
 }
 
 }  // namespace fieldforge

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpreter_lock.h"
+
 namespace fieldforge {
 namespace {
 
@@ -87,7 +89,7 @@ bool Watch::unchanged() {
 
 bool Watch::notify() const {
     PyObject* const on_change = Py_NewRef(on_change_);
-    PyObject* const result = PyObject_CallNoArgs(on_change);
+    PyObject* const result = sleep_at_exit([&] { return PyObject_CallNoArgs(on_change); });
     Py_DECREF(on_change);
     Py_XDECREF(result);
     return result != nullptr;

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "pool.h"
+#include "thread_count.h"
 #include "workspace.h"
 
 namespace fieldforge {
@@ -93,14 +94,13 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-Team::Team(const OpenMP& openmp, int own) {
+Team::Team(const OpenMP& openmp, int of_backend) {
     if (openmp.set == nullptr || openmp.get == nullptr) return;
     const bool alone = is_alone.load(std::memory_order_relaxed);
     if (!alone && !has_pool.load(std::memory_order_relaxed)) {
         has_pool.store(true, std::memory_order_relaxed);
     }
-    const int wanted = alone ? 1 : wishes.threads > 0 ? wishes.threads : own;
-    if (wanted <= 0) return;
+    const int wanted = alone ? 1 : threads_of_call(of_backend);
     before_ = openmp.get();
     if (before_ == wanted) return;
     openmp.set(wanted);

@@ -12,7 +12,7 @@ struct Workspace;
 
 // Read at every call. Functions such as `set_threads` change it, context managers restore it.
 struct Wishes {
-    int threads = 0;                 // 0: as many as the program or the process has
+    int threads = 0;                 // 0: none; see `threads_of_call`
     Workspace* workspace = nullptr;  // owned
     PyObject* recording = nullptr;   // borrowed: a sequence that records the calls
     double seconds = 0;              // inside generated code, while calls are timed
@@ -29,7 +29,7 @@ struct OpenMP {
 // Sets the number of OpenMP threads for one call of this thread.
 class Team {
    public:
-    Team(const OpenMP& openmp, int own);
+    Team(const OpenMP& openmp, int of_backend);
     ~Team() {
         if (openmp_ != nullptr) openmp_->set(before_);
     }

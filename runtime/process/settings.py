@@ -78,6 +78,8 @@ class Settings:
         dump_metrics: where metrics are written when the process ends; None writes nothing.
         build_budget: seconds that a build may take before a warning names what took them.
         gpu: platform of the GPU runtime: cuda, hip or null; None takes the first with a GPU.
+        gpu_arch: the GPU that backends build for, such as sm_80 or A100; None takes that of this
+            process, and sm_90 where there is none.
         gpu_devices: how many devices the null platform simulates, 1 to 16.
         gpu_sync: whether calls wait after each kernel, so that an error names kernel and program.
         gpu_debug: what is looked for while programs run; 'order' finds uses of a field on two
@@ -112,6 +114,7 @@ class Settings:
     dump_metrics: Path | None = attrs.field(default=None, eq=False)
     build_budget: float = attrs.field(default=20.0, eq=False)
     gpu: str | None = attrs.field(default=None, eq=False)
+    gpu_arch: str | None = attrs.field(default=None, eq=False)
     gpu_devices: int = attrs.field(default=2, eq=False)
     gpu_sync: bool = attrs.field(default=False, eq=False)
     gpu_debug: tuple[str, ...] = attrs.field(default=(), eq=False)
@@ -294,6 +297,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "dump_metrics": _read_metrics_file,
     "build_budget": _read_seconds,
     "gpu": _read_platform,
+    "gpu_arch": _read_text,
     "gpu_devices": _read_devices,
     "gpu_sync": read_flag,
     "gpu_debug": _read_searches,

@@ -21,9 +21,9 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from . import errors
     from ._core.definitions import CUPY_DEVICE_TYPE as CUPY_DEVICE_TYPE
     from ._core.definitions import is_scalar_type
+    from .runtime.calls.boundaries import fill_halo
     from .runtime.calls.call_limits import threads, workspace
     from .runtime.embedded.builtins import *  # noqa: F403  (the builtins of the language, by their '__all__')
-    from .runtime.fields.boundaries import fill_halo
     from .runtime.fields.constructors import (
         as_connectivity,
         as_field,
@@ -82,7 +82,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     from .workflows.graph.function_stage import Text, stage
     from .workflows.graph.graph import Workflow
     from .workflows.options.database import use_options
-    from .workflows.setups.plan import plan
+    from .workflows.setups.model_plan import plan
     from .workflows.setups.set_up import setup
     from .workflows.summaries.report import report
     from .workflows.tuning.tune import tune
@@ -177,7 +177,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     "._core.definitions": ("CUPY_DEVICE_TYPE", "is_scalar_type"),
     ".runtime.calls.call_limits": ("threads", "workspace"),
     _LANGUAGE: _BUILTINS,
-    ".runtime.fields.boundaries": ("fill_halo",),
+    ".runtime.calls.boundaries": ("fill_halo",),
     ".runtime.fields.constructors": (
         "as_connectivity", "as_field", "empty", "from_xarray", "full", "ones", "zeros",
     ),
@@ -216,7 +216,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ".workflows.graph.function_stage": ("Text", "stage"),
     ".workflows.graph.graph": ("Workflow",),
     ".workflows.options.database": ("use_options",),
-    ".workflows.setups.plan": ("plan",),
+    ".workflows.setups.model_plan": ("plan",),
     ".workflows.setups.set_up": ("setup",),
     ".workflows.summaries.report": ("report",),
     ".workflows.tuning.tune": ("tune",),

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .runtime.fields.allocators.standard import (
-    CPU_ALLOCATOR,
     Allocator,
     CPUAllocator,
     GPUAllocator,
     find_allocator,
 )
 from .runtime.fields.device import DeviceType
+from .runtime.fields.field_constructor import FieldsOnCPU
 
 __all__ = [
     "Allocator",
@@ -35,7 +35,7 @@ FieldBufferAllocatorProtocol = Allocator
 StandardCPUFieldBufferAllocator = CPUAllocator
 StandardGPUFieldBufferAllocator = GPUAllocator
 
-device_allocators: Final[Mapping[DeviceType, Allocator]] = {DeviceType.CPU: CPU_ALLOCATOR}
+device_allocators: Final[Mapping[DeviceType, Allocator]] = {DeviceType.CPU: FieldsOnCPU()}
 
 
 def is_field_allocator(given: Any) -> bool:

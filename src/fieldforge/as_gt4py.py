@@ -2,7 +2,8 @@
 
 Code that was written for gt4py then runs unchanged. `gt4py._core` and the parts of `gt4py.eve` that
 models use are redirected, too; an import of a module without a counterpart raises an error that
-names it. A child process has to import this module again.
+names it. Processes that `multiprocessing` starts are redirected, too; others have to import this
+module again.
 
 >>> import fieldforge.as_gt4py
 >>> import gt4py.next as gtx

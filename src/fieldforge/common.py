@@ -31,10 +31,10 @@ from .runtime.language.domain import (
     RangeLike,
     UnitRange,
     domain,
+    domain_of_memory,
     named_range,
     unit_range,
 )
-from .runtime.language.domain import domain as make_domain
 
 __all__ = [
     "CartesianConnectivity",
@@ -80,11 +80,11 @@ def promote_dims(*dims_list: Sequence[Dimension]) -> list[Dimension]:
 
 def _field(ndarray: Any, *, domain: DomainLike) -> Any:
     """Put an array on a domain without copying it."""
-    return make(ndarray, make_domain(domain))
+    return make(ndarray, domain_of_memory(domain))
 
 
 def _connectivity(
     ndarray: Any, codomain: Dimension, *, domain: DomainLike, skip_value: int | None = None
 ) -> Connectivity:
     """Make a neighbour table of a copy of an array of indices."""
-    return Connectivity(ndarray, make_domain(domain), codomain, skip_value)
+    return Connectivity(ndarray, domain_of_memory(domain), codomain, skip_value)

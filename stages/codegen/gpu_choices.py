@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import attrs
-
-from ...runtime.process.errors import OptionError
 
 
 @attrs.frozen
@@ -51,23 +49,3 @@ class GpuChoices:
 
 
 NO_CHOICES: Final = GpuChoices()
-
-
-def check_patches(_: object, __: attrs.Attribute[Any], given: tuple[int, ...]) -> None:
-    """Refuse numbers of patches that no block can have.
-
-    >>> check_patches(None, None, (96, 16, 2, 256))
-    """
-    _, levels, points, threads, _ = (*given, 0, 0, 0, 0, 0)[:5]
-    wrong = levels % points if points else 0
-    lanes = levels // points if points else levels
-    if given != (-1,) and (len(given) > 5 or min(given, default=0) < 0 or wrong
-                           or (threads and lanes > threads)):  # fmt: skip
-        raise OptionError(
-            f"No block has patches {given}.",
-            hints=(
-                "Give (elements, levels, points, threads, blocks): a thread has `points` levels of "
-                "an element at a time, 'levels' is a multiple of it, and a block has threads for "
-                "all levels of an element. 0 leaves a number to the model, (-1,) is for none.",
-            ),
-        )

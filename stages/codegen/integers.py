@@ -15,7 +15,7 @@ from ..ir.bounds import (
     multiply,
     subtract,
 )
-from ..ir.loops import Kernel
+from ..ir.flat_kernel import Kernel
 from ..ir.nest_groups import Patches
 from ..ir.nests import Load, Nest, Number, Store
 from ..ir.settled import shared

@@ -13,7 +13,7 @@ from ..artifacts import Interface
 from ..ir import dataflow, nests
 from ..ir.bounds import Bound, Const, Range, Ranges, greatest, least
 from ..ir.dataflow import Read, Statement, Store
-from ..ir.loops import Kernel
+from ..ir.flat_kernel import Kernel
 from ..ir.nest_groups import Patches, Portions
 from ..ir.nests import Load, Nest
 from ..ir.settled import shared

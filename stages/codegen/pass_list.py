@@ -12,6 +12,7 @@ import attrs
 
 from ...runtime.process.errors import OptionError
 from ..base import Stage
+from ..option_kinds import Kind, listed
 
 PassName: TypeAlias = str | Callable[..., Any]
 
@@ -51,6 +52,16 @@ def check_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[PassName, 
         if name_of(step) in seen:
             raise OptionError(f"Stage '{stage.name}' has two loop passes '{name_of(step)}'.")
         seen.add(name_of(step))
+
+
+LOOP_PASSES: Final = Kind(
+    "a list of names of loop passes and of named functions",
+    lambda value: (
+        isinstance(value, tuple) and all(isinstance(p, str) or callable(p) for p in value)
+    ),
+    listed,
+    then=check_passes,
+)
 
 
 def without(passes: Iterable[PassName], *names: str) -> tuple[PassName, ...]:

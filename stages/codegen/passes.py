@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
-from ..ir.loops import Kernel
+from ..ir.flat_kernel import Kernel
 from ..ir.loops_text import show
 from ..ir.verify_loops import verify
 from .loop_passes.arena import plan_arena

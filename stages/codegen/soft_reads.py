@@ -16,7 +16,7 @@ import attrs
 from ..ir import bounds
 from ..ir.bounds import Bound, Const, Range, Ranges
 from ..ir.dataflow import Dataflow, Displace, Input, Leaf, Map, Read, Ref, Region, Store
-from ..ir.loops import Kernel
+from ..ir.flat_kernel import Kernel
 from ..lower.boxes.areas import Area, Areas, Dims, Need
 from ..lower.boxes.infer_boxes import Walk
 from .integers import integers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import attrs
 
@@ -17,32 +17,20 @@ from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from ..gpu_target import GpuTarget
+from ..gpu_target import GPU_TARGET, GpuTarget
+from ..option_kinds import PAIRS, PATH, TEXT, TEXTS, option, optional
+from ..vendors.vendor import Library
 from .compiler import Compiler, find_compiler
 from .stage import SEARCH_PATH, labels_of, manifest_of, same_headers
 from .toolchain_protocol import Outcome, Toolchain
 
-# By vendor: the compiler, and where its packages put it if it is not on the path.
-COMPILERS: Final = {
-    "nvidia": ("nvcc", ("/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc")),
-    "amd": ("hipcc", ("/opt/rocm/bin/hipcc",)),
-}
-_INSTALL: Final = {
-    "nvidia": "Install NVIDIA's CUDA toolkit and put 'nvcc' on the path; the backend 'gpu' "
-    "needs no such compiler.",
-    "amd": "Install ROCm and put 'hipcc' on the path; the backend 'gpu' needs no such compiler.",
-}
-# A library that was closed would take the code from kernels that are still queued. Symbols, which
-# name temporary files, are left out, so that equal sources give equal bytes.
-_NVIDIA: Final = ("-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker", "-s")
-_AMD: Final = ("-x", "hip", "-Wl,-z,nodelete", "-Wl,-s")
-
 
 @attrs.frozen
 class VendorToolchain:
-    """NVIDIA's or AMD's compiler in a given environment; nvcc has a C++ compiler below it."""
+    """A vendor's compiler in a given environment; nvcc has a C++ compiler below it."""
 
     compiler: Compiler
+    linking: tuple[str, ...]
     host: Compiler | None
     variables: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
     logs: Path | None = None
@@ -58,17 +46,17 @@ class VendorToolchain:
         from .command import Dialect, compile_source
 
         if self.host is not None:
-            words = (*self.compiler.command, "-ccbin", self.host.command[0], *_NVIDIA)
+            words = (*self.compiler.command, "-ccbin", self.host.command[0], *self.linking)
             # nvcc makes names of functions from that of the source, which has no folder
             dialect = Dialect("program.cu", ("-Xcompiler", "-ffile-prefix-map={}=."))
         else:
-            words, dialect = (*self.compiler.command, *_AMD), Dialect()
+            words, dialect = (*self.compiler.command, *self.linking), Dialect()
         environment = {**dict(self.variables), "HIP_PLATFORM": "amd"}
         symbol = ENTRY if ENTRY in source else None
         return compile_source(source, (*words, *flags), environment, self.logs, symbol, dialect)
 
 
-@attrs.frozen
+@classes.frozen
 class CompileLibrary(Stage):
     """Compile the generated source by nvcc or hipcc; their identities are part of the key.
 
@@ -85,11 +73,11 @@ class CompileLibrary(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    cxx: str | None = attrs.field(default=None, eq=False)
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
-    directory: Path | None = attrs.field(default=None, eq=False)
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    flags: tuple[str, ...] = option(TEXTS, ())
+    cxx: str | None = option(optional(TEXT), None, eq=False)
+    variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)
+    directory: Path | None = option(optional(PATH), None, eq=False)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""
@@ -116,18 +104,19 @@ class CompileLibrary(Stage):
         """
         logs = self.directory / "log" if self.directory else None
         path = dict(self.variables).get(SEARCH_PATH)
-        is_nvidia = self.target.vendor == "nvidia"
-        below = find_compiler(self.cxx, path, self.directory) if is_nvidia else None
-        return VendorToolchain(self._vendors(path), below, self.variables, logs)
+        library = self.target.vendor.library
+        has_below = library.has_host_compiler
+        below = find_compiler(self.cxx, path, self.directory) if has_below else None
+        compiler = self._vendors(library, path)
+        return VendorToolchain(compiler, library.linking, below, self.variables, logs)
 
-    def _vendors(self, path: str | None) -> Compiler:
-        name, places = COMPILERS[self.target.vendor]
-        for each in (name, *places):
+    def _vendors(self, library: Library, path: str | None) -> Compiler:
+        for each in library.compiler:
             try:
                 return find_compiler(each, path, self.directory)
             except CompilerNotFoundError:
                 continue
         raise CompilerNotFoundError(
-            f"Backend 'dace_gpu' compiles with '{name}', which is not installed.",
-            hints=(_INSTALL[self.target.vendor],),
+            f"Backend 'dace_gpu' compiles with '{library.compiler[0]}', which is not installed.",
+            hints=(library.install,),
         )

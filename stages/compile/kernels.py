@@ -16,9 +16,11 @@ from ...runtime.process import classes
 from ...runtime.process.errors import CompilationError, CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
-from ..gpu_target import GpuTarget
+from ..gpu_target import GPU_TARGET, GpuTarget
+from ..option_kinds import TEXTS, option
+from ..vendors.known import vendor_of
 from .toolchain_protocol import Outcome, Toolchain
-from .usage import usage, usage_of_amd
+from .usage import usage
 
 
 @attrs.frozen
@@ -64,7 +66,7 @@ def _command(identity: str, flags: Sequence[str]) -> tuple[str, ...]:
     return (identity.partition(" ")[0].lower(), *flags)
 
 
-@attrs.frozen
+@classes.frozen
 class CompileKernels(Stage):
     """Compile the generated kernels; the compiler's version is part of the key.
 
@@ -78,8 +80,8 @@ class CompileKernels(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    flags: tuple[str, ...] = option(TEXTS, ())
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once for each architecture."""
@@ -88,17 +90,14 @@ class CompileKernels(Stage):
         options = [flag for flag in generated.flags if not flag.startswith("arch=")]
         flags = (*options, *self.flags)
         done = toolchain.compile(generated.source, flags)
-        if archs[0].startswith("sm_"):
-            taken = usage(done.log, generated.source)
-        else:
-            taken = usage_of_amd(unpack_images(done.library), generated.source)
+        vendor, images = vendor_of(archs[0]), unpack_images(done.library)
         manifest = {
             "compiler": toolchain.identity,
             "architectures": list(archs),
             "flags": list(flags),
             "language": generated.language,
             "bytes": len(done.library),
-            "kernels": taken,
+            "kernels": usage(vendor, done.log, images, generated.source),
         }
         text = json.dumps(manifest, indent=1, sort_keys=True)
         return {"compiled": Compiled(done.library, text, done.log)}

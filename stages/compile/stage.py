@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from ...runtime.process import classes
 from ...runtime.process.errors import CompilerNotFoundError
 from ..artifacts import Compiled, Generated
 from ..base import Artifact, Stage
+from ..option_kinds import PAIRS, PATH, PATHS, TEXT, TEXTS, option, optional
 from .compiler import Compiler, CppToolchain, find_compiler
 
 if TYPE_CHECKING:  # imported where a compiler runs, see docs/decisions/0005
@@ -38,12 +37,12 @@ class Compile(Stage):
     needs: ClassVar[tuple[str, ...]] = ("generated",)
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"compiled": Compiled}
 
-    flags: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
+    flags: tuple[str, ...] = option(TEXTS, ())
     # Locations do not count for the key; `environment` has the identity of the compiler there.
-    cxx: str | None = attrs.field(default=None, eq=False)
-    variables: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
-    directory: Path | None = attrs.field(default=None, eq=False)
-    pins: tuple[Path, ...] = attrs.field(default=(), eq=False, repr=False)
+    cxx: str | None = option(optional(TEXT), None, eq=False)
+    variables: tuple[tuple[str, str], ...] = option(PAIRS, (), eq=False, shown=False)
+    directory: Path | None = option(optional(PATH), None, eq=False)
+    pins: tuple[Path, ...] = option(PATHS, (), eq=False, shown=False)
 
     def run(self, *, generated: Generated) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Run the compiler once."""

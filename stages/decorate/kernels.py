@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-import attrs
-
 from ...runtime import _core
+from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
+from ..option_kinds import PATH, option, optional
 from .stage import LIBRARIES
 
 
-@attrs.frozen
+@classes.frozen
 class LoadKernels(Stage):
     """Make the native entry of one variant; a device loads the kernels at its first call.
 
@@ -32,7 +32,7 @@ class LoadKernels(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}
     cache: ClassVar[Literal["disk", "memory", "never"]] = "never"
 
-    directory: Path | None = attrs.field(default=None, eq=False)
+    directory: Path | None = option(optional(PATH), None, eq=False)
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Pass plan and module to the core; this touches no driver yet."""

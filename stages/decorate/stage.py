@@ -6,21 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-import attrs
-
 from ...runtime import _core
-from ...runtime.calls.call_limits import checked_count
 from ...runtime.process import classes
 from ...runtime.process.settings import current
 from ..artifacts import Bound, Compiled
 from ..base import Artifact, Stage
+from ..option_kinds import PATH, option, optional, whole
 
 LIBRARIES = "libraries"
-
-
-def _check_threads(_: Load, __: attrs.Attribute[int], value: int) -> None:
-    if value != 0:
-        checked_count(value)
+MOST_THREADS = 1 << 16
 
 
 @classes.frozen
@@ -40,8 +34,8 @@ class Load(Stage):
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"entry": cast(Any, _core.Entry)}
     cache: ClassVar[Literal["disk", "memory", "never"]] = "never"
 
-    directory: Path | None = attrs.field(default=None, eq=False)
-    threads: int = attrs.field(default=0, eq=False, validator=_check_threads)
+    directory: Path | None = option(optional(PATH), None, eq=False)
+    threads: int = option(whole(0, MOST_THREADS), 0, eq=False)
 
     def run(self, *, bound: Bound, compiled: Compiled) -> Mapping[str, Any]:  # type: ignore[override]
         """Load the library, or find it loaded."""

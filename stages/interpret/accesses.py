@@ -45,7 +45,7 @@ def gathered(
     else:
         first, last = around[table.local]
         entries, new = entries[:, first:last], (table.target, table.local)  # type: ignore[assignment]  # one more
-    if arg is None:
+    if arg is None or not (entries >= 0).any():  # nothing is read: the field may end before
         return np.zeros(shape_of(spans), value.dtype)
     start, stop = arg.along(table.source)
     wanted = {dim: around.get(dim, arg.along(dim)) for dim in arg.dims}

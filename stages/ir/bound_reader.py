@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias, get_args
 from typing import Literal as OneOf
 
-from ...runtime.language.dimension import Dimension
+from ...runtime.language.dimension import Dimension, DimensionKind
 from .bounds import (
     Apply,
     Bound,
     Const,
     DomainSymbol,
     Operation,
+    PatchBound,
+    PatchOrder,
     Range,
     Ranges,
     ScalarSymbol,
@@ -29,14 +31,25 @@ TABLE_ENDS: Final[Mapping[str, OneOf["lowest", "beyond"]]] = {
     "beyond": "beyond",
 }
 
+NUMBERS: Final[Mapping[str, OneOf["address", "patches", "shared", "size"]]] = {
+    "address": "address",
+    "patches": "patches",
+    "shared": "shared",
+    "size": "size",
+}
+
 Function: TypeAlias = Operation | tuple[OneOf["lowest", "beyond"], str, tuple[int, ...]]
 
 
 class BoundReader:
-    """Read parts of a listing that refer to dimensions by label and to some bounds by name."""
+    """Read parts of a listing that refer to dimensions by label and to some bounds by name.
+
+    So they do to `orders` of patches.
+    """
 
     def __init__(self) -> None:
         self.dims: dict[str, Dimension] = {}
+        self.orders: dict[str, PatchOrder] = {}
         self._bounds: list[Bound] = []
 
     def dim(self, line: Line) -> Dimension:
@@ -46,6 +59,20 @@ class BoundReader:
             label = f"{label}[{line.name()}]"
             line.expect("]")
         return self.dims.get(label) or line.fail("a dimension that is declared")
+
+    def declare(self, line: Line) -> None:
+        """Read the declaration of a dimension: its label and its kind."""
+        name = line.name()
+        label, kind = name, None
+        if line.accept("["):
+            kind = line.name()
+            line.expect("]")
+            label = f"{name}[{kind}]"
+        last = line.name()
+        if label in self.dims or kind not in (None, last):
+            line.fail("another dimension")
+        self.dims[label] = Dimension(name, DimensionKind(last))
+        line.end()
 
     def define(self, line: Line) -> None:
         """Read the definition of a named bound; its name is its number."""
@@ -127,6 +154,10 @@ class BoundReader:
             slots = tuple(line.several("]", line.integer)) if line.accept("[") else ()
             line.expect(",")
             return TABLE_ENDS[name], table, slots
+        if name in NUMBERS:
+            order = self.orders.get(line.name()) or line.fail("an order that is declared")
+            line.expect(")")
+            return PatchBound(NUMBERS[name], order)
         end: OneOf["start", "stop"] = "start" if name == "start" else "stop"
         if name != end:
             line.fail("a function of bounds before its arguments")

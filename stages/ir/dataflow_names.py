@@ -13,6 +13,7 @@ from .bounds import (
     Const,
     DomainSymbol,
     PatchBound,
+    PatchOrder,
     Range,
     Ranges,
     ScalarSymbol,
@@ -68,6 +69,7 @@ class Names:
             dim: quoted(dim.value) + (f"[{dim.kind}]" if count[dim.value] > 1 else "")
             for dim in order
         }
+        self.orders: dict[PatchOrder, str] = {}  # of patches, in loops only
         self._bounds: dict[Bound, str] = {}
 
     def type(self, value: Value | Leaf) -> str:
@@ -173,8 +175,8 @@ class Names:
             case TableBound():
                 rows = f"{self.bound(bound.start)}, {self.bound(bound.stop)}"
                 return f"{bound.end}({quoted(bound.table)}{bound.slots_text}, {rows})"
-            case PatchBound():  # of loops only
-                return str(bound)
+            case PatchBound():
+                return f"{bound.number}({self.orders[bound.order]})"
             case Apply():
                 inner = [self.bound(arg) for arg in bound.args]
                 return " + ".join(inner) if bound.op == "add" else f"{bound.op}({', '.join(inner)})"

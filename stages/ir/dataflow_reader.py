@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import attrs
 
-from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.dimension import Dimension
 from ...runtime.language.types import SCALARS
 from .bound_reader import BoundReader
 from .bounds import Ranges
@@ -84,7 +84,7 @@ class _Reader(BoundReader):
         parameters = tuple(line.several(")", line.name))
         line.end()
         for line in self._while("dimension"):
-            self._dimension(line)
+            self.declare(line)
         leaves = tuple(self._leaves(natural_paths(parameters)))
         tables = tuple(self._table(line) for line in self._while("table"))
         for line in self._while("bound"):
@@ -106,19 +106,6 @@ class _Reader(BoundReader):
         while self._next < len(self._lines) and self._lines[self._next].opens(keyword):
             self._next += 1
             yield self._lines[self._next - 1]
-
-    def _dimension(self, line: Line) -> None:
-        name = line.name()
-        label, kind = name, None
-        if line.accept("["):
-            kind = line.name()
-            line.expect("]")
-            label = f"{name}[{kind}]"
-        last = line.name()
-        if label in self.dims or kind not in (None, last):
-            line.fail("another dimension")
-        self.dims[label] = Dimension(name, DimensionKind(last))
-        line.end()
 
     def _type(self, line: Line) -> tuple[tuple[Dimension, ...], str]:
         line.expect(":")

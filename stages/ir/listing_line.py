@@ -9,7 +9,7 @@ from typing import Final, NoReturn, TypeVar
 
 T = TypeVar("T")
 
-NAME: Final = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+NAME: Final = re.compile(r"(?:[^\W\d]|@)\w*(?:\.\w+)*")  # arrays begin with @
 NUMBER: Final = re.compile(r"[\w.+-]+", re.ASCII)
 STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -102,10 +102,10 @@ class Line:
         self.expect("]")
         return index
 
-    def row(self, count: int) -> int:
-        """Read a reference to one of the first `count` rows."""
+    def row(self, count: int | None = None) -> int:
+        """Read a reference to a row, one of the first `count` if given."""
         ref = int((self.match(ROW) or self.fail("a row")).removeprefix("%"))
-        return ref if ref < count else self.fail(f"a row before %{count}")
+        return ref if count is None or ref < count else self.fail(f"a row before %{count}")
 
     def several(self, close: str, item: Callable[[], T]) -> Iterator[T]:
         """Read items with commas between them, up to `close`."""

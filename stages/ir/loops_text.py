@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .bounds import Apply, Bound, Range, TableBound, is_long
-from .loops import Buffer, Kernel
+from .flat_kernel import Buffer, Kernel
 from .nest_groups import Blocked, Instead, Patches, Portions, Tiling, Together
 from .nests import (
     ALWAYS,

@@ -20,19 +20,25 @@ from .bounds import (
     minimum,
     multiply,
 )
+from .loops.cpu import Cut
+from .loops.gpu import ColumnTile, Landed
 from .nests import ALWAYS, NOTHING, Load, Nest, Row, Store
+
+__all__ = [
+    "Blocked",
+    "ColumnTile",
+    "Cut",
+    "Instead",
+    "Landed",
+    "PatchLoop",
+    "Patches",
+    "Portions",
+    "Tiling",
+    "Together",
+]
 
 LINE: Final = 64
 PITCH: Final = 16
-
-
-@attrs.frozen
-class Cut:
-    """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
-
-    range: Range
-    size: int
-    even: bool = False
 
 
 @attrs.frozen
@@ -53,37 +59,6 @@ class Tiling:
     def dims(self) -> tuple[Dimension, ...]:
         """The tiled dimensions, outer to inner."""
         return tuple(cut.range.dim for cut in self.cuts)
-
-
-@attrs.frozen
-class ColumnTile:
-    """Levels of some columns in shared memory of a GPU, a row for each column.
-
-    Before the scans it is filled from buffer `source`, `offsets` away from each column, with the
-    levels `filled`; empty if nothing is read. `holds` are what the scans store in it: arrays, and
-    fields, whose levels `written` go to memory after the scans.
-    """
-
-    dtype: str
-    source: str = ""
-    offsets: tuple[int, ...] = ()
-    filled: Range | None = None
-    holds: tuple[str, ...] = ()
-    written: tuple[tuple[str, Range], ...] = ()
-
-
-@attrs.frozen
-class Landed:
-    """Levels of `buffer`, `offsets` away from each column, that a scan copies to shared memory.
-
-    They land in the room that array `room` has for the same levels until the scan stores there; in
-    a room of their own if `room` is empty. If it is the buffer itself, they stay for later scans.
-    """
-
-    buffer: str
-    offsets: tuple[int, ...]
-    dtype: str
-    room: str = ""
 
 
 @attrs.frozen

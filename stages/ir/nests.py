@@ -9,15 +9,46 @@ carries its reason.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 from typing import Literal as OneOf
 
 import attrs
 
-from ...runtime.language.dimension import Dimension
-from .bounds import Bound, Const, Range, Ranges
+from .bounds import Const, Range, Ranges
+from .loops.nest import (
+    Advance,
+    Argument,
+    Compute,
+    Constant,
+    Index,
+    Instruction,
+    Load,
+    Number,
+    Reading,
+    Row,
+    State,
+    Store,
+)
 
-Row: TypeAlias = int
+__all__ = [
+    "ALWAYS",
+    "NOTHING",
+    "Advance",
+    "Argument",
+    "Compute",
+    "Constant",
+    "Index",
+    "Instruction",
+    "Load",
+    "Loop",
+    "Nest",
+    "Number",
+    "Reading",
+    "Row",
+    "State",
+    "Store",
+]
+
 NOTHING: Final = Const(0)
 ALWAYS: Final = Const(1)
 
@@ -37,130 +68,6 @@ class Loop:
     backward: bool = False
     margin: tuple[int, int] | None = None
     step: int = 1
-
-
-@attrs.frozen(kw_only=True)
-class Instruction:
-    """A row of a body; `level` counts the loops around it, `part` the parts of the innermost."""
-
-    dtype: str
-    level: int = 0
-    part: int = 0
-
-    @property
-    def operands(self) -> tuple[Row, ...]:
-        """The rows that this one is made from."""
-        return ()
-
-
-@attrs.frozen(kw_only=True)
-class Load(Instruction):
-    """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
-
-    If `rows` names an instruction for an axis, its value replaces the current index. On an axis
-    without a loop the offset is the index. If `when` is false, the load reads nothing and its value
-    is 0.
-    """
-
-    buffer: str
-    dims: tuple[Dimension, ...]
-    offsets: tuple[int, ...]
-    rows: tuple[Row | None, ...] = ()
-    when: Row | None = None
-
-    @property
-    def operands(self) -> tuple[Row, ...]:
-        """The indices and the condition."""
-        named = tuple(row for row in self.rows if row is not None)
-        return named if self.when is None else (*named, self.when)
-
-
-@attrs.frozen(kw_only=True)
-class Constant(Instruction):
-    """A number in its canonical spelling."""
-
-    text: str
-
-
-@attrs.frozen(kw_only=True)
-class Argument(Instruction):
-    """A scalar parameter."""
-
-    name: str
-
-
-@attrs.frozen(kw_only=True)
-class Compute(Instruction):
-    """An operation of the dataflow IR; `cast` converts to the dtype of the row."""
-
-    op: str
-    args: tuple[Row, ...]
-
-    @property
-    def operands(self) -> tuple[Row, ...]:
-        """The arguments."""
-        return self.args
-
-
-@attrs.frozen(kw_only=True)
-class Index(Instruction):
-    """The current index along a dimension."""
-
-    dim: Dimension
-
-
-@attrs.frozen(kw_only=True)
-class Number(Instruction):
-    """The value of a bound, known at the call."""
-
-    bound: Bound
-
-
-@attrs.frozen(kw_only=True)
-class State(Instruction):
-    """A state of the scan after the previous level."""
-
-    index: int
-
-
-@attrs.frozen(kw_only=True)
-class Advance(Instruction):
-    """Update a state at the end of the level."""
-
-    index: int
-    value: Row
-
-    @property
-    def operands(self) -> tuple[Row, ...]:
-        """The next value."""
-        return (self.value,)
-
-
-@attrs.frozen(kw_only=True)
-class Store(Instruction):
-    """Write a row to a buffer at the current indices plus `offsets`; empty offsets are all 0."""
-
-    buffer: str
-    value: Row
-    offsets: tuple[int, ...] = ()
-
-    @property
-    def operands(self) -> tuple[Row, ...]:
-        """The stored row."""
-        return (self.value,)
-
-
-@attrs.frozen
-class Reading:
-    """The box in which a nest reads a buffer; it reads nothing if the box is empty.
-
-    `moved` tells that the nest clamps indices to the buffer, so that the box only requires one
-    index along the clamped dimensions.
-    """
-
-    buffer: str
-    box: Ranges
-    moved: bool = False
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...runtime.language.dimension import Dimension, DimensionKind
 from .dataflow import OPERATIONS
-from .loops import Buffer, Kernel
+from .flat_kernel import Buffer, Kernel
 from .nest_groups import Tiling
 from .nests import Advance, Compute, Load, Nest, Row, State, Store
 

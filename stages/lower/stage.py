@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import attrs
-
 from ...runtime.process import classes
 from ..artifacts import Lowered
 from ..base import Artifact, Stage
-from ..numerics import check_numerics
+from ..numerics import EXACTNESS
+from ..option_kinds import FLAG, option
 
 
 @classes.frozen
@@ -30,9 +29,9 @@ class Lower(Stage):
     needs: ClassVar[tuple[str, ...]] = ("parsed", "variant")
     provides: ClassVar[Mapping[str, type[Artifact]]] = {"lowered": Lowered}
 
-    fold: bool = True
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    checked: bool = False
+    fold: bool = option(FLAG, True)
+    numerics: str = option(EXACTNESS, "contract")
+    checked: bool = option(FLAG, False)
 
     def run(self, **inputs: Any) -> Mapping[str, Artifact]:
         """Lower `parsed` for `variant`."""

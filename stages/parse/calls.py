@@ -8,10 +8,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...runtime.language.types import CollectionType, DataType, FieldType
+from ...runtime.language.definition import Definition
+from ...runtime.language.generics import call_names, instance_for_types
+from ...runtime.language.types import (
+    CollectionType,
+    DataType,
+    FieldType,
+    ScalarType,
+    TupleType,
+)
+from ...runtime.process.errors import DSLTypeError
 from ..ir import syntax
 from . import scans
 from .builtin_typing import call_builtin
+from .free_names import number_type
 from .meanings import (
     Axis,
     Builtin,
@@ -19,6 +29,7 @@ from .meanings import (
     Meaning,
     Number,
     OperatorName,
+    Pack,
     Row,
     ScalarName,
     Text,
@@ -58,26 +69,56 @@ def call(scope: Scope, node: ast.Call) -> Meaning:
     )
 
 
-def callee(scope: Scope, node: ast.expr, called: OperatorName) -> tuple[str, syntax.Callee]:
+def callee(
+    scope: Scope, node: ast.Call, called: OperatorName, ignored: tuple[str, ...] = ()
+) -> tuple[str, syntax.Callee]:
     """Return the key and the tree of an operator that is called."""
-    definition = called.definition
+    definition, at = called.definition, node.func
     if definition.kind == "scan_operator" and scope.scan:
         raise scope.error(
-            node,
+            at,
             f"Scan operator '{definition.name}' can not be called in another scan.",
             hints=["Call both in a field operator, one after the other."],
         )
     if definition.kind == "program":
         raise scope.error(
-            node,
+            at,
             f"Program '{definition.name}' can not be called in another definition.",
             hints=["Call its operators."],
         )
+    if definition.variables:
+        definition = _instance(scope, node, definition, ignored)
     found = scope.operators.get(id(definition))
     if found is None:
-        raise scope.error(node, f"Operator '{called.path}' calls itself; there is no recursion.")
+        raise scope.error(at, f"Operator '{called.path}' calls itself; there is no recursion.")
     scope.called[found[0]] = None
     return found
+
+
+def _instance(
+    scope: Scope, node: ast.Call, definition: Definition, ignored: tuple[str, ...]
+) -> Definition:
+    """Return the instance of a generic operator for the types of the arguments of a call."""
+    given, _ = _given(node, call_names(definition), ignored)
+    types = {name: _type_of(scope, scope.meanings[at]) for name, at in given.items()}
+    known = {name: type_ for name, type_ in types.items() if type_ is not None}
+    try:
+        return instance_for_types(definition, known)
+    except DSLTypeError as error:
+        raise scope.type_error(node, error.message, hints=error.hints) from None
+
+
+def _type_of(scope: Scope, meaning: Meaning) -> DataType | None:
+    """Return the type that an argument has as a value, None for what is none."""
+    match meaning:
+        case Row(type=ScalarType() | FieldType() | TupleType() | CollectionType() as found):
+            return found
+        case Number(value=value):
+            return number_type(value)
+        case Pack(elements=elements):
+            types = [_type_of(scope, each) for each in elements]
+            return TupleType(tuple(each for each in types if each is not None))
+    return None
 
 
 def operands(
@@ -154,7 +195,7 @@ def _as_parameter(scope: Scope, row: Row, type_: DataType, node: ast.expr) -> Ro
 
 
 def _operator(scope: Scope, node: ast.Call, called: OperatorName) -> Row:
-    key, root = callee(scope, node.func, called)
+    key, root = callee(scope, node, called)
     references, result = operands(scope, node, called.path, root)
     return scope.add(syntax.CallOf(callee=key, args=references, type=result), node)
 

@@ -50,7 +50,9 @@ def parse_definition(definition: Definition, callees: Mapping[int, Tree]) -> Tre
     try:
         return _parse(definition, callees)
     except FieldforgeError as error:
-        error.add_note(f"While processing the definition of '{definition.name}'.")
+        chosen = ", ".join(f"{each.__name__} = {name}" for each, name in definition.types)
+        types = f" for {chosen}" if chosen else ""
+        error.add_note(f"While processing the definition of '{definition.name}'{types}.")
         raise
     except RecursionError:
         raise _too_deep(definition) from None

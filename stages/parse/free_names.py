@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.language.definition import Definition
+from ...runtime.language.generics import instances
 from ...runtime.language.types import SCALARS, ScalarType
 from ..ir.literal import spell
 
@@ -126,8 +127,12 @@ def _in_sight(definition: Definition) -> Iterator[tuple[str, Any]]:
 
 
 def callees_of(definition: Definition) -> tuple[Definition, ...]:
-    """Return the operators that a definition reaches, each once, sorted by path."""
-    unique = {id(each): each for each in reached_operators(definition).values()}
+    """Return the operators that a definition reaches, each once, sorted by path.
+
+    In place of a generic operator stand its instances.
+    """
+    found = reached_operators(definition).values()
+    unique = {id(each): each for one in found for each in instances(one)}
     return tuple(each for each in unique.values() if each is not definition)
 
 

@@ -15,6 +15,7 @@ from ...runtime.language.annotations import FieldAlias, type_from_annotation
 from ...runtime.language.connectivity import FieldOffset
 from ...runtime.language.definition import Definition
 from ...runtime.language.dimension import Dimension, DimensionKind
+from ...runtime.language.generics import instances
 from ...runtime.language.structure import elements
 from .free_names import (
     builtin_name,
@@ -113,7 +114,8 @@ def _describe(value: Any, depth: int = 0) -> str:
         return f"dimension {value}"
     definition = definition_of(value)
     if definition is not None:
-        return f"{definition.kind} {_digests.get(definition, definition.name)}"
+        digests = (_digests.get(each, each.name) for each in instances(definition))
+        return f"{definition.kind} {' '.join(digests)}"
     if isinstance(value, enum.Enum):
         value = value.value
     if is_number(value):

@@ -32,6 +32,7 @@ _ARITHMETIC: Final = (
 _APPLIED: Final = (
     syntax.ShiftBy, syntax.Displace, syntax.Neighbour, syntax.Neighbours, syntax.LocalElement,
 )  # fmt: skip
+_NOT_PASSED: Final = ("out", "domain")
 _SCALAR_CALLS: Final = ("minimum", "maximum")
 
 
@@ -64,13 +65,14 @@ def _statement(scope: Scope, statement: ast.stmt) -> syntax.CallStatement:
         raise scope.type_error(
             node.func, f"Expected an operator to call, got {describe(called)}.", hints=[ONLY_CALLS]
         )
-    key, root = callee(scope, node.func, called)
+    _read_arguments(scope, node)
+    key, root = callee(scope, node, called, _NOT_PASSED)
     out, domain = _keyword(node, "out"), _keyword(node, "domain")
     if out is None:
         missing = MissingArgumentError(scope.source.span(node), "out", True, hints=[ONLY_CALLS])
         missing.message = "Missing required keyword argument 'out'."
         raise missing
-    references, result = _arguments(scope, node, called.path, root)
+    references, result = operands(scope, node, called.path, root, ignored=_NOT_PASSED)
     outputs = _outputs(scope, out, domain, result)
     return syntax.CallStatement(key, references, outputs)
 
@@ -91,9 +93,7 @@ def _keyword(node: ast.Call, name: str) -> ast.expr | None:
     return next((each.value for each in node.keywords if each.arg == name), None)
 
 
-def _arguments(
-    scope: Scope, node: ast.Call, name: str, root: syntax.Callee
-) -> tuple[tuple[int, ...], DataType]:
+def _read_arguments(scope: Scope, node: ast.Call) -> None:
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             raise unsupported(scope.source.span(argument), argument)
@@ -101,9 +101,8 @@ def _arguments(
     for keyword in node.keywords:
         if keyword.arg is None:
             raise scope.error(keyword, "Keyword arguments are written one by one, without '**'.")
-        if keyword.arg not in ("out", "domain"):
+        if keyword.arg not in _NOT_PASSED:
             read_argument(scope, keyword.value)
-    return operands(scope, node, name, root, ignored=("out", "domain"))
 
 
 def read_argument(scope: Scope, node: ast.expr) -> None:

@@ -39,7 +39,7 @@ assert gtx.config.BUILD_JOBS == 3
 """
 
 ABSENT = """
-for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.codegen",
+for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.traits",
              "gt4py.next.runtime", "gt4py.cartesian"):
     try:
         __import__(name)
@@ -53,7 +53,7 @@ for name in ("gt4py.next.iterator", "gt4py.next.otf.workflow", "gt4py.eve.codege
 def run(*arguments, folder):
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False,
+        cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
 
@@ -78,6 +78,29 @@ def test_a_module_runs_as_it_is(tmp_path):
 
     assert done.stderr == ""
     assert done.stdout == "[2.0, 2.0] ['x'] True fieldforge\n"
+
+
+POOL = """
+import multiprocessing, sys
+import gt4py.next as gtx
+
+def name(_):
+    return gtx.__name__
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        print(pool.map(name, range(2)))
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_of_a_pool_know_the_names_too(tmp_path, method):
+    (tmp_path / "script.py").write_text(POOL)
+
+    done = run("-c", MAIN, "run", "--as-gt4py", "script.py", method, folder=tmp_path)
+
+    assert done.stderr == ""
+    assert done.stdout == "['fieldforge', 'fieldforge']\n"
 
 
 def test_one_import_is_enough(tmp_path):

@@ -43,6 +43,8 @@ def test_what_a_model_sets_for_every_program_is_silent():
             use_metrics=True,
             use_zero_origin=False,
             use_max_domain_range_on_unstructured_shift=None,
+            cached=True,
+            make_persistent=False,
         )
     assert codegen(backend) == codegen(ff.dace_cpu)
 
@@ -81,12 +83,15 @@ def test_hooks_stand_in_their_places():
     assert names == [
         "simplify", "before", "fuse_vertical", "between", "block", "unroll_scans", "after",
     ]  # fmt: skip
+    assert stage.gt4py_hooks == ("before", "between", "after")
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         ({"use_zero_origin": True}, "origins are part of the pointers"),
+        ({"cached": False}, "always cached"),
+        ({"make_persistent": True}, "memory of temporaries is kept"),
         ({"use_metrics": False}, "metrics are taken while"),
         ({"unstructured_horizontal_has_unit_stride": True}, "unit strides are found"),
         ({"use_max_domain_range_on_unstructured_shift": True}, "where tables say"),

@@ -105,7 +105,9 @@ def _field(d: Draw, state: State, kind: Kind, need: Box | None) -> str:
 
 
 def _small(state: State, kind: Kind) -> Box:
-    return {dim: (0, 1) for dim in kind.dims if extent_of(dim) is None}
+    """Return one index of each dimension, where the fields of the program are."""
+    firsts = {dim: state.frame[dim][0] for dim in kind.dims if extent_of(dim) is None}
+    return {dim: (first, first + 1) for dim, first in firsts.items()}
 
 
 def _with_room(box: Box) -> Box:

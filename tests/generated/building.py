@@ -46,6 +46,19 @@ SMALL_GPU: Final[dict[str, Any]] = {
     "land": 4,
     "unaligned": True,
 }
+# Options of the CPU at the ends of their ranges.
+LIMITS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"tile_size": 1},
+    {"tile_size": 1 << 12},
+    {"stream_from": 0},
+    {"stream_from": 1},
+    {"parallel_from": 0},
+    {"parallel_from": 1 << 40},
+    {"jam": False, "prefetch": False, "unswitch": False},
+    {"patches": (-1,)},
+    {"patches": (1, 1, 1)},
+)
 _HEADERS: dict[bool, dict[str, Any]] = {}
 
 
@@ -60,6 +73,7 @@ class Schedule:
     checked: bool = False
     backend: str = "cpu"
     static: bool = False  # whether the values of scalars are compiled in
+    limits: int = 0  # a row of LIMITS
 
 
 @attrs.frozen
@@ -121,7 +135,7 @@ def written(low: Lowered, variant: Variant, schedule: Schedule, target: CpuTarge
         stream_from=1 if schedule.small_tiles else None,
         checked=schedule.checked,
     )
-    return _finished(stage, low, variant)
+    return _finished(attrs.evolve(stage, **LIMITS[schedule.limits]), low, variant)
 
 
 def _finished(stage: Any, low: Lowered, variant: Variant) -> Written:

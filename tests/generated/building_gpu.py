@@ -18,12 +18,11 @@ from fieldforge.runtime.calls.refusals import reject
 from fieldforge.runtime.process.library_file import place_library
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
-from fieldforge.stages.codegen.gpu.preludes import entry_of, prelude
-from fieldforge.stages.codegen.gpu.stage import HOST
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.vendors.host import HOST
 
 # The first has all that the others have.
-PRELUDES = [prelude("host", kernels) for kernels in ("ff::barrier()", "ff::load", "")]
+PRELUDES = [HOST.dialect(kernels) for kernels in ("ff::barrier()", "ff::load", "")]
 
 
 def source_of(programs: Sequence[str]) -> str:
@@ -32,7 +31,7 @@ def source_of(programs: Sequence[str]) -> str:
     parts = [next(each for each in PRELUDES if each in begun)]
     for index, (text, head) in enumerate(zip(programs, begun, strict=True)):
         own = text.removeprefix(head)
-        names = re.sub(rf"\b{entry_of('', 'host')}", rf"p{index}_\g<0>", own)
+        names = re.sub(rf"\b{HOST.entry('')}", rf"p{index}_\g<0>", own)
         parts.append(f"namespace n{index} {{\n{names}\n}}")
     return "\n".join(parts)
 
@@ -48,7 +47,7 @@ def compiled_for_gpu(programs: Sequence[Any], optimise: str) -> list[Any]:
     settings = current()
     stage = Compile(flags=(optimise,), cxx=settings.cxx, variables=settings.compiler_variables)
     source = source_of([each.source for each in programs])
-    outputs: Any = stage.run(generated=Generated("c++", source, "", HOST))
+    outputs: Any = stage.run(generated=Generated("c++", source, "", HOST.flags))
     folder = settings.local_dir / "generated"
     library = os.fsencode(place_library(outputs["compiled"].library, folder))
     made = []

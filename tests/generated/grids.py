@@ -86,7 +86,8 @@ class Table:
 def _table(name: str, source: str, target: str, width: int, missing: str) -> Table:
     """Draw entries near the diagonal, as in a mesh whose numbering is good but not perfect.
 
-    `missing` says which are not there: 'none', the 'last' of some rows, 'all' of one row too.
+    `missing` says which are not there: 'none', the 'last' of some rows, 'all' of one row too, or
+    'some' in any slot and all of the last one.
     """
     generator = np.random.default_rng([ord(letter) for letter in name])
     rows = []
@@ -94,7 +95,10 @@ def _table(name: str, source: str, target: str, width: int, missing: str) -> Tab
         centre = index * COUNTS[source] // COUNTS[target]
         near = [(centre + step) % COUNTS[source] for step in range(-2, 3)]
         row = [int(entry) for entry in generator.permutation(near)[:width]]
-        if missing != "none" and index % 3 == 1:
+        if missing == "some":
+            gone = generator.random(width) < 0.3
+            row = [-1 if no else entry for no, entry in zip(gone, row, strict=True)]
+        if missing == "some" or (missing != "none" and index % 3 == 1):
             row[width - 1] = -1
         if missing == "all" and index == COUNTS[target] // 2:
             row = [-1] * width
@@ -108,6 +112,7 @@ TABLES: Final = (
     _table("E2V", "Vertex", "Edge", 2, "none"),
     _table("V2E", "Edge", "Vertex", 4, "all"),
     _table("C2E2C", "Cell", "Cell", 3, "last"),
+    _table("V2C", "Cell", "Vertex", 4, "some"),
 )
 
 

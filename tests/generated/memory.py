@@ -38,7 +38,7 @@ def grouped(case: Case, arguments: Mapping[str, Any], classes: Mapping[str, Any]
     return {name: made[name] for name in case.order}
 
 
-def sharing(case: Case) -> tuple[FieldSpec, FieldSpec, int] | None:
+def in_one_memory(case: Case) -> tuple[FieldSpec, FieldSpec, int] | None:
     """Return two fields of one kind that lie in one memory, and by how many rows one is shifted."""
     if case.seed % 4 != 3:
         return None
@@ -54,7 +54,7 @@ def sharing(case: Case) -> tuple[FieldSpec, FieldSpec, int] | None:
 
 def _together(case: Case) -> Iterator[tuple[str, Any]]:
     """Make the two fields of a case that share memory, in some cases."""
-    found = sharing(case)
+    found = in_one_memory(case)
     if found is None:
         return
     one, other, shift = found

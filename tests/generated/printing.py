@@ -5,7 +5,7 @@ from __future__ import annotations
 from .case import Case, FieldSpec
 from .grids import header
 from .literals import spell
-from .memory import sharing, values_of
+from .memory import in_one_memory, values_of
 from .running import Disagreement
 
 CHECK = """
@@ -82,7 +82,7 @@ def _arguments(case: Case) -> str:
 
 def _sharing(case: Case) -> list[str]:
     """Put two fields into one memory, as the run did."""
-    found = sharing(case)
+    found = in_one_memory(case)
     if found is None:
         return []
     one, other, shift = found

@@ -19,6 +19,7 @@ SIZES: Final = {
     "Ih": (6, 3, 9, 17, 1), "Jh": (3, 2, 1), "Kh": (5, 3, 1),
 }  # fmt: skip
 STARTS: Final = (0, 0, -2, 5)
+FAR: Final = 2**31 - 128  # bounds are int32 parameters, some with a sum
 
 
 def program(d: Draw, features: frozenset[str]) -> Case:
@@ -61,8 +62,9 @@ def program(d: Draw, features: frozenset[str]) -> Case:
 
 def _frame(d: Draw) -> Box:
     frame: Box = {}
+    far = {dim: d.pick((FAR, -FAR)) if d.chance(8) else 0 for dim in ("I", "J", "K")}
     for dim, sizes in SIZES.items():
-        start = d.pick(STARTS)
+        start = far[dim[0]] + d.pick(STARTS)
         frame[dim] = (start, start + d.pick(sizes))
     return frame | {dim: (0, count) for dim, count in COUNTS.items()}
 

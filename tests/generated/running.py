@@ -24,9 +24,10 @@ from fieldforge.stages.target import CpuTarget
 from fieldforge.workflows.variants.known_domains import ranges_of
 from fieldforge.workflows.variants.naming import variant_of
 
-from .building import PLACEMENTS, Schedule, compiled, define, lowered, written
+from .building import LIMITS, PLACEMENTS, Schedule, compiled, define, lowered, written
 from .case import Case
 from .direct import only_call
+from .entrances import entrance_of
 from .memory import arguments_of, grouped, is_intact, scalar
 from .pieces import FLOATS
 
@@ -34,6 +35,7 @@ PATIENCE: Final = 10  # seconds for any step but the compiler's
 LONG_PATIENCE: Final = 120  # DaCe takes as much longer, and so does the compiler
 STRICT: Final = ff.cpu.with_options(numerics="strict", flags=("-O1",))
 EARLY: Final = ("definition", "embedded", "lower", "reference", "codegen")
+SLOW: Final = ("direct", "entrance")  # they start the compiler for one program
 _INTEGERS: Final = {"float32": np.int32, "float64": np.int64}
 
 
@@ -101,7 +103,7 @@ class Run:
             return
         try:
             is_dace = self.schedule.backend.startswith("dace") and stage == "codegen"
-            with _in_time(stage, LONG_PATIENCE if is_dace or stage == "direct" else PATIENCE):
+            with _in_time(stage, LONG_PATIENCE if is_dace or stage in SLOW else PATIENCE):
                 step()
         except Exception as error:
             self.found = Disagreement(self.case, stage, _told(error), self.schedule)
@@ -128,6 +130,8 @@ def check(
             _interpret(run)
             if until not in EARLY and run.case.seed % 8 == 5:
                 run.attempt("direct", lambda run=run: _direct(run))
+            if until not in EARLY and not run.refuses_overlap:
+                run.attempt("entrance", lambda run=run: _enter(run))
             run.attempt("codegen", lambda run=run: _write(run, target))
         ready = [run for run in runs if run.found is None and until not in EARLY]
         try:
@@ -150,7 +154,10 @@ def schedule_of(case: Case, backend: str = "cpu") -> Schedule:
     static_domains, checked = case.seed % 48 >= 32, case.seed // 16 % 4 == 3
     placement, small_tiles = PLACEMENTS[choice % 4], choice >= 8
     static = case.seed % 5 == 4
-    return Schedule(placement, parallel_from, small_tiles, static_domains, checked, backend, static)
+    return Schedule(
+        placement, parallel_from, small_tiles, static_domains, checked, backend, static,
+        limits=case.seed // 3 % len(LIMITS),
+    )  # fmt: skip
 
 
 def _alone(run: Run, optimise: str) -> list[Disagreement]:
@@ -265,6 +272,23 @@ def _direct(run: Run) -> None:
                 name = "embedded" if backend is None else backend.name
                 what = f"'{spec.name}' {what} ({name})"
                 run.found = Disagreement(run.case, "direct", what, run.schedule)
+                return
+
+
+def _enter(run: Run) -> None:
+    """Run a program recorded, set up or split, with options at their limits."""
+    entrance = entrance_of(run.case)
+    if entrance is None:
+        return
+    options = LIMITS[run.schedule.limits]
+    program = run.program.with_backend(STRICT.with_options(**options))
+    for what, arguments in entrance(run.case, program, run.names, run.tables):
+        for spec in run.case.fields:
+            meant, given = run.meant[spec.name].asnumpy(), arguments[spec.name].asnumpy()
+            found = difference(meant, given, spec.ulps)
+            if found:
+                found = f"'{spec.name}' {found} ({what}, {options})"
+                run.found = Disagreement(run.case, "entrance", found, run.schedule)
                 return
 
 

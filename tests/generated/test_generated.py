@@ -12,20 +12,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from . import fuzz
+import fieldforge as ff
+from fieldforge.cache.memory import Memory
+
+from . import fuzz, running
+from .building import LIMITS
 from .demand import Demand, gathered, halved, reduced, shifted
 from .direct import only_call
+from .entrances import entrance_of, recorded, set_up, split
 from .expressions import Scope
 from .features import EVERY
 from .fuzz import Options, draw_batch, work
 from .grids import TABLES
 from .literals import specials, spell
-from .memory import arguments_of, is_intact, laid_out, sharing
+from .memory import arguments_of, in_one_memory, is_intact, laid_out
 from .neighbours import slot
 from .pieces import Draw
 from .printing import as_test
 from .programs import program
-from .running import Run, _define, check, difference, schedule_of
+from .running import Run, _define, _embedded, _enter, check, difference, schedule_of
 from .shrinking import shrink
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +92,7 @@ def test_a_wrong_result_is_a_disagreement():
     def idle(*arguments, **options):
         pass
 
-    from .running import _compare, _define, _embedded
+    from .running import _compare
 
     _define(run)
     _embedded(run)
@@ -244,9 +249,57 @@ def test_programs_have_every_part_of_the_language(text):
 def test_some_cases_share_memory_call_operators_directly_and_compile_scalars_in():
     drawn = many_drawn()
 
-    assert any(sharing(case) for case in drawn)
+    assert any(in_one_memory(case) for case in drawn)
     assert any(case.seed % 8 == 5 and only_call(case.text) for case in drawn)
     assert any(schedule_of(case).static and case.scalars for case in drawn)
+
+
+def test_some_cases_have_bounds_and_options_at_their_limits():
+    drawn = many_drawn()
+
+    assert any(
+        abs(start) > 2**30 for each in drawn for f in each.fields for start, _ in f.box.values()
+    )
+    assert {schedule_of(case).limits for case in drawn} == set(range(len(LIMITS)))
+
+
+def test_a_table_misses_neighbours_in_every_slot():
+    table = next(table for table in TABLES if table.name == "V2C")
+
+    assert table.missing() == (0, 1, 2, 3)
+    assert len(table.missing_rows(3)) == len(table.entries)
+    assert 0 < len(table.missing_rows(0)) < len(table.entries)
+
+
+@pytest.mark.parametrize("entrance", [recorded, set_up, split])
+def test_cases_are_recorded_set_up_and_split(entrance):
+    mine = [each for each in many_drawn() if entrance_of(each) is entrance]
+    for case in mine:
+        run = Run(case, schedule_of(case))
+        with ff.using(ff.Engine(Memory())):
+            _define(run)
+            _embedded(run)
+            if run.refuses_overlap or not list(entrance(case, run.program, run.names, run.tables)):
+                continue
+            _enter(run)
+        assert run.found is None
+        return
+    pytest.fail(f"no case is {entrance.__name__}")
+
+
+def test_a_wrong_result_of_an_entrance_is_a_disagreement(monkeypatch):
+    case = next(each for each in many_drawn() if any(spec.written for spec in each.fields))
+    run = Run(case, schedule_of(case))
+    _define(run)
+    _embedded(run)
+
+    monkeypatch.setattr(
+        running, "entrance_of", lambda case: lambda *_: iter([("idled", arguments_of(case))])
+    )
+    _enter(run)
+
+    assert run.found is not None
+    assert "(idled, " in run.found.what
 
 
 def test_demand_follows_half_shifts():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
-from fieldforge import Dims, Field, broadcast, float64, neighbor_sum
+from fieldforge import Dims, Field, broadcast, float64, min_over, neighbor_sum
 from fieldforge.experimental import concat_where
 
 from .executions import agree, all_values
@@ -15,6 +15,8 @@ Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
 C2EDim = ff.Dimension("C2E", kind=ff.DimensionKind.LOCAL)
 C2E = ff.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
+E2CDim = ff.Dimension("E2C", kind=ff.DimensionKind.LOCAL)
+E2C = ff.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 C2CDim = ff.Dimension("C2C", kind=ff.DimensionKind.LOCAL)
 C2C = ff.FieldOffset("C2C", source=Cell, target=(Cell, C2CDim))
 
@@ -104,3 +106,28 @@ def test_slots_without_end_of_fields_that_do_not_meet():
     data = np.array([[2, 0, 1], [0, 1, 3]], np.int32)
     tables = {"C2E": ff.as_connectivity({Cell: 2, C2EDim: 3}, Edge, data)}
     agree(of_nothing, arguments, tables=tables)
+
+
+@ff.field_operator
+def least_beside(a: Field[Dims[Edge, K], float64]) -> Field[Dims[Edge, K], float64]:
+    return min_over(a(C2E), axis=C2EDim)(E2C[0]) + a(K - 1)
+
+
+@ff.program
+def nothing_is_least(a: Field[Dims[Edge, K], float64], out: Field[Dims[Edge, K], float64]):
+    least_beside(a, out=out)
+
+
+@pytest.mark.needs_compiler
+def test_where_all_neighbours_are_missing_other_levels_may_be_too():
+    """No neighbour is read, so the field is read on the levels of the shift only."""
+    tables = {
+        "C2E": ff.as_connectivity([Cell, C2EDim], Edge, [[-1, 3], [-1, -1]]),
+        "E2C": ff.as_connectivity([Edge, E2CDim], Cell, [[1, 0], [0, 1]]),
+    }
+
+    def arguments():
+        return {"a": ff.full({Edge: 4, K: 4}, 2.0), "out": ff.zeros({Edge: 1, K: (1, 4)})}
+
+    meant = agree(nothing_is_least, arguments, tables=tables)
+    np.testing.assert_array_equal(meant["out"], np.finfo(np.float64).max)

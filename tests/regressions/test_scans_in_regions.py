@@ -86,6 +86,30 @@ def test_a_scan_in_a_branch_walks_the_levels_of_the_branch(n, levels, flag):
             assert meant["chosen"][0].tolist() == [7.0, 2.0, 4.0, 8.0, 7.0, -3.0]
 
 
+def test_a_guarded_read_beyond_the_walk_makes_it_no_longer():
+    @ff.field_operator(backend=None)
+    def below(a: Columns, k: Field[Dims[K], int32], n: int32) -> tuple[Columns, Columns]:
+        up, down = upwards(a)[0], downwards(a)
+        return ff.where(k > n, up(K - 1), up), ff.where(k < n, down(K + 1), down)
+
+    @ff.program(backend=None)
+    def go(a: Columns, k: Field[Dims[K], int32], n: int32, first: Columns, second: Columns):
+        below(a, k, n, out=(first, second), domain={I: (0, 1), K: (n, n + 1)})
+        below(a, k, 1, out=(first, second), domain={I: (0, 1), K: (1, 4)})
+
+    def arguments():
+        out = {name: ff.zeros({I: 1, K: 6}) for name in ("first", "second")}
+        levels = ff.as_field([K], np.arange(6, dtype=np.int32))
+        a = ff.as_field([I, K], np.arange(1.0, 7.0).reshape(1, 6))
+        return {"a": a, "k": levels, "n": int32(5), **out}
+
+    meant = agree(go, arguments)
+
+    # both walks begin at the ends of the written levels, though the guarded reads lead beyond
+    assert meant["first"].tolist() == [[0.0, 2.0, 2.0, 5.0, 0.0, 6.0]]
+    assert meant["second"].tolist() == [[0.0, 9.0, 7.0, 4.0, 0.0, 6.0]]
+
+
 def test_a_scan_beside_a_branch_walks_the_levels_of_the_statement():
     @ff.field_operator(backend=None)
     def both(a: Columns) -> tuple[Columns, Columns]:

@@ -40,7 +40,7 @@ def test_both_kinds_of_target_answer_a_scheduler():
 def test_a_name_says_vendor_and_wavefront(name, vendor, wavefront):
     target = GpuTarget(name)
 
-    assert (target.archs, target.vendor, target.wavefront) == ((name,), vendor, wavefront)
+    assert (target.archs, target.vendor.name, target.wavefront) == ((name,), vendor, wavefront)
     assert target.block_memory <= target.shared_memory
     assert target.max_threads % target.wavefront == 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import attrs
 
@@ -15,6 +15,7 @@ from ..graph.graph import Workflow
 from ..graph.options import options_of, with_option
 
 Recipe = Callable[[], Workflow]
+TARGET: Final = "target"  # the option that names the machine
 
 
 @classes.frozen(slots=False, eq=False)
@@ -59,7 +60,7 @@ class Backend:
     @property
     def target(self) -> Any:
         """The machine that programs are built for, None where that does not matter."""
-        targets = (getattr(stage, "target", None) for _, stage in self.workflow.nodes)
+        targets = (getattr(stage, TARGET, None) for _, stage in self.workflow.nodes)
         return next((target for target in targets if target is not None), None)
 
     @property

@@ -145,10 +145,14 @@ def _target() -> CpuTarget:
 
 
 def _gpu_target() -> GpuTarget:
-    """Return the GPU of this process; without one, the most common target of builds."""
+    """Return the GPU of the settings, or of this process; without one, the most common target."""
     from ...runtime import gpu as devices
-    from ...stages.gpu_target import KNOWN_ARCHS, GpuTarget
+    from ...stages.gpu_target import GPU_TARGET, KNOWN_ARCHS, GpuTarget
 
+    wanted = current().gpu_arch
+    if wanted is not None:
+        chosen: GpuTarget = GPU_TARGET.taken("FIELDFORGE_GPU_ARCH", wanted)
+        return chosen
     name = devices.platform()
     if name in ("cuda", "hip"):
         arch = devices.Device(0).arch

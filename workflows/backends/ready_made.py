@@ -25,19 +25,29 @@ gtfn_gpu: Final = BACKENDS["gtfn_gpu"]
 itir_python: Final = BACKENDS["itir_python"]
 
 
-def find_backend(given: Backend | str | None) -> Backend | None:
-    """Return a backend by name, or the one given; 'none' and 'embedded' are None.
+def names_of_backend(name: str) -> tuple[str, ...]:
+    """Return a backend's name and its aliases.
 
-    >>> find_backend("cpu").name
-    'cpu'
+    >>> names_of_backend("gpu")
+    ('gpu', 'gtfn_gpu', 'cpp_gpu')
+    """
+    return next(((row.name, *row.aliases) for row in ROWS if row.name == name), (name,))
+
+
+def find_backend(given: Backend | str | None) -> Backend | None:
+    """Return a backend by name in any case, or the one given; 'none' and 'embedded' are None.
+
+    >>> find_backend("cpu").name, find_backend("GTFN_CPU").name
+    ('cpu', 'cpu')
     """
     if given is None or isinstance(given, Backend):
         return given
     if isinstance(given, str):
-        if given in ("none", "embedded"):
+        name = given.lower()
+        if name in ("none", "embedded"):
             return None
-        if given in BACKENDS:
-            return BACKENDS[given]
+        if name in BACKENDS:
+            return BACKENDS[name]
         raise OptionError(f"There is no backend '{given}'.", name=given, known=[*BACKENDS, "none"])
     raise OptionError(
         f"A backend is a 'Backend', the name of one, or None, got '{given!r}'.", known=BACKENDS

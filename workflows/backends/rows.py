@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...runtime.fields.allocators.guarded import GuardedAllocator
-from ...runtime.fields.allocators.standard import CPUAllocator, GPUAllocator
+from ...runtime.fields.field_constructor import FieldsOnCPU, FieldsOnGPU, GuardedFields
 from ...runtime.process import classes
 from ..graph.graph import Workflow
 from . import pipelines
@@ -32,12 +31,12 @@ class Row:
         return made.with_options(**options) if options else made
 
 
-CPU: Final = Row("cpu", pipelines.cpu, CPUAllocator(), aliases=("gtfn_cpu", "cpp_cpu"))
-DACE_CPU: Final = Row("dace_cpu", pipelines.dace, CPUAllocator())
-REFERENCE: Final = Row("reference", pipelines.reference, CPUAllocator(), aliases=("itir_python",))
-GPU: Final = Row("gpu", pipelines.gpu, GPUAllocator(), aliases=("gtfn_gpu", "cpp_gpu"))
-GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, GuardedAllocator())
-DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, GPUAllocator())
-DACE_GPU_HOST: Final = Row("dace_gpu-host", pipelines.dace_gpu_host, CPUAllocator())
+CPU: Final = Row("cpu", pipelines.cpu, FieldsOnCPU(), aliases=("gtfn_cpu", "cpp_cpu"))
+DACE_CPU: Final = Row("dace_cpu", pipelines.dace, FieldsOnCPU())
+REFERENCE: Final = Row("reference", pipelines.reference, FieldsOnCPU(), aliases=("itir_python",))
+GPU: Final = Row("gpu", pipelines.gpu, FieldsOnGPU(), aliases=("gtfn_gpu", "cpp_gpu"))
+GPU_HOST: Final = Row("gpu-host", pipelines.gpu_host, GuardedFields())
+DACE_GPU: Final = Row("dace_gpu", pipelines.dace_gpu, FieldsOnGPU())
+DACE_GPU_HOST: Final = Row("dace_gpu-host", pipelines.dace_gpu_host, FieldsOnCPU())
 
 ROWS: Final = (CPU, DACE_CPU, REFERENCE, GPU, GPU_HOST, DACE_GPU, DACE_GPU_HOST)

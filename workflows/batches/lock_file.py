@@ -38,7 +38,7 @@ class Locked:
     """One variant: the program's address, backend and workflow as text, and the key it had.
 
     `grid_type` is the kind of grid given to the decorator or `with_grid_type`; None means that it
-    is deduced.
+    is deduced. `types` are those of the variables of a generic operator.
     """
 
     program: str
@@ -49,21 +49,26 @@ class Locked:
     key: str | None = None
     seconds: float | None = None
     grid_type: str | None = None
+    types: tuple[str, ...] = ()
 
     @property
-    def label(self) -> tuple[str, str, str, str]:
+    def label(self) -> tuple[str, ...]:
         """The identity of the row, apart from how it is built."""
-        return self.program, self.backend, self.variant.text, self.grid_type or ""
+        return self.program, self.backend, self.variant.text, self.grid_type or "", *self.types
 
     def order(self, folder: str = ".") -> Order:
         """Find the program and return the order for this variant."""
         entry = find(self.program, folder)
         if not isinstance(entry, EntryPoint):
             raise LockFileError(f"'{self.program}' is not a program or operator.")
+        instance = entry.instances.get(self.types)
+        if instance is None:
+            shown = ", ".join(self.types) or "no types"
+            raise LockFileError(f"'{self.program}' has no instance for {shown}.")
         known = {name: find(address, folder) for name, address in self.passes.items()}
         flow = Workflow.parse(self.workflow, {**registry(), **known})
         made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
-        program = entry.with_backend(made)
+        program: EntryPoint = instance.with_backend(made)
         if self.grid_type is not None:
             program = program.with_grid_type(self.grid_type)
         return Order(program.__definition__, made, self.variant, engine(),
@@ -139,17 +144,19 @@ def _locked(asked: Asked, folder: str) -> Locked:
         address_of(asked.definition.function, folder), asked.backend.name,
         graph_text.show(flow.nodes, flow.edges, whole=True), passes, asked.variant,
         look.key if look else None, found.seconds if found else None, asked.definition.grid_type,
+        tuple(name for _, name in asked.definition.types),
     )  # fmt: skip
 
 
 def _as_json(row: Locked) -> dict[str, Any]:
     body = attrs.asdict(row)
-    return {name: value for name, value in body.items() if value not in (None, {})}
+    return {name: value for name, value in body.items() if value not in (None, {}, ())}
 
 
 def _from_json(body: dict[str, Any]) -> Locked:
     variant = Variant(**{name: _frozen(value) for name, value in body["variant"].items()})
-    return Locked(**{"passes": {}, **body, "variant": variant})
+    types = _frozen(body.get("types", ()))
+    return Locked(**{"passes": {}, **body, "variant": variant, "types": types})
 
 
 def _frozen(value: Any) -> Any:

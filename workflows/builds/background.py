@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from threading import Lock
 from typing import Any
 
 import attrs
@@ -38,15 +39,18 @@ class Build:
 
 _under_way: list[Build] = []
 _batches: dict[int, BuildPool] = {}  # by the number of jobs
+_beginning = Lock()
 
 
 def begin(order: Order) -> Build:
     """Start a build; the settings limit how many run at once."""
     jobs = current().jobs
-    batch = _batches.setdefault(jobs, BuildPool(jobs))
-    build = Build(order.name, batch.add_order(order))
-    _under_way[:] = [each for each in _under_way if not _is_settled(each)]
-    _under_way.append(build)
+    with _beginning:
+        batch = _batches.setdefault(jobs, BuildPool(jobs))
+        batch.forget_done()
+        build = Build(order.name, batch.add_order(order))
+        _under_way[:] = [each for each in _under_way if not _is_settled(each)]
+        _under_way.append(build)
     return build
 
 

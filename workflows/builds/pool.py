@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack
 from functools import partial
@@ -74,6 +74,13 @@ class BuildPool:
         future.add_done_callback(partial(self._tell, order.name, stored))
         return future
 
+    def forget_done(self) -> None:
+        """Release the orders and results of builds that are done."""
+        left = [place for place, (_, future) in enumerate(self._futures) if not future.done()]
+        self._futures = [self._futures[place] for place in left]
+        self.orders = [self.orders[place] for place in left]
+        self.was_stored = [self.was_stored[place] for place in left]
+
     def wait(self) -> None:
         """Wait for all builds; raise an `ExceptionGroup` of every error, in order.
 
@@ -86,18 +93,29 @@ class BuildPool:
             message = f"{len(errors)} of {len(self._futures)} programs were not built"
             raise BaseExceptionGroup(message, errors)
 
-    def settle(self) -> list[BaseException | None]:
-        """Wait for all builds; return the error of each, or None, in order."""
+    def settle(self, within: float | None = None) -> list[BaseException | None]:
+        """Wait for all builds; return the error of each, or None, in order.
+
+        Builds that take more than `within` seconds are stopped: theirs is a `TimeoutError`.
+        """
         futures = [future for _, future in self._futures]
         try:
-            for _ in as_completed(futures):
+            late = wait(futures, within).not_done if within is not None else set()
+            if late:
+                self.cancel()
+            for _ in as_completed(set(futures) - late):
                 self._raise_refusal()
         except BaseException:
             self.cancel()
             raise
         self.close()  # waits for the last progress report
         self._raise_refusal()
-        return [future.exception() for future in futures]
+        said = f"It is not built within {within or 0.0:.1f} seconds."
+        return [TimeoutError(said) if each in late else each.exception() for each in futures]
+
+    def outcomes(self) -> Iterator[tuple[Order, BaseException | None, Sequence[bool]]]:
+        """Wait for all builds; return order, error and whether the store had it, for each."""
+        return zip(self.orders, self.settle(), self.was_stored, strict=True)
 
     def cancel(self) -> None:
         """Drop waiting builds and stop running ones, compilers included."""
@@ -187,11 +205,10 @@ class BuildPool:
 
     def _repr_html_(self) -> str:
         from ..reports.page import overview_fragment
-        from .viewing import views_of_pool
+        from .viewing import views_of_builds
 
-        return overview_fragment(
-            f"{len(self.orders)} builds", list(views_of_pool(self, whole=False))
-        )
+        views = views_of_builds(self.outcomes(), whole=False)
+        return overview_fragment(f"{len(self.orders)} builds", list(views))
 
     def close(self) -> None:
         """Release threads and processes once they are done."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -12,14 +11,15 @@ from ..reports.view import BuildView
 from .building import trace
 from .order import Order
 
-if TYPE_CHECKING:  # the pool imports this module
-    from .pool import BuildPool
 
+def views_of_builds(
+    builds: Iterable[tuple[Order, BaseException | None, Sequence[bool]]], *, whole: bool = True
+) -> Iterator[BuildView]:
+    """Yield the view of every build, given its order, its error and whether it was stored.
 
-def views_of_pool(pool: BuildPool, *, whole: bool = True) -> Iterator[BuildView]:
-    """Yield every build of a pool, failed ones with their error; `whole` adds the passes."""
-    every = zip(pool.orders, pool.settle(), pool.was_stored, strict=True)
-    for order, error, stored in every:
+    `whole` adds the listings after each pass.
+    """
+    for order, error, stored in builds:
         if error is not None:
             yield _failed(order, "", error)
             continue

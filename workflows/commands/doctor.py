@@ -12,7 +12,8 @@ from .arguments import report_errors
 @click.option(
     "--mesh",
     metavar="FILE|LEVEL",
-    help="Neighbour tables: a .npz file of integer arrays with names such as C2E, or R<n>B<k>.",
+    help="Neighbour tables: a NetCDF file (UGRID, ICON), a .npz file of integer arrays with names "
+    "such as C2E, or R<n>B<k>.",
 )
 @report_errors
 def doctor(mesh: str | None, machine: bool) -> None:

@@ -8,16 +8,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.meshes import files
+from ...runtime.meshes.numbering import Indices, has_scipy, reverse_cuthill_mckee
 from ...runtime.process.errors import InputDataError, OptionError
 
 Tables: TypeAlias = Mapping[str, NDArray[Any]]  # by name, (rows, neighbours); negative: none
-Indices: TypeAlias = NDArray[np.int64]
 
 EXAMPLE = (
     f"{__name__.partition('.')[0]}.examples.icosahedral"  # no import statement may name examples
@@ -37,7 +38,7 @@ class Nearness:
 
 
 def read_mesh(where: str) -> dict[str, NDArray[Any]]:
-    """Return the tables of a .npz file, or of the icosahedral mesh R<n>B<k>."""
+    """Return the tables of a .npz or NetCDF file, or of the icosahedral mesh R<n>B<k>."""
     if level := re.fullmatch(r"R(\d+)B(\d+)", where):
         root, bisections = (int(digits) for digits in level.groups())
         if importlib.util.find_spec(EXAMPLE) is None:
@@ -48,6 +49,8 @@ def read_mesh(where: str) -> dict[str, NDArray[Any]]:
         raise InputDataError(
             f"There is no file '{where}', and it is not a level such as 'R2B4'.",
         )
+    if not is_zipfile(where):
+        return dict(files.read_mesh(where).tables)
     try:
         with np.load(where) as file:
             return {name: file[name] for name in file.files}
@@ -88,8 +91,8 @@ def advice(found: list[Nearness]) -> str:
     """Recommend in a sentence or two whether to renumber the mesh.
 
     >>> far = Nearness(table="E2V", rows=9, width=2, now=600.0, reordered=100.0)
-    >>> print(advice([far]))
-    Distances are in elements. A reverse Cuthill-McKee order would bring them 6.0 times nearer.
+    >>> print(advice([far]).partition(". ")[2])
+    Reverse Cuthill-McKee order, 'Mesh.reordered', would bring them 6.0 times nearer.
     """
     words = "Distances are in elements. "
     if any(each.reordered is None for each in found):
@@ -98,44 +101,9 @@ def advice(found: list[Nearness]) -> str:
     if then * WORTH_IT > now:
         return words + "A reverse Cuthill-McKee order would gain little: the order is good."
     return words + (
-        f"A reverse Cuthill-McKee order would bring them {now / max(then, 1e-9):.1f} times nearer."
+        "Reverse Cuthill-McKee order, 'Mesh.reordered', would bring them "
+        f"{now / max(then, 1e-9):.1f} times nearer."
     )
-
-
-def has_scipy() -> bool:
-    """Tell whether scipy, which computes the order, is installed."""
-    return importlib.util.find_spec("scipy") is not None
-
-
-def reverse_cuthill_mckee(
-    tables: Tables, kinds: Mapping[str, tuple[str, str]], counts: Mapping[str, int]
-) -> dict[str, Indices]:
-    """Return the new position of each element, by kind, from one order over all tables."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee as order_of
-
-    first, total = {}, 0
-    for kind, count in counts.items():
-        first[kind] = total
-        total += count
-    rows, entries = [], []
-    for name, table in tables.items():
-        row, column = np.nonzero(table >= 0)
-        rows.append(row + first[kinds[name][0]])
-        entries.append(table[row, column].astype(np.int64) + first[kinds[name][1]])
-    row, entry = np.concatenate(rows), np.concatenate(entries)
-    links = coo_array((np.ones(2 * len(row), np.int8), (np.r_[row, entry], np.r_[entry, row])))
-    links.resize((total, total))
-    order = np.asarray(order_of(links.tocsr(), symmetric_mode=True), np.int64)
-    return {kind: _places(order, first[kind], count) for kind, count in counts.items()}
-
-
-def _places(order: Indices, first: int, count: int) -> Indices:
-    """Return the positions of the elements of one kind in the order of all."""
-    own = order[(order >= first) & (order < first + count)] - first
-    places = np.empty(count, np.int64)
-    places[own] = np.arange(count)
-    return places
 
 
 def _distance(table: NDArray[Any], at: Indices, places: Indices | None, count: int) -> float:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ..backends.backend import Backend
-from ..backends.ready_made import BACKENDS
+from ..backends.ready_made import find_backend
 from ..batches.addresses import load_module
 from ..entries.decorated import address_of
 from ..entries.entry_point import EntryPoint
-from ..options.architecture import names_of
+from ..options.architecture import names_implied, names_of
 from ..options.database import MODEL, checked, database, use_options
 from ..options.option_file import read_options
-from ..options.tags import backend_for
-from ..options.usage import rows, unused
+from ..options.tags import DEVICES, chosen, split_tag
+from ..options.usage import matching_nothing, rows, unused
 from .arguments import find_program, program_argument, report_errors
 
 if TYPE_CHECKING:
@@ -46,24 +46,31 @@ def options() -> None:
 @options.command(epilog="Example: fieldforge options show model.py:smooth --arch sm_90 --why")
 @program_argument
 @click.option("--backend", default="cpu", show_default=True, help="The tag of the backend.")
-@click.option("--arch", multiple=True, help="Name of the architecture, such as sm_90 or znver4.")
+@click.option(
+    "--arch", multiple=True, help="A name of the architecture, such as sm_90, A100 or znver4."
+)
 @click.option("--why", is_flag=True, help="Also show what each value overrules.")
 @model_option
 @report_errors
 def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str | None) -> None:
-    """Print each effective option of a program, with the file and line that set it."""
+    """Print each effective option of a program, with the file and line that set it.
+
+    `--arch` shows the options on that architecture; it need not be there.
+    """
     from rich.table import Table
 
     if file is not None:
         use_options(file)
-    address = address_of(find_program(program, backend).__definition__)
-    found = _plain_backend(backend, address)
-    archs = arch or names_of(found.target)
+    address = address_of(find_program(program, None).__definition__)
+    tag, options = split_tag(backend, {})
+    archs = arch or tuple(options.values())
+    found = _plain_backend(tag, address, names_implied(archs))
+    names = names_implied(archs) or names_of(found.target)
     table = Table("option", "value", "set by", title=f"{address} on {found.name}", box=None)
-    for row in rows(database().effective(found, address, archs), why):
+    for row in rows(database().effective(found, address, names), why):
         table.add_row(*row)
     console().print(table)
-    click.echo(f"architecture: {', '.join(archs) or 'unknown'}")
+    click.echo(f"architecture: {', '.join(archs or names) or 'unknown'}")
 
 
 @options.command(epilog="Example: fieldforge options check model.toml model.dycore model.diffusion")
@@ -73,12 +80,12 @@ def show(program: str, backend: str, arch: tuple[str, ...], why: bool, file: str
 def check(file: str, modules: tuple[str, ...]) -> None:
     """Check the names and values of an option file, and list unused entries.
 
-    The modules, or files, are those of the model; without them no entry is called unused. Exit
-    with 1 if there are any errors or unused entries.
+    The modules, or files, are those of the model; without them only entries for architectures that
+    no machine has are called unused. Exit with 1 if there are any errors or unused entries.
     """
     entries = checked(read_options(Path(file), MODEL))
     programs = [name for module in modules for name in _programs(module)]
-    idle = unused(entries, programs) if modules else ()
+    idle = unused(entries, programs) if modules else matching_nothing(entries)
     for entry in idle:
         patterns = ", ".join(entry.programs) or "every program"
         click.echo(f"{entry.origin}: unused: decides nothing for {patterns}")
@@ -87,12 +94,12 @@ def check(file: str, modules: tuple[str, ...]) -> None:
         sys.exit(1)
 
 
-def _plain_backend(tag: str, program: str) -> Backend:
-    """Return the backend that a tag means for a program, with the defaults of its options."""
-    found = backend_for(tag, program)
+def _plain_backend(tag: str, program: str, archs: tuple[str, ...]) -> Backend:
+    """Return the backend that a tag means for a program there, with the defaults of its options."""
+    found = find_backend(tag)
     if found is None:
         raise click.BadParameter("Embedded programs have no options.")
-    return BACKENDS[found.name]
+    return chosen(tag, found, program, database(), archs) if tag in DEVICES else found
 
 
 def _programs(module: str) -> Iterator[str]:

@@ -22,8 +22,8 @@ from .migration.gt4py_imports import install
 def run(as_gt4py: bool, is_module: bool, script: str, arguments: tuple[str, ...]) -> None:
     """Run a Python script with its arguments, as 'python SCRIPT' does.
 
-    With --as-gt4py a program that was written for gt4py runs unchanged. Processes that it starts
-    have to 'import fieldforge.as_gt4py' themselves.
+    With --as-gt4py a program that was written for gt4py runs unchanged, also in processes that
+    'multiprocessing' starts. Other processes have to 'import fieldforge.as_gt4py' themselves.
     """
     if as_gt4py:
         install()

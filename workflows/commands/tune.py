@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from ..entries.decorated import address_of
-from ..options.database import use_options
+from ..options.database import tuned_file, use_options
 from ..options.tags import backend_for
 from ..tuning.report import Report
 from ..tuning.tune import TuningInterrupt
 from ..tuning.tune import tune as find_options
 from .arguments import find_program, program_argument, report_errors
 from .call_arguments import read_arguments
-from .options import console, model_option
+from .options import console
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 
@@ -46,7 +46,12 @@ def _seconds(_: click.Context, __: click.Parameter, value: str) -> float:
 )
 @click.option("--option", "names", multiple=True, help="Try this option only; may be repeated.")
 @click.option("--backend", default="cpu", show_default=True, help="The tag of the backend.")
-@model_option
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The model's option file; made if there is none.",
+)
 @report_errors
 def tune(
     program: str,
@@ -54,7 +59,7 @@ def tune(
     budget: float,
     names: tuple[str, ...],
     backend: str,
-    file: str | None,
+    file: Path | None,
 ) -> None:
     """Find the fastest options of a program on this machine, and keep them.
 
@@ -62,6 +67,7 @@ def tune(
     Ctrl-C keeps what was found; the next run goes on from there.
     """
     if file is not None:
+        _make(file)
         use_options(file)
     found = find_program(program, None)
     tagged = backend_for(backend, address_of(found.__definition__))
@@ -75,6 +81,18 @@ def tune(
         _show(interrupt.report)
         sys.exit(130)
     _show(report)
+
+
+def _make(file: Path) -> None:
+    """Make the model's file of options, which every later start names."""
+    if file.exists():
+        return
+    try:
+        file.write_text(
+            f"# Options of the model; 'tune' writes what it found to {tuned_file(file).name}.\n"
+        )
+    except OSError as error:
+        raise click.BadParameter(f"The file '{file}' cannot be made: {error.strerror}.") from error
 
 
 def _show(report: Report) -> None:

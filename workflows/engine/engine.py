@@ -15,6 +15,7 @@ from ...cache.root import VERSION
 from ...cache.store import Store
 from ...runtime.process import classes
 from ...runtime.process.errors import WorkflowError
+from ...runtime.process.settings import current
 from ...stages.base import Stage
 from ..graph.graph import Workflow
 from ..graph.plan import Step
@@ -23,6 +24,7 @@ from .events import Event, Hit, Observer
 from .handle import Handle, Result, given
 from .job import Job, Resources
 from .policy import Policy, current_policy
+from .side_by_side import run_side_by_side
 
 if TYPE_CHECKING:  # most engines have no executor, and futures import `logging`
     from concurrent.futures import Executor
@@ -39,8 +41,8 @@ class Engine:
     """Runs workflows over one store; threads may share it.
 
     The engine looks for a result in this process, then in the store, and runs the stage on a
-    miss. `executor` runs independent stages concurrently; without one they run in turn, in the
-    caller.
+    miss. Stages that do not need each other run at the same time: those of a chain in the caller,
+    others beside it in threads, or all on `executor`. With the setting `jobs=0` they run in turn.
 
     >>> import fieldforge as ff
     >>> with ff.using(Engine()) as own:  # its store is the memory of this process
@@ -115,6 +117,7 @@ class Engine:
             results[step.name] = self._step(step, feeds, program, trust, may, step.name in afresh)
 
         self._work_through(plan, work)
+        results = {step.name: results[step.name] for step in flow.plan if step.name in results}
         if shortcut is not None and not shortcut.results:
             keep_shortcut(self.store, shortcut, results, program)
         return results
@@ -139,13 +142,15 @@ class Engine:
             observer(event)
 
     def _work_through(self, plan: Sequence[Step], work: Callable[[Step], None]) -> None:
-        if self.executor is None:
-            for step in plan:
-                work(step)
-        else:
+        if self.executor is not None:
             from .schedule import drive
 
             drive(plan, work, self.executor)
+        elif len(plan) < 2 or not current().jobs:
+            for step in plan:
+                work(step)
+        else:
+            run_side_by_side(plan, work, current().jobs)
 
     def _shortcut(
         self, flow: Workflow, outside: Mapping[str, Handle], program: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Final
 from weakref import ref
 
@@ -22,6 +23,7 @@ _PLAIN: Final = (bool, int, float, str, type(None))
 # By identity: options such as 1 and True are equal but differ.
 _settled: dict[int, tuple[ref[Stage], str | None, dict[str, str]]] = {}
 _nameless: list[Any] = []  # keeps objects without digest alive, so that their numbers stay unique
+_numbering = Lock()
 
 
 def own_components(stage: Stage, memo: str | None = None) -> dict[str, str]:
@@ -110,8 +112,9 @@ def _digest(value: Any) -> str:
 
 def _number(value: Any) -> str:
     """Identify objects without a digest, in this process."""
-    for number, known in enumerate(_nameless):
-        if known is value:
-            return f"{NAMELESS}{number}"
-    _nameless.append(value)
-    return f"{NAMELESS}{len(_nameless) - 1}"
+    with _numbering:  # stages that run side by side ask at once
+        for number, known in enumerate(_nameless):
+            if known is value:
+                return f"{NAMELESS}{number}"
+        _nameless.append(value)
+        return f"{NAMELESS}{len(_nameless) - 1}"

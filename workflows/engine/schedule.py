@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
 from ..graph.plan import Step
+from .side_by_side import dependencies
 
 
 def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor) -> None:
@@ -14,7 +15,7 @@ def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor
     Running steps finish first, so that none is left behind.
     """
     place = {step.name: index for index, step in enumerate(plan)}
-    waiting, consumers = _dependencies(plan)
+    waiting, consumers = dependencies(plan)
     ready = [step for step in plan if waiting[step.name] == 0]
     running: dict[Future[None], Step] = {}
     failure: BaseException | None = None
@@ -41,15 +42,3 @@ def drive(plan: Sequence[Step], work: Callable[[Step], None], executor: Executor
                 future.cancel()
     if failure is not None:
         raise failure
-
-
-def _dependencies(plan: Sequence[Step]) -> tuple[dict[str, int], dict[str, list[Step]]]:
-    """Count the open sources of each step, and list its users; workflow inputs are ready."""
-    consumers: dict[str, list[Step]] = {step.name: [] for step in plan}
-    waiting = {}
-    for step in plan:
-        sources = sorted({str(feed.source) for feed in step.feeds if feed.source in consumers})
-        waiting[step.name] = len(sources)
-        for source in sources:
-            consumers[source].append(step)
-    return waiting, consumers

@@ -9,6 +9,7 @@ import attrs
 
 from ...runtime.process import classes
 from ...runtime.process.errors import OptionError
+from ...stages.option_kinds import FLAG, SECONDS, TABLES, TEXTS, option, optional
 
 
 @classes.frozen
@@ -26,11 +27,11 @@ class CompilationOptions:
 
     """
 
-    enable_jit: bool | None = None
-    static_params: tuple[str, ...] | None = None
-    static_domains: bool = False
-    connectivities: Mapping[str, Any] | None = None
-    build_budget: float | None = None
+    enable_jit: bool | None = option(optional(FLAG), None)
+    static_params: tuple[str, ...] | None = option(optional(TEXTS), None)
+    static_domains: bool = option(FLAG, False)
+    connectivities: Mapping[str, Any] | None = option(optional(TABLES), None)
+    build_budget: float | None = option(optional(SECONDS), None)
 
 
 def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> CompilationOptions:
@@ -39,9 +40,6 @@ def changed_options(options: CompilationOptions, changes: Mapping[str, Any]) -> 
     for name in changes:
         if name not in known:
             raise OptionError(f"There is no compilation option '{name}'.", name=name, known=known)
-    named = changes.get("static_params")
-    if named is not None:
-        changes = {**changes, "static_params": (named,) if isinstance(named, str) else tuple(named)}
     return attrs.evolve(options, **changes)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...runtime.language.capture import capture
 from ...runtime.language.definition import Kind, ScanOptions
+from ...runtime.language.generics import instances
 from ...runtime.process.settings import current
 from ..backends.backend import Backend
 from ..builds.building import check, summary
@@ -15,9 +16,9 @@ from ..variants.static_arguments import check_names
 from .compilation_options import CompilationOptions, changed_options, grid_name
 from .decorated import Made, address_of, check_grid
 from .field_operator import FieldOperator
+from .generic_operator import operator_of
 from .program import Program
 from .rebinding import watch
-from .scan_operator import ScanOperator
 
 DEFAULT_BACKEND: Backend | str | None = None
 """The backend of functions decorated without `backend=`; None uses the settings."""
@@ -67,7 +68,7 @@ def field_operator(
     """
 
     def decorate(function: Callable[..., Any]) -> FieldOperator:
-        return FieldOperator(_made(function, "field_operator", backend, grid_type, options))
+        return operator_of(_made(function, "field_operator", backend, grid_type, options))
 
     return decorate if function is None else decorate(function)
 
@@ -153,8 +154,8 @@ def scan_operator(
     """
     scan = ScanOptions(axis, forward, init)
 
-    def decorate(function: Callable[..., Any]) -> ScanOperator:
-        return ScanOperator(_made(function, "scan_operator", backend, grid_type, options, scan))
+    def decorate(function: Callable[..., Any]) -> FieldOperator:
+        return operator_of(_made(function, "scan_operator", backend, grid_type, options, scan))
 
     return decorate if function is None else decorate(function)
 
@@ -168,12 +169,14 @@ def _made(
     scan: ScanOptions | None = None,
 ) -> Made:
     definition = capture(function, kind, scan=scan, grid_type=grid_name(grid_type))
-    checked = check(definition)
-    check_grid(definition)
     chosen = changed_options(CompilationOptions(enable_jit=current().enable_jit), options)
-    if chosen.static_params:
-        types = dict(summary(definition).signature.parameters)
-        check_names(types, chosen.static_params, definition.name)
+    checked = None
+    for each in instances(definition):
+        checked = check(each)
+        check_grid(each)
+        if chosen.static_params:
+            types = dict(summary(each).signature.parameters)
+            check_names(types, chosen.static_params, definition.name)
     asked = _default() if isinstance(backend, _Unset) else backend
     found = backend_for(asked, address_of(definition))
     return Made(definition, watch(definition), found, chosen, checked=checked)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from ...cache.fingerprint import components_key
 from ...runtime.language.capture import capture
 from ...runtime.language.definition import Definition, Kind, ScanOptions
+from ...runtime.language.generics import instances
 from ...runtime.process import classes
 from ...runtime.process.errors import FieldforgeError
 from ...stages.parse.key import components
@@ -151,8 +152,13 @@ def _imported(module: str, name: str) -> Any:
 
 def _digest(definition: Definition) -> str:
     """Digest the definition with all that it reaches; the same in every process."""
-    parts = components(definition)
-    return components_key({label: parts[label] for label in parts.keys() - {"python"}})
+    parts = {
+        f"{place}.{label}": part
+        for place, each in enumerate(instances(definition))
+        for label, part in components(each).items()
+        if label != "python"
+    }
+    return components_key(parts)
 
 
 def _other(found: Pickled, reason: str) -> OtherDefinitionError:

@@ -121,7 +121,7 @@ class Program(NativeEntry):
         halo: Mapping[str, Any],
         offset_provider: Mapping[str, Any] | None = None,
         **arguments: Any,
-    ) -> Split:
+    ) -> Split[Self]:
         """Return the part that needs no halo, and the rest, as two programs.
 
         A step is then: start the exchange, call `inner`, finish the exchange, call `outer`. The

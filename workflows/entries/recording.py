@@ -1,8 +1,8 @@
 """Record the calls of a model step, and replay them in one call of the native core.
 
 A recording has the calls of programs and operators by this thread: variant, fields and numbers.
-Slots are named fields that a replay may exchange. Other Python code is not recorded. A step that
-cannot be replayed natively makes its calls one by one and warns.
+Slots are named fields and numbers that a replay may exchange. Other Python code is not recorded. A
+step that cannot be replayed natively makes its calls one by one and warns.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
+
+import numpy as np
 
 from ...runtime import _core
 from ...runtime.language.structure import leaves_of, map_leaves
@@ -21,7 +23,13 @@ from ...runtime.process.errors import ArgumentError
 def record(**slots: Any) -> Iterator[Step]:
     """Record the calls in the block while they run; calling the result replays them.
 
-    The keywords name fields that a replay may exchange, such as swapped time levels.
+    The keywords name fields and numbers that a replay may exchange, such as swapped time levels. A
+    number is one of NumPy, such as `np.float64(dt)`: slots are known by their objects, and equal
+    numbers of Python may be one object. It is an argument of its own, no element of a tuple.
+
+    Raises:
+        ArgumentError: a slot is neither, no call takes it, or a call takes another view of its
+            memory.
 
     >>> import fieldforge as ff
     >>> I = ff.Dimension("I")
@@ -49,7 +57,7 @@ def record(**slots: Any) -> Iterator[Step]:
 
 
 class Step(_core.Recorder):
-    """Recorded calls; call it with a field for each slot, by name.
+    """Recorded calls; call it with a field or number for each slot, by name.
 
     Other fields, numbers and neighbour tables are those of the recording. Two threads may replay a
     step at once.
@@ -68,7 +76,9 @@ class Step(_core.Recorder):
             )
         except TypeError as error:
             raise ArgumentError(
-                f"{error}", hint="The recording keeps numbers with each call."
+                f"{error}.".replace("..", "."),
+                hint="Equal numbers of Python may be one object: before the recording write "
+                "'dt = np.float64(dt)', and pass 'dt' to the calls.",
             ) from None
         held.append(self)
         return self
@@ -83,13 +93,32 @@ class Step(_core.Recorder):
                 f"'{name}', which a replay could not exchange.",
                 hint=f"Pass the field of slot '{name}' itself, or give the view a slot of its own.",
             )
+        self._check_tuples()
         used = {name for _, name in uses} | set(self._used_in_python())
         unused = [name for name in self.slots if name not in used]
         if unused:
             raise ArgumentError(
-                f"No recorded call takes the field of slot '{unused[0]}'.",
-                hint="A slot is known by its field: pass the very object that was named.",
+                f"No recorded call takes the {self._kind(unused[0])} of slot '{unused[0]}'.",
+                hint=f"A slot is known by its {self._kind(unused[0])}: pass the very object that "
+                "was named.",
             )
+
+    def _check_tuples(self) -> None:
+        """Refuse numbers of slots inside tuples: they may be compiled in."""
+        numbers = {
+            id(value): name for name, value in self.slots.items() if isinstance(value, np.generic)
+        }
+        for place, (_, args, kwargs, _) in enumerate(self.calls):
+            for path, leaf in leaves_of((*args, *(kwargs or {}).values())):
+                if len(path) > 1 and id(leaf) in numbers:
+                    raise ArgumentError(
+                        f"Call {place} of the recording takes the number of slot "
+                        f"'{numbers[id(leaf)]}' inside a tuple, where a replay cannot exchange it.",
+                        hint="Give the number a parameter of its own.",
+                    )
+
+    def _kind(self, slot: str) -> str:
+        return "number" if isinstance(self.slots[slot], np.generic) else "field"
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -104,9 +133,9 @@ class Step(_core.Recorder):
 
     def _repr_html_(self) -> str:
         from ..reports.page import step_fragment
-        from .recorded_calls import view_of_step
+        from .recorded_calls import view_of_calls
 
-        return step_fragment(view_of_step(self))
+        return step_fragment(view_of_calls(self.calls, self.slots))
 
     def _used_in_python(self) -> Iterator[str]:
         for _, args, kwargs, _ in self.calls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
@@ -20,14 +20,14 @@ from ..builds.building import parsed
 from ..variants.alike import alike_outputs
 from .cut_definition import Cutting, Repeated, bounds_of, cut_definition
 from .cut_numbers import Numbers
+from .native_entry import NativeEntry
 from .rebinding import watch
 
-if TYPE_CHECKING:  # its method `split` imports this module
-    from .program import Program
+P = TypeVar("P", bound=NativeEntry)
 
 
 @attrs.frozen(eq=False)
-class Split:
+class Split(Generic[P]):
     """A program in two halves; `program.split` makes it.
 
     Attributes:
@@ -39,8 +39,8 @@ class Split:
 
     """
 
-    inner: Program
-    outer: Program
+    inner: P
+    outer: P
     ready: Mapping[str, Domain]
     cuts: tuple[Cut, ...] = attrs.field(repr=False)
 
@@ -54,11 +54,11 @@ class Split:
 
 
 def split(
-    program: Program,
+    program: P,
     halo: Mapping[str, Any],
     provider: Mapping[str, Any] | None,
     arguments: Mapping[str, Any],
-) -> Split:
+) -> Split[P]:
     """Split a program; see `Program.split`."""
     made = program._made
     given = {**dict(made.bound), **arguments}
@@ -85,7 +85,7 @@ def split(
     cuts = cut(steps, dict(_late(halo, found)))
     sizes = {name: value for name, value in given.items() if not hasattr(value, "domain")}
 
-    def half(is_inner: bool) -> Program:
+    def half(is_inner: bool) -> P:
         rows = [_repeated(*row, is_inner) for row in zip(found, cuts, domains, strict=True)]
         bounds = dict(_bounds(rows, boxes, cuts, is_inner))
         cut_one = cut_definition(definition, rows)

@@ -243,13 +243,14 @@ def _checked(name: str, access: Access, plan: Plan, writer: _Codes) -> Iterator[
 
 
 def _unshared(name: str, plan: Plan, places: Mapping[int, int]) -> Iterator[str]:
-    """Write the comparisons of each written argument with all others."""
+    """Write the comparisons of each written argument with itself and all others."""
     pointwise = {pair for access in plan.accesses for pair in access.pointwise}
     is_single = len(plan.accesses) == 1
     done = set()
     for number, written in enumerate(plan.arguments):
         if not written.written or written.kind != "field":
             continue
+        yield f"if (const int32_t code = check_written(ff_all[{places[number]}])) return code;"
         for other, argument in enumerate(plan.arguments):
             if other == number or argument.kind == "scalar" or (other, number) in done:
                 continue

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ...stages.target import CpuTarget, host_isa
+from ...stages.target import CPU_TARGET, CpuTarget, host_isa
 
 # Models of Intel's family 6, and parts of Arm (implementer 0x41), by the names that GCC gives them.
 _INTEL: Final = {
@@ -18,22 +19,89 @@ _ARM: Final = {
     0xD0C: "neoverse-n1", 0xD40: "neoverse-v1", 0xD49: "neoverse-n2", 0xD4F: "neoverse-v2",
     0xD84: "neoverse-v3",
 }  # fmt: skip
+_AMD: Final = ("znver1", "znver2", "znver3", "znver4", "znver5")
 _ZEN4_MODELS: Final = (range(0x10, 0x20), range(0x60, 0x80), range(0xA0, 0xB0))  # of family 25
 
 
 def names_of(target: Any) -> tuple[str, ...]:
     """Return the names that an `arch` pattern is compared with.
 
-    A GPU has the name of its architecture. A CPU has its instruction set and, if it is this
-    machine's, the name of the microarchitecture.
+    A GPU has the name of its family, those of the products with its architecture, and that of the
+    architecture. Where this process has such a GPU, other products are left out. A CPU has its
+    instruction set and, if it is this machine's, the name of the microarchitecture.
 
     >>> names_of(CpuTarget(isa="x86-64-v3"))[0]
     'x86-64-v3'
+    >>> from fieldforge.stages.gpu_target import GpuTarget
+    >>> names_of(GpuTarget("gfx90a"))
+    ('CDNA2', 'MI210', 'MI250', 'MI250X', 'gfx90a')
     """
     if isinstance(target, CpuTarget):
         own = microarchitecture() if target.isa == host_isa() else None
         return (target.isa, own) if own else (target.isa,)
-    return tuple(getattr(target, "archs", ()))
+    return tuple(name for arch in getattr(target, "archs", ()) for name in _names_of_gpu(arch))
+
+
+def names_implied(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of one architecture with those that they imply: a product has a family.
+
+    >>> names_implied(["A100"]), names_implied(["x86-64-v4", "znver4"])
+    (('Ampere', 'A100', 'sm_80'), ('x86-64-v4', 'znver4'))
+    """
+    from ...stages.gpu_target import arch_of
+    from ...stages.vendors.known import GPUS
+
+    implied: list[str] = []
+    for name in names:
+        arch = arch_of(name)
+        if arch is None:
+            implied.append(name)
+            continue
+        family, *products = GPUS[arch].names
+        here = [each for each in products if each.lower() == name.lower()]
+        implied += [family, *(here or products), arch]
+    return tuple(implied)
+
+
+@functools.cache
+def known_names() -> tuple[str, ...]:
+    """Return every name that a pattern could match."""
+    from ...stages.vendors.known import GPUS
+
+    gpus = (name for arch, gpu in GPUS.items() for name in (arch, *gpu.names))
+    cpus = (*CPU_TARGET.known, *_INTEL.values(), *_ARM.values(), *_AMD)
+    return tuple(dict.fromkeys((*cpus, *gpus)))
+
+
+def _names_of_gpu(arch: str) -> tuple[str, ...]:
+    from ...stages.vendors.known import GPUS
+
+    family, *products = GPUS[arch].names
+    own, words = _device()
+    if own == arch:
+        here = [each for each in products if any(_is_product(each, word) for word in words)]
+        products = here or products
+    return (family, *products, arch)
+
+
+def _is_product(product: str, word: str) -> bool:
+    """Tell whether a word of a device's name is a product, maybe with letters of a variant.
+
+    >>> _is_product("MI250", "MI250X"), _is_product("H200", "GH200"), _is_product("L4", "L40")
+    (True, False, False)
+    """
+    return re.fullmatch(rf"{product}[A-Z]*", word) is not None
+
+
+@functools.cache
+def _device() -> tuple[str | None, tuple[str, ...]]:
+    """Return the architecture of the GPU of this process, and the words of its name."""
+    from ...runtime import gpu as devices
+
+    if devices.platform() not in ("cuda", "hip"):
+        return None, ()
+    device = devices.Device(0)
+    return device.arch, tuple(re.findall(r"[A-Z0-9]+", device.name.upper()))
 
 
 @functools.cache

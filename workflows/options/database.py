@@ -17,7 +17,8 @@ import attrs
 
 from ...runtime.process import settings
 from ...runtime.process.errors import OptionError
-from ..backends.backend import Backend
+from ..backends.backend import TARGET, Backend
+from ..backends.ready_made import names_of_backend
 from .architecture import names_of
 from .option_file import Entry, Origin, read_options
 from .schema import Option, Schema, schema_of, schemas
@@ -52,7 +53,7 @@ class Database:
     def use(self, tag: str, program: str, archs: Sequence[str]) -> tuple[str, Origin]:
         """Return the backend that a tag stands for, and the place that says so."""
         found = tag, Origin(DEFAULT)
-        for entry in self._applying(program, tag, archs):
+        for entry in self._applying(program, (tag,), archs):
             found = entry.use or found
         return found
 
@@ -74,7 +75,7 @@ class Database:
         """
         schema, values = schema_of(backend), dict[str, list[tuple[Any, Origin]]]()
         archs = names_of(backend.target) if archs is None else archs
-        for entry in self._applying(program, backend.name, archs):
+        for entry in self._applying(program, names_of_backend(backend.name), archs):
             for name, value, origin in entry.values:
                 _add(schema, values, name, value, origin)
         for name, value in (call or {}).items():
@@ -88,10 +89,11 @@ class Database:
 
         Programs with the same options share one object.
         """
+        backend, call = self._with_target(backend, call or {})
         if not call and not any(self.layers):
             return backend
         archs = names_of(backend.target)
-        if not call and not self._applying(program, backend.name, archs):
+        if not call and not self._applying(program, names_of_backend(backend.name), archs):
             return backend
         found = self.effective(backend, program, archs, call)
         changed = [each for each in found if each.origin.layer != DEFAULT]
@@ -103,20 +105,34 @@ class Database:
             made = self._made.setdefault(key, _with(backend, changed))
         return made
 
-    def _applying(self, program: str, backend: str, archs: Sequence[str]) -> tuple[Entry, ...]:
+    def _with_target(
+        self, backend: Backend, call: Mapping[str, Any]
+    ) -> tuple[Backend, Mapping[str, Any]]:
+        """Set the target that a call names, which decides the entries; return the other options."""
+        if TARGET not in call:
+            return backend, call
+        rest = {name: value for name, value in call.items() if name != TARGET}
+        made = backend.with_options(target=call[TARGET])
+        return self._made.setdefault((TARGET, id(backend), made.target), made), rest
+
+    def _applying(
+        self, program: str, backends: Sequence[str], archs: Sequence[str]
+    ) -> tuple[Entry, ...]:
         """Return the entries that apply, the weakest first."""
-        key = (program, backend, tuple(archs))
+        key = (program, tuple(backends), tuple(archs))
         found = self._fitting.get(key)
         if found is None:
             found = self._fitting[key] = tuple(self._ranked(*key))
         return found
 
-    def _ranked(self, program: str, backend: str, archs: Sequence[str]) -> Iterator[Entry]:
+    def _ranked(
+        self, program: str, backends: Sequence[str], archs: Sequence[str]
+    ) -> Iterator[Entry]:
         for entries in self.layers:
             ranked = [
                 (rank, place, entry)
                 for place, entry in enumerate(entries)
-                if (rank := entry.rank(program, backend, archs)) is not None
+                if (rank := entry.rank(program, backends, archs)) is not None
             ]
             yield from (entry for _, _, entry in sorted(ranked, key=lambda row: row[:2]))
 
@@ -180,33 +196,40 @@ def _environment(words: Sequence[tuple[str, str]]) -> Entry:
 
 
 def _value(text: str) -> Any:
-    """Read a value as TOML does; a word without quotes is a string.
+    """Read a value as TOML or Python writes it; a word without quotes is a string.
 
     >>> _value("3"), _value("true"), _value("strict"), _value('["a"]')
     (3, True, 'strict', ['a'])
+    >>> _value("(32, 4)"), _value("()"), _value("(%3, %12)"), _value("False")
+    ([32, 4], [], ['%3', '%12'], False)
     """
+    written = text.lower() if text in ("True", "False") else text
+    if text.startswith("(") and text.endswith(")"):
+        written = f"[{text[1:-1]}]"
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return tomllib.loads(f"value = {written}")["value"]
     except tomllib.TOMLDecodeError:
-        return text
+        if written == text:
+            return text
+        return [_value(each.strip()) for each in text[1:-1].split(",") if each.strip()]
 
 
 def _check(entry: Entry) -> None:
     known = schemas()
     for pattern in entry.backends:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        if not _means(pattern, known):
             raise OptionError(
                 f"{entry.origin}: no backend has a name like '{pattern}'.",
                 name=pattern,
                 known=known,
             )
-    if entry.use is not None and entry.use[0] not in known:
+    if entry.use is not None and entry.use[0].lower() not in known:
         name, origin = entry.use
         raise OptionError(f"{origin}: there is no backend '{name}'.", name=name, known=known)
     meant = [
         schema
         for name, schema in known.items()
-        if not entry.backends or any(fnmatchcase(name, each) for each in entry.backends)
+        if not entry.backends or any(_means(each, [name]) for each in entry.backends)
     ]
     for name, value, origin in entry.values:
         options = [option for schema in meant for option in schema.named(name)]
@@ -216,7 +239,23 @@ def _check(entry: Entry) -> None:
                 name=name,
                 known=dict.fromkeys(each for schema in meant for each in schema.names),
             )
-        _checked(options[0], value, origin)
+        _check_any(options, value, origin)
+
+
+def _means(pattern: str, names: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern.lower()) for name in names)
+
+
+def _check_any(options: Sequence[Option], value: Any, origin: Origin) -> None:
+    """Refuse a value that no backend of an entry takes; each checks it again where it applies."""
+    errors = []
+    for option in options:
+        try:
+            _checked(option, value, origin)
+            return
+        except OptionError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _add(

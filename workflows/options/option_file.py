@@ -60,18 +60,19 @@ class Entry:
     use: tuple[str, Origin] | None
     origin: Origin
 
-    def rank(self, program: str, backend: str, archs: Sequence[str]) -> Rank | None:
+    def rank(self, program: str, backends: Sequence[str], archs: Sequence[str]) -> Rank | None:
         """Return how specifically the entry names this build; None if it does not apply.
 
-        Ranks compare by program, then by architecture, then by backend.
+        `backends` are the names of one backend, `archs` those of one architecture. Ranks compare by
+        program, then by architecture, then by backend.
         """
         by_program = _rank(self.programs, (program, program.rpartition(":")[2]))
         if by_program is None:
             return None
-        by_arch = _rank(self.archs, archs)
+        by_arch = _rank(self.archs, archs, any_case=True)
         if by_arch is None:
             return None
-        by_backend = _rank(self.backends, (backend,))
+        by_backend = _rank(self.backends, backends, any_case=True)
         return None if by_backend is None else (by_program, by_arch, by_backend)
 
 
@@ -143,11 +144,13 @@ def _patterns(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _rank(patterns: tuple[str, ...], names: Sequence[str]) -> tuple[int, int] | None:
+def _rank(
+    patterns: tuple[str, ...], names: Sequence[str], any_case: bool = False
+) -> tuple[int, int] | None:
     """Return the rank of the best pattern: exact names before wildcards, long before short."""
     if not patterns:
         return (0, 0)
-    for match, rank in _matchers(patterns):
+    for match, rank in _matchers(patterns, any_case):
         for name in names:
             if match(name):
                 return rank
@@ -156,12 +159,12 @@ def _rank(patterns: tuple[str, ...], names: Sequence[str]) -> tuple[int, int] | 
 
 @functools.cache
 def _matchers(
-    patterns: tuple[str, ...],
+    patterns: tuple[str, ...], any_case: bool
 ) -> tuple[tuple[Callable[[str], object], tuple[int, int]], ...]:
     """Return each pattern as a function, with its rank, the best first."""
     found = [
         (
-            re.compile(fnmatch.translate(pattern)).match,
+            re.compile(fnmatch.translate(pattern), re.IGNORECASE if any_case else 0).match,
             (1, len(_WILD.sub("", pattern))) if _WILD.search(pattern) else (2, len(pattern)),
         )
         for pattern in patterns

@@ -1,41 +1,24 @@
-"""Schemas of the options that files may set, made from the fields of a backend's stages."""
+"""Schemas of the options that files may set, made from the fields of a backend's stages.
+
+A field declares the values that it takes (`stages/option_kinds.py`). Files, the environment,
+`setup` and `tune` find them here; `with_options` meets them in the stage itself.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 
-from ...runtime.process.errors import OptionError
 from ...stages.base import TUNE, Stage
+from ...stages.option_kinds import Kind, kind_of
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 
 _HEAD: Final = "Attributes:"
 _HIDDEN: Final = frozenset({"checked"})  # 'program.checked' sets it
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
-
-
-# By the annotation of the field; other fields, such as targets and paths, are set in Python only.
-_KINDS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
-    "bool": ("true or false", lambda value: isinstance(value, bool)),
-    "int": ("an integer", _is_whole),
-    "int | None": ("an integer", _is_whole),
-    "float": ("a number", lambda value: _is_whole(value) or isinstance(value, float)),
-    "str": ("a string", lambda value: isinstance(value, str)),
-    "str | None": ("a string", lambda value: isinstance(value, str)),
-    "tuple[str, ...]": ("a list of strings", _is_words),
-    "tuple[PassName, ...]": ("a list of strings", _is_words),
-}
 
 
 @attrs.frozen
@@ -44,7 +27,7 @@ class Option:
 
     Attributes:
         name: its name, as in 'codegen.parallel_from'.
-        kind: its type, as the stage declares it.
+        kind: the values that it takes, as the stage declares them.
         default: its value without any setting.
         about: its description.
         tune: values that tuning tries; empty if tuning leaves the option alone.
@@ -52,7 +35,7 @@ class Option:
     """
 
     name: str
-    kind: str
+    kind: Kind
     default: Any
     about: str = ""
     tune: tuple[Any, ...] = ()
@@ -63,11 +46,8 @@ class Option:
         return self.name.rpartition(".")[2]
 
     def checked(self, value: Any) -> Any:
-        """Return a value from a file as the stage takes it; another type is an `OptionError`."""
-        said, fits = _KINDS[self.kind]
-        if not fits(value):
-            raise OptionError(f"Option '{self.name}' takes {said}, got '{value!r}'.")
-        return tuple(value) if isinstance(value, list) else value
+        """Return a value from a file as the stage takes it; another one is an `OptionError`."""
+        return self.kind.taken(self.name, value)
 
 
 @attrs.frozen
@@ -118,16 +98,16 @@ def _options(name: str, stage: Stage) -> Iterator[Option]:
         return
     about = _documented(kind.__doc__ or "")
     for field in attrs.fields(kind):
-        is_settable = field.init and field.eq and str(field.type) in _KINDS
-        if is_settable and field.name not in _HIDDEN:
-            default = getattr(stage, field.name)
-            yield Option(
-                f"{name}.{field.name}",
-                str(field.type),
-                default,
-                about.get(field.name, ""),
-                field.metadata.get(TUNE, ()),
-            )
+        declared = kind_of(field)
+        if declared is None or not (declared.in_files and field.eq) or field.name in _HIDDEN:
+            continue
+        yield Option(
+            f"{name}.{field.name}",
+            declared,
+            getattr(stage, field.name),
+            about.get(field.name, ""),
+            field.metadata.get(TUNE, ()),
+        )
 
 
 def _documented(text: str) -> dict[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...runtime.fields.device import DeviceType
 from ...runtime.process.errors import OptionError
 from ...runtime.process.settings import current
-from ..backends.backend import Backend
+from ..backends.backend import TARGET, Backend
 from ..backends.ready_made import BACKENDS, find_backend
 
 if TYPE_CHECKING:  # without files of options nothing imports what reads them, see decision 0005
@@ -31,16 +31,19 @@ def backend_for(
     """Return the backend for a program, with the options that the database has for both.
 
     Args:
-        given: a tag ('cpp_cpu', 'dace_gpu', ...); 'cpu', 'gpu' or a `DeviceType`, for which the
-            database chooses the backend; a `Backend`, which is taken as it is; None or 'embedded';
-            a dictionary with 'device' and 'backend_factory', a function that makes a backend, or
-            'backend', the name of a family ('cpp', 'dace'); its other entries are options.
+        given: a tag in any case ('cpp_cpu', 'dace_gpu', ...); 'cpu', 'gpu' or a `DeviceType`, for
+            which the database chooses the backend; a tag with a target ('gpu:sm_80', 'gpu:A100');
+            a `Backend`, which is taken as it is; None or 'embedded'; a dictionary with 'device'
+            and 'backend_factory', a function that makes a backend, or 'backend', the name of a
+            family ('cpp', 'dace'); its other entries are options.
         program: 'module:name'.
         options: options that overrule every file.
         known: the database; that of the process by default.
 
     >>> backend_for("cpp_cpu", "model:diffuse").name, backend_for(None, "model:diffuse")
     ('cpu', None)
+    >>> backend_for("GPU:A100", "model:diffuse").target.archs
+    ('sm_80',)
     """
     if isinstance(given, Backend):
         return given.with_options(**options) if options else given
@@ -48,15 +51,29 @@ def backend_for(
         return _described(given, program, options, known)
     if isinstance(given, DeviceType):
         given = CPU if given == DeviceType.CPU else GPU
-    found = find_backend(given)
+    tag, options = split_tag(given, options or {})
+    found = find_backend(tag)
     if found is None:
         return None
     if known is None and not options and not _is_configured():
         return found
     known = _database() if known is None else known
-    if given in DEVICES:
-        found = _chosen(given, found, program, known)
+    if tag in DEVICES:
+        usual = found.with_options(target=options[TARGET]) if TARGET in options else found
+        found = chosen(tag, usual, program, known)
     return known.applied(found, program, options)
+
+
+def split_tag(given: Any, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """Return a tag without its target, which becomes an option; other values stay.
+
+    >>> split_tag("GPU:A100", {"ahead": 4})
+    ('gpu', {'ahead': 4, 'target': 'A100'})
+    """
+    if not isinstance(given, str):
+        return given, options
+    tag, _, target = given.partition(":")
+    return tag.lower(), {**options, TARGET: target} if target else options
 
 
 def _is_configured() -> bool:
@@ -70,12 +87,16 @@ def _database() -> Database:
     return database()
 
 
-def _chosen(tag: str, usual: Backend, program: str, known: Database) -> Backend:
-    """Return the backend that the database uses for a device."""
-    from .architecture import names_of
+def chosen(
+    tag: str, usual: Backend, program: str, known: Database, archs: Sequence[str] = ()
+) -> Backend:
+    """Return the backend that the database uses for a device, by default that of `usual`."""
+    if known.layers and not archs:
+        from .architecture import names_of
 
-    name, origin = known.use(tag, program, names_of(usual.target) if known.layers else ())
-    found = BACKENDS[name]
+        archs = names_of(usual.target)
+    name, origin = known.use(tag, program, archs)
+    found = BACKENDS[name.lower()]
     device, wanted = (_device(each) for each in (found, usual))
     if device != wanted:
         raise OptionError(f"{origin}: backend '{name}' does not run on the device '{tag}'.")
@@ -93,7 +114,7 @@ def _tag(family: Any, device: Any) -> Any:
     if family is None:
         return device
     whole = f"{family}_{device}"
-    return whole if whole in BACKENDS else family
+    return whole if whole.lower() in BACKENDS else family
 
 
 def _device(backend: Backend) -> bool:

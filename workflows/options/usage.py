@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..backends.ready_made import BACKENDS
+import attrs
+
+from ..backends.ready_made import BACKENDS, names_of_backend
+from .architecture import known_names
 from .database import DEFAULT, Database, Setting
 from .option_file import Entry
 
@@ -12,15 +15,27 @@ from .option_file import Entry
 def unused(entries: Sequence[Entry], programs: Iterable[str]) -> tuple[Entry, ...]:
     """Return the entries that set nothing for any of these programs on any backend.
 
-    An entry whose architectures are not known is used if its other patterns fit. So is one whose
-    values are overruled for some programs only.
+    An entry for architectures is used if one that we know has such a name and its other patterns
+    fit. So is one whose values are overruled for some programs only.
     """
     used: set[int] = set()
     names = tuple(programs)
     for program in names:
         for backend in BACKENDS.values():
             used |= set(_deciding(entries, program, backend.name))
-    return tuple(entry for place, entry in enumerate(entries) if place not in used)
+    nowhere = {id(entry) for entry in matching_nothing(entries)}
+    return tuple(
+        entry for place, entry in enumerate(entries) if place not in used or id(entry) in nowhere
+    )
+
+
+def matching_nothing(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the entries for architectures that no machine we know has."""
+    return tuple(
+        entry
+        for entry in entries
+        if attrs.evolve(entry, programs=(), backends=()).rank("", (), known_names()) is None
+    )
 
 
 def rows(settings: Iterable[Setting], why: bool) -> Iterator[tuple[str, str, str]]:
@@ -50,7 +65,7 @@ def _deciding(entries: Sequence[Entry], program: str, backend: str) -> Iterator[
     fitting = [
         (place, entry)
         for place, entry in enumerate(entries)
-        if entry.rank(program, backend, entry.archs) is not None
+        if entry.rank(program, names_of_backend(backend), entry.archs) is not None
     ]
     for archs in {entry.archs for _, entry in fitting}:
         # one architecture at a time: entries for others neither apply nor overrule

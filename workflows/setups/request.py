@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -15,12 +15,20 @@ from ...runtime.process.errors import ArgumentError, FieldforgeError, nearest
 VERTICAL: Final = "vertical"
 HORIZONTAL: Final = "horizontal"
 CONSTANTS: Final = "constants"
-GROUPS: Final = (HORIZONTAL, VERTICAL, CONSTANTS)
-_SAID: Final = {
-    HORIZONTAL: "horizontal sizes", VERTICAL: "vertical sizes", CONSTANTS: "constants"
-}  # fmt: skip
+BOUND: Final = "bound_args"
+BOUND_STATIC: Final = "bound_static_args"
+# By argument of `setup`: the group of `static_args` that compiles it in, and its name in words.
+_GROUP_OF: Final[Mapping[str, tuple[str, str]]] = {
+    "horizontal_sizes": (HORIZONTAL, "horizontal sizes"),
+    "vertical_sizes": (VERTICAL, "vertical sizes"),
+    "constant_args": (CONSTANTS, "constants"),
+}
+SIZES: Final = ("horizontal_sizes", "vertical_sizes")
+GROUPS: Final = tuple(group for group, _ in _GROUP_OF.values())
 DEFAULT_STATIC: Final = (VERTICAL, CONSTANTS)
 MANY_VARIANTS: Final = 32
+
+Static: TypeAlias = str | Iterable[str] | Mapping[str, Sequence[Any]]
 
 
 class SetUpWarning(UserWarning):
@@ -32,43 +40,36 @@ class Request:
     """The arguments that a set-up fixes, and those that it compiles in.
 
     Attributes:
-        horizontal: horizontal bounds by parameter.
-        vertical: vertical bounds by parameter.
-        constants: other arguments that do not change: fields and scalars.
+        given: by argument of `setup`, such as 'vertical_sizes', the values that it fixes.
         static: the groups, and single parameters, whose values are compiled in.
         variants: all values of parameters that calls still give.
 
     """
 
-    horizontal: Mapping[str, Any]
-    vertical: Mapping[str, Any]
-    constants: Mapping[str, Any]
+    given: Mapping[str, Mapping[str, Any]]
     static: tuple[str, ...]
     variants: Mapping[str, tuple[Any, ...]]
 
     @property
     def fixed(self) -> dict[str, Any]:
         """Every argument that calls no longer give."""
-        return {**self.constants, **self.horizontal, **self.vertical}
+        return {name: value for _, name, value in self._rows()}
 
     def static_values(self, types: Mapping[str, Type]) -> dict[str, list[Any]]:
         """Return the values to compile in, by parameter."""
         values: dict[str, list[Any]] = {name: list(each) for name, each in self.variants.items()}
-        for group, members in self._groups():
-            for name, value in members.items():
-                if _is_number(types[name]) and (group in self.static or name in self.static):
-                    values[name] = [value]
+        for where, name, value in self._rows():
+            if _is_number(types[name]) and self._why(where, name) is not None:
+                values[name] = [value]
         return values
 
     def reasons(self) -> dict[str, str]:
         """Return why each static parameter is one, by name."""
-        found = dict.fromkeys(self.variants, "listed in 'variants'")
-        for group, members in self._groups():
-            for name in members:
-                if name in self.static:
-                    found[name] = "named in 'static_args'"
-                elif group in self.static:
-                    found[name] = f"one of the {_SAID[group]}"
+        found = dict.fromkeys(self.variants, "its values are listed")
+        for where, name, _ in self._rows():
+            why = self._why(where, name)
+            if why is not None:
+                found[name] = why
         return found | dict.fromkeys(self.open_names(), "named in 'static_args'")
 
     def open_names(self) -> tuple[str, ...]:
@@ -76,42 +77,53 @@ class Request:
         known = {*GROUPS, *self.fixed, *self.variants}
         return tuple(sorted(name for name in self.static if name not in known))
 
-    def _groups(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        yield HORIZONTAL, self.horizontal
-        yield VERTICAL, self.vertical
-        yield CONSTANTS, self.constants
+    def _why(self, where: str, name: str) -> str | None:
+        """Return why a fixed scalar is compiled in; None if it is not."""
+        if name in self.static:
+            return "named in 'static_args'"
+        if where == BOUND_STATIC:
+            return f"given in '{BOUND_STATIC}'"
+        group, said = _GROUP_OF.get(where, ("", ""))
+        return f"one of the {said}" if group in self.static else None
+
+    def _rows(self) -> Iterator[tuple[str, str, Any]]:
+        for where, members in self.given.items():
+            yield from ((where, name, value) for name, value in members.items())
 
 
 def make_request(
     program: str,
     types: Mapping[str, Type],
-    horizontal: Mapping[str, Any] | None,
-    vertical: Mapping[str, Any] | None,
-    constants: Mapping[str, Any] | None,
-    static: str | Iterable[str],
+    given: Mapping[str, Mapping[str, Any] | None],
+    static: Static,
     variants: Mapping[str, Sequence[Any]] | None,
 ) -> Request:
-    """Check the arguments of `setup`; a mistake is an error that names the argument."""
-    groups = {
-        "horizontal_sizes": dict(horizontal or {}),
-        "vertical_sizes": dict(vertical or {}),
-        "constant_args": dict(constants or {}),
-        "variants": dict(variants or {}),
-    }
-    _check_names(program, types, groups)
-    for where in ("horizontal_sizes", "vertical_sizes"):
-        for name, value in groups[where].items():
-            _check_size(program, where, name, types[name], value)
-    for name, value in groups["constant_args"].items():
-        _check_type(program, "constant_args", name, types[name], value)
+    """Check the arguments of `setup`; a mistake is an error that names the argument.
+
+    Args:
+        program: its name.
+        types: the type of each parameter.
+        given: by argument of `setup`, the values that it fixes.
+        static: what is compiled in; a mapping has all values of parameters, as `variants` has.
+        variants: all values of parameters that calls still give.
+
+    """
+    fixed = {where: dict(members or {}) for where, members in given.items()}
+    listed = {"variants": dict(variants or {})}
+    if isinstance(static, Mapping):
+        listed["static_args"], static = dict(static), DEFAULT_STATIC
+    _check_names(program, types, fixed | listed)
+    for where, members in fixed.items():
+        for name, value in members.items():
+            _check_fixed(program, where, name, types[name], value)
     chosen = (static,) if isinstance(static, str) else tuple(static)
     _check_static(program, types, chosen)
-    listed = {
-        name: _listed(program, name, types[name], values)
-        for name, values in groups["variants"].items()
+    values = {
+        name: _listed(program, where, name, types[name], each)
+        for where, members in listed.items()
+        for name, each in members.items()
     }
-    horizontal_sizes, vertical_sizes, constant_args, _ = groups.values()
-    return Request(horizontal_sizes, vertical_sizes, constant_args, chosen, listed)
+    return Request(fixed, chosen, values)
 
 
 def warn_of(program: str, types: Mapping[str, Type], request: Request, stacklevel: int) -> None:
@@ -119,15 +131,15 @@ def warn_of(program: str, types: Mapping[str, Type], request: Request, stackleve
     for name in request.open_names():
         warnings.warn(
             f"'{name}' of '{program}' ({types[name]}) is static, but its values are not known: "
-            f"every new value compiles another variant. List them: 'variants={{\"{name}\": [...]}}'"
-            ", or leave it out of 'static_args'.",
+            f'every new value compiles another variant. List them (\'static_args={{"{name}": '
+            "[...]}'), or leave it out.",
             SetUpWarning,
             stacklevel=stacklevel,
         )
     for name in request.variants:
         if _is_float(types[name]):
             warnings.warn(
-                f"'{name}' of '{program}' is a {types[name]} in 'variants': only calls with "
+                f"'{name}' of '{program}' is a {types[name]} with listed values: only calls with "
                 "exactly these numbers, to the last bit, find their variant.",
                 SetUpWarning,
                 stacklevel=stacklevel,
@@ -177,8 +189,17 @@ def _check_static(program: str, types: Mapping[str, Type], chosen: Sequence[str]
             )
 
 
-def _check_size(program: str, where: str, name: str, expected: Type, value: Any) -> None:
-    if not (isinstance(expected, ScalarType) and expected.name.startswith("int")):
+def _check_fixed(program: str, where: str, name: str, expected: Type, value: Any) -> None:
+    """Refuse sizes that are no integers, and what cannot be compiled in or has another type."""
+    if where == BOUND_STATIC and not _is_number(expected):
+        raise ArgumentError(
+            f"'{name}' in '{where}' of '{program}' must be a scalar, which is compiled in, got a "
+            f"'{expected}'.",
+            hint=f"Give it in '{BOUND}'.",
+        )
+    if where in SIZES and not (
+        isinstance(expected, ScalarType) and expected.name.startswith("int")
+    ):
         raise ArgumentError(
             f"'{name}' in '{where}' is no size: '{program}' declares it as '{expected}'.",
             hint="Sizes are integers; give fields and other scalars as 'constant_args'.",
@@ -202,23 +223,23 @@ def _check_type(program: str, where: str, name: str, expected: Type, value: Any)
         )
 
 
-def _listed(program: str, name: str, expected: Type, values: Any) -> tuple[Any, ...]:
+def _listed(program: str, where: str, name: str, expected: Type, values: Any) -> tuple[Any, ...]:
     if not _is_number(expected):
         raise ArgumentError(
-            f"'{name}' in 'variants' is a '{expected}'; only scalars of '{program}' have variants.",
+            f"'{name}' in '{where}' is a '{expected}'; only scalars of '{program}' have variants.",
             hint="Give fields that do not change as 'constant_args', others at the call.",
         )
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ArgumentError(
-            f"'{name}' in 'variants' takes a list of values, got '{values!r}'.",
+            f"'{name}' in '{where}' takes a list of values, got '{values!r}'.",
             hint=f"A single value is a constant: 'constant_args={{\"{name}\": {values!r}}}'.",
         )
-    listed = tuple(dict.fromkeys(values))
+    listed = tuple(values)
     if not listed:
-        raise ArgumentError(f"'{name}' in 'variants' of '{program}' has no values.")
+        raise ArgumentError(f"'{name}' in '{where}' of '{program}' has no values.")
     for value in listed:
-        _check_type(program, "variants", name, expected, value)
-    return listed
+        _check_type(program, where, name, expected, value)
+    return tuple(dict.fromkeys(listed))
 
 
 def _is_number(type_: Type) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
 from ...runtime.process.errors import ArgumentError
@@ -14,7 +14,7 @@ from ..entries.program import Program
 from ..options.tags import backend_for
 from .collecting import note
 from .ranges import mismatches
-from .request import DEFAULT_STATIC, Request, make_request, warn_of
+from .request import BOUND, BOUND_STATIC, DEFAULT_STATIC, Request, Static, make_request, warn_of
 
 Wanted = list[tuple[Variant, Mapping[str, Any] | None]]
 
@@ -134,10 +134,13 @@ def setup(
     program: Program,
     *,
     backend: Any = UNSET,
+    backend_tag: str | None = None,
     horizontal_sizes: Mapping[str, Any] | None = None,
     vertical_sizes: Mapping[str, Any] | None = None,
     constant_args: Mapping[str, Any] | None = None,
-    static_args: str | Iterable[str] = DEFAULT_STATIC,
+    bound_args: Mapping[str, Any] | None = None,
+    bound_static_args: Mapping[str, Any] | None = None,
+    static_args: Static = DEFAULT_STATIC,
     variants: Mapping[str, Sequence[Any]] | None = None,
     offset_provider: Mapping[str, Any] | None = None,
     precompile: bool = True,
@@ -152,11 +155,17 @@ def setup(
         backend: compiles it: a tag ('cpp_cpu', 'dace_gpu'), a device ('cpu', 'gpu', `DeviceType`)
             for which the option database chooses, a `Backend`, a dictionary with 'backend_factory'
             and 'device'. None runs embedded. The default is the program's own.
+        backend_tag: a tag only, in the place of `backend`: 'cpu', 'dace_gpu', 'gpu:A100'.
         horizontal_sizes: horizontal bounds of domains, by parameter.
         vertical_sizes: vertical bounds, by parameter.
-        constant_args: fields and scalars that do not change, by parameter.
+        constant_args: fields and scalars that do not change, by parameter; whether the scalars
+            are compiled in is for `static_args` to say.
+        bound_args: the same, but the scalars stay arguments of the compiled code.
+        bound_static_args: scalars that do not change and are compiled in.
         static_args: what is compiled in: groups ('horizontal', 'vertical', 'constants': the scalars
-            of `constant_args`) and single parameters. By default vertical sizes and constants.
+            of `constant_args`) and single parameters. By default vertical sizes and constants. A
+            mapping has all values of parameters that calls still give, as `variants` has, and
+            leaves the groups at their default.
         variants: for parameters that calls still give, all their values. Every combination is
             compiled.
         offset_provider: neighbour tables.
@@ -166,7 +175,8 @@ def setup(
         options: backend options that overrule the option database.
 
     Raises:
-        ArgumentError: a name is no parameter, is given twice, or its value has another type.
+        ArgumentError: a name is no parameter, is given twice, or its value has another type; both
+            `backend` and `backend_tag` are given.
         DomainError: raised by `wait`, by `plan.build` and by the call: a field is too small for
             the sizes.
 
@@ -201,6 +211,8 @@ def setup(
             f"'setup' takes a program, got an object of type '{type(program).__name__}'.",
             hint="Decorate the function with 'program'; call operators in a program.",
         )
+    if backend_tag is not None:
+        backend = _tagged(backend, backend_tag)
     if not isinstance(backend, _Unset) or options:
         given = program.backend if isinstance(backend, _Unset) else backend
         found = backend_for(given, address_of(program.__definition__), options)
@@ -208,13 +220,31 @@ def setup(
     own, sizes = dict(program._made.bound), program._made.sizes
     program = program._changed(bound=()) if own else program
     types = program._variants.shape.types
-    request = make_request(
-        program.__name__, types,
-        {name: own.pop(name) for name in sizes & own.keys()} | dict(horizontal_sizes or {}),
-        vertical_sizes, {**own, **(constant_args or {})}, static_args, variants,
-    )  # fmt: skip
+    known = {name: own.pop(name) for name in sizes & own.keys()}
+    fixed: dict[str, Mapping[str, Any] | None] = {
+        "horizontal_sizes": known | dict(horizontal_sizes or {}),
+        "vertical_sizes": vertical_sizes,
+        "constant_args": {**own, **(constant_args or {})},
+        BOUND: bound_args,
+        BOUND_STATIC: bound_static_args,
+    }
+    request = make_request(program.__name__, types, fixed, static_args, variants)
     warn_of(program.__name__, types, request, stacklevel=3)
     return _set_up(program, request, offset_provider, precompile)
+
+
+def _tagged(backend: Any, tag: str) -> str:
+    if not isinstance(backend, _Unset):
+        raise ArgumentError(
+            f"Both 'backend' and 'backend_tag' are given: {backend!r} and {tag!r}.",
+            hint="Give one of them.",
+        )
+    if not isinstance(tag, str):
+        raise ArgumentError(
+            f"'backend_tag' takes a text such as 'cpu' or 'gpu:A100', got {tag!r}.",
+            hint="Give backends and descriptors as 'backend'.",
+        )
+    return tag
 
 
 def _set_up(

@@ -13,13 +13,13 @@ from ...runtime.fields.field import Field
 from ...runtime.process.errors import ArgumentError, FieldforgeError
 from ..batches import lock_file
 from ..builds.pool import BuildPool
-from ..builds.viewing import view_of_order, views_of_pool
+from ..builds.viewing import view_of_order, views_of_builds
 from ..engine.inspection import Trace
 from ..entries.entry_point import EntryPoint
-from ..entries.recorded_calls import title_of, view_of_step
+from ..entries.recorded_calls import title_of, view_of_calls
 from ..entries.recording import Step
 from ..reports.view import BuildView, StepView
-from ..setups.plan import Plan
+from ..setups.model_plan import ModelPlan
 from ..setups.set_up import SetUpProgram
 from .measuring import measure
 
@@ -41,8 +41,8 @@ def shown(thing: Any, *, measured: bool = False) -> Iterator[Shown]:
         case Step():
             yield from _step(thing, measured=measured)
         case BuildPool():
-            yield from views_of_pool(thing)
-        case Plan():
+            yield from views_of_builds(thing.outcomes())
+        case ModelPlan():
             yield from map(view_of_order, thing.orders())
         case str() | os.PathLike():
             yield from _locked(Path(thing))
@@ -66,7 +66,7 @@ def _traced(entry: EntryPoint) -> BuildView:
 
 def _step(step: Step, *, measured: bool) -> Iterator[Shown]:
     """Yield the calls of a step, and the build of each variant that they use."""
-    yield view_of_step(step)
+    yield view_of_calls(step.calls, step.slots)
     found: dict[Any, BuildView] = {}
     call: Any
     for call, args, kwargs, provider in step.calls:

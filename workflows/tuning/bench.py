@@ -51,7 +51,7 @@ class RealBench:
         subject: the program with its arguments.
         backend: has the options of the empty choice.
         cost: measures a candidate; by default the seconds of a call.
-        over: tells whether the budget is used up.
+        left: the seconds that are left of the budget.
         expected: the results of the reference.
 
     """
@@ -59,15 +59,16 @@ class RealBench:
     subject: Subject
     backend: Backend
     cost: Cost | None
-    over: Callable[[], bool]
+    left: Callable[[], float]
     expected: Values
     _ready: dict[Choice, Candidate] = attrs.field(factory=dict, init=False)
     _traces: dict[Choice, Any] = attrs.field(factory=dict, init=False)
     _calls: int = attrs.field(default=0, init=False)
+    _longest: float = attrs.field(default=0.0, init=False)  # seconds of one measurement
 
     def is_over(self) -> bool:
-        """Tell whether the budget is used up."""
-        return self.over()
+        """Tell whether the budget is used up, or would be by one more measurement."""
+        return self.left() <= self._longest
 
     def source(self, choice: Choice) -> str:
         """Return the digest of the generated code; for a refused choice, of the message."""
@@ -77,21 +78,46 @@ class RealBench:
         """Return the values that may become arrays, or be recomputed."""
         return decided_names(self._generated(choice)[1])
 
+    def first(self, choices: Sequence[Choice]) -> Sequence[str]:
+        """Do what `ready` does, however long it takes: a search needs a start."""
+        return self._all_checked(choices, None)
+
     def ready(self, choices: Sequence[Choice]) -> Sequence[str]:
-        """Build choices at the same time, then check each; return why one is no candidate."""
-        new = [choice for choice in choices if choice not in self._ready]
-        errors = dict(zip(new, self._build(new), strict=True))
-        return [self._checked(choice, errors.get(choice)) for choice in choices]
+        """Build choices at the same time, then check each; return why one is no candidate.
+
+        Builds end with the budget.
+        """
+        return self._all_checked(choices, max(self.left(), 0.0))
 
     def costs(self, choices: Sequence[Choice], rounds: int) -> Sequence[Sequence[float]]:
-        """Measure choices in turns, each once a round."""
+        """Measure choices in turns, each once a round; fewer rounds if the budget ends."""
         rows: list[list[float]] = [[] for _ in choices]
         with undisturbed():
             for _ in range(rounds):
-                for row, choice in zip(rows, choices, strict=True):
-                    row.append((self.cost or self._seconds)(self._ready[choice]))
+                if not all(self._measure(*pair) for pair in zip(rows, choices, strict=True)):
+                    break
         self.subject.restore()
-        return rows
+        whole = min(map(len, rows))
+        return [row[:whole] for row in rows]
+
+    def _measure(self, row: list[float], choice: Choice) -> bool:
+        """Add a cost to a row, if there is time for it."""
+        if self.is_over():
+            return False
+        begin = perf_counter()
+        row.append((self.cost or self._seconds)(self._ready[choice]))
+        self._longest = max(self._longest, perf_counter() - begin)
+        return True
+
+    def _all_checked(self, choices: Sequence[Choice], within: float | None) -> Sequence[str]:
+        new = [choice for choice in choices if choice not in self._ready]
+        errors = dict(zip(new, self._build(new, within), strict=True))
+        found = []
+        for choice in choices:
+            is_late = within is not None and choice not in self._ready and self.is_over()
+            late = TimeoutError("The budget ended before a call.") if is_late else None
+            found.append(self._checked(choice, errors.get(choice) or late))
+        return found
 
     def _generated(self, choice: Choice) -> tuple[str, str]:
         """Return the source and the listing of the loops."""
@@ -115,8 +141,8 @@ class RealBench:
         variant = self.subject.variant(entry)
         return trace(entry.__definition__, entry.backend, variant, CODEGEN)
 
-    def _build(self, choices: Sequence[Choice]) -> list[BaseException | None]:
-        """Build choices side by side; return the error of each, or None."""
+    def _build(self, choices: Sequence[Choice], within: float | None) -> list[BaseException | None]:
+        """Build choices side by side, in so many seconds; return the error of each, or None."""
         if not choices:
             return []
         pool, used = BuildPool(current().jobs, None, None, len(choices)), engine()
@@ -131,7 +157,7 @@ class RealBench:
                 errors.append(error)
         for order in orders:
             pool.add_order(order)
-        settled = iter(pool.settle() if orders else [])
+        settled = iter(pool.settle(within) if orders else [])
         return [next(settled) if error is None else error for error in errors]
 
     def _checked(self, choice: Choice, error: BaseException | None) -> str:

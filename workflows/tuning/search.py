@@ -63,7 +63,10 @@ class Bench(Protocol):
         """Build and check choices; return for each why it is no candidate, or an empty text."""
 
     def costs(self, choices: Sequence[Choice], rounds: int) -> Sequence[Sequence[float]]:
-        """Measure choices in turns; return the costs of each, one a round."""
+        """Measure choices in turns; return the costs of each, one a round.
+
+        The rounds are fewer if the budget ends.
+        """
 
     def is_over(self) -> bool:
         """Tell whether the budget is used up."""
@@ -153,6 +156,8 @@ class Search:
         self._seen.setdefault(self.bench.source(self.best), self.best)
         new = []
         for trial in trials:
+            if self.bench.is_over():
+                break
             code = self.bench.source(trial.choice)
             if code not in self._seen:
                 self._seen[code] = trial.choice
@@ -160,7 +165,10 @@ class Search:
         return new
 
     def _measured(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Return the trials with their verdicts; those of an earlier run are not measured again."""
+        """Return the trials with their verdicts; those of an earlier run are not measured again.
+
+        Those for which the budget is too short are left out.
+        """
         old = [each for each in trials if each.code in self.known]
         new = [each for each in trials if each.code not in self.known]
         refusals = self.bench.ready([self.best, *(each.choice for each in new)])[1:] if new else ()
@@ -174,6 +182,7 @@ class Search:
             *(
                 attrs.evolve(trial, verdict=verdicts.get(trial.choice), said=refusal)
                 for trial, refusal in pairs
+                if refusal or trial.choice in verdicts
             ),
         ]
 
@@ -184,6 +193,8 @@ class Search:
         is_open, rounds = list(choices), 0
         while is_open and rounds < MOST_ROUNDS and not (rounds and self.bench.is_over()):
             before, *after = self.bench.costs([self.best, *is_open], FIRST_ROUNDS)
+            if len(before) < FIRST_ROUNDS:  # the budget ended, and few rounds say nothing
+                break
             rounds += FIRST_ROUNDS
             for choice, costs in zip(is_open, after, strict=True):
                 series[choice][0].extend(before)
@@ -203,6 +214,8 @@ class Search:
             first, second = self.bench.costs([trial.before, trial.choice], rounds)
             before.extend(first)
             after.extend(second)
+            if len(before) < FIRST_ROUNDS:
+                break
             verdict = compared(before, after)
             if verdict.is_confirmed or not verdict.is_open or self.bench.is_over():
                 break

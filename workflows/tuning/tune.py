@@ -15,6 +15,7 @@ import attrs
 from ...runtime.calls.machine import processor
 from ...runtime.process import settings
 from ...runtime.process.errors import FieldforgeError, NotCompilableError
+from ...stages.option_kinds import SECONDS
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..entries.decorated import address_of
@@ -24,7 +25,7 @@ from .bench import Cost, RealBench
 from .candidates import Choice, applied, tunable_options
 from .journal import Journal
 from .report import Report, Watch, watching
-from .search import Search, Trial
+from .search import FIRST_ROUNDS, Search, Trial
 from .subject import Subject, make_subject
 from .tuned_file import Winner, keep, kept
 from .verdict import Verdict, compared
@@ -65,7 +66,8 @@ def tune(
     Args:
         program: a program or operator with a backend, or a set-up.
         args: the arguments of a call by name, with 'offset_provider' where there are tables.
-        budget: seconds after which no candidate is begun.
+        budget: the seconds that it takes; longer only if the reference, the first build and one
+            measurement need more.
         options: names of the options to try; all that only change speed by default.
         file: the tuned file to write; by default the one beside the model's file of options. With
             neither, nothing is written.
@@ -74,7 +76,7 @@ def tune(
         clock: the seconds that the budget is compared with.
 
     Raises:
-        OptionError: an option cannot be tuned.
+        OptionError: an option cannot be tuned, or the budget is no number of seconds.
         TuningError: the program without any new option does not agree with the reference.
         TuningInterrupt: Ctrl-C; what was found is kept, and the next run goes on from there.
 
@@ -93,6 +95,8 @@ def tune(
     Nothing that was tried on ... is faster than noise.
 
     """
+    begin = clock()
+    SECONDS.taken("budget", budget)
     subject = make_subject(program, args)
     given = subject.entry.backend
     if given is None:
@@ -101,8 +105,8 @@ def tune(
             hints=["Select a backend with 'with_backend'."],
         )
     job = _Job.make(subject, given, file)
-    end = clock() + RESERVE * budget
-    bench = RealBench(subject, job.base, cost, lambda: clock() > end, subject.expected())
+    end = begin + RESERVE * budget
+    bench = RealBench(subject, job.base, cost, lambda: end - clock(), subject.expected())
     search = Search(
         bench,
         tunable_options(job.base, options),
@@ -111,7 +115,7 @@ def tune(
         keep=job.keep,
         best=job.best,
     )
-    refusal, of_best = bench.ready([(), search.best])
+    refusal, of_best = bench.first([(), search.best])
     if refusal:
         raise TuningError(f"'{job.address}' cannot be tuned: {refusal}.")
     if of_best:  # the program has changed since
@@ -120,7 +124,9 @@ def tune(
         search.tell = partial(_tell, (job.journal.add, tell))
         try:
             search.run()
-            return job.finished(search, bench)
+            is_over = bench.is_over()
+            bench.left = lambda: begin + budget - clock()
+            return job.finished(search, bench, is_over)
         except KeyboardInterrupt:
             raise TuningInterrupt(job.report(search, job.verdict, True)) from None
         finally:
@@ -163,14 +169,16 @@ class _Job:
         self.best, self.verdict = choice, Verdict(ratio, verdict.spread)
         self._write()
 
-    def finished(self, search: Search, bench: RealBench) -> Report:
-        """Compare the winner with the start once more, and write that gain."""
+    def finished(self, search: Search, bench: RealBench, is_over: bool) -> Report:
+        """Compare the winner with the start once more, if there is time, and write that gain."""
         if search.best and not any(bench.ready([(), search.best])):
-            self.verdict = compared(*bench.costs([(), search.best], LAST_ROUNDS))
-            if self.verdict.is_better:
+            before, after = bench.costs([(), search.best], LAST_ROUNDS)
+            if len(before) >= FIRST_ROUNDS:
+                self.verdict = compared(before, after)
+            if self.verdict is not None and self.verdict.is_better:
                 self.best = search.best
                 self._write()
-        return self.report(search, self.verdict, bench.is_over())
+        return self.report(search, self.verdict, is_over)
 
     def report(self, search: Search, verdict: Verdict | None, is_over: bool) -> Report:
         """Return what was found; an entry that is no better than noise is not reported."""

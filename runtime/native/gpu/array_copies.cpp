@@ -112,7 +112,7 @@ void copy_array(nb::handle to, nb::handle from, nb::handle stream, bool wait) {
     const Guard guard(*place);
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = place->driver->stream_sync(on->ptr);
     }
     if (result != success) fail(*place, result, Entry::stream_sync);

@@ -92,7 +92,7 @@ void sync(const DeviceObject& self) {
     const Guard guard(*self.device);
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = self.device->driver->context_sync();
     }
     if (result != success) fail(*self.device, result, Entry::context_sync);

@@ -34,9 +34,8 @@ T* managed_tensor(PyObject* object) {
     made->managed.deleter = [](T* managed) {
         auto* each = static_cast<Exported<T>*>(managed->context);
         if (!is_finalizing()) {
-            const PyGILState_STATE gil = PyGILState_Ensure();
+            const LockTaken taken;
             Py_DECREF(each->array);
-            PyGILState_Release(gil);
         }
         delete each;
     };

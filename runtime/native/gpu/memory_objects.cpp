@@ -136,7 +136,7 @@ void copy(Buffer& self, nb::handle other, nb::handle stream, bool from_other) {
     const Guard guard(device);
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = device.driver->stream_sync(on->ptr);
     }
     if (result != success) fail(device, result, Entry::stream_sync);

@@ -17,7 +17,7 @@ void load(Module* self, nb::bytes image, nb::handle device) {
     const char* data = image.c_str();
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = place.driver->module_load(&self->module, data);
     }
     if (result != success) fail(place, result, Entry::module_load);

@@ -186,14 +186,13 @@ void lose(Device& device, Result result, Entry entry) noexcept {
         Failure* none = nullptr;
         if (device.lost.compare_exchange_strong(none, failure.get())) failure.release();
         if (hook_lost == nullptr) return;
-        const PyGILState_STATE gil = PyGILState_Ensure();
+        const LockTaken taken;
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         PyObject* answer = PyObject_CallFunction(hook_lost, "ss", device.label().c_str(), text.c_str());
         if (answer == nullptr) PyErr_Clear();
         Py_XDECREF(answer);
         PyErr_Restore(type, value, trace);
-        PyGILState_Release(gil);
     } catch (...) {  // no memory: there is nobody to tell
         return;
     }

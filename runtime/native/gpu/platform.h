@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../interpreter_lock.h"
 #include "driver.h"
 
 namespace fieldforge::gpu {

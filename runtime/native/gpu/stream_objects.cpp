@@ -60,7 +60,7 @@ void sync_stream(const Stream& self) {
     const Guard guard(device);
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = device.driver->stream_sync(self.ref->ptr);
     }
     if (result != success) fail(device, result, Entry::stream_sync);
@@ -79,7 +79,7 @@ void sync_event(const Event& self) {
     const Guard guard(*self.device);
     Result result;
     {
-        nb::gil_scoped_release release;
+        const LockReleased released;
         result = self.device->driver->event_sync(self.event);
     }
     if (result != success) fail(*self.device, result, Entry::event_sync);

@@ -30,9 +30,8 @@ PyObject* library_streams[] = {nullptr, nullptr};           // what tells their 
 StreamHandle::~StreamHandle() {
     if (is_finalizing()) return;
     if (keep != nullptr) {
-        const PyGILState_STATE gil = PyGILState_Ensure();
+        const LockTaken taken;
         Py_DECREF(keep);
-        PyGILState_Release(gil);
     }
     if (!owned) return;
     const Guard guard(*device, nullptr);

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import (
     Advance,
     Argument,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....runtime.calls.plan import StatusKind
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Constant, Nest, Store
 from ..soft_reads import Clamping
 from .names import Names

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Cut, Tiling
 from ...ir.nests import Nest
 from ..entry_point import PARAMETERS, UNUSED, entry_head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Argument
 from ..integers import buffers_of, split
 from ..loop_passes.arena import extent

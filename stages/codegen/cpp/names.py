@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from ...ir.bounds import Bound, Const, difference
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Load, Nest, Store
 from ...ir.strides import Stride
 from ..integers import split

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 import attrs
 
 from ...ir.bounds import PatchBound
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nest_groups import Portions
 from ...ir.nests import Load, Nest, Store
 from ..loop_passes.table_ways import Way, way_of, ways

@@ -9,11 +9,12 @@ import attrs
 
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, Stage, tunable
-from ...numerics import check_mathematics, check_numerics
-from ...target import CpuTarget
-from ..pass_list import CPU_PASSES, PassName, check_passes, without
-from ..value_names import check_portions, check_size, value_names
+from ...base import VALUES, Artifact, Stage
+from ...numerics import EXACTNESS, FUNCTIONS
+from ...option_kinds import BYTES, COUNT, FLAG, VALUE_NAMES, option, optional, whole
+from ...target import CPU_TARGET, CpuTarget
+from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName, without
+from ..patch_sizes import PORTIONS
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..schedule.rules import Rules
@@ -68,33 +69,22 @@ class Codegen(Stage):
         "interface": Interface,
     }
 
-    target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int | None = attrs.field(default=None, metadata=tunable(0, 2048, 8192, 1 << 15))
-    arrays: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
+    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    parallel_from: int | None = option(
+        optional(whole(0, BYTES)), None, tune=[0, 2048, 8192, 1 << 15]
     )
-    inline: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    tile_size: int = attrs.field(
-        default=0, validator=check_size, metadata=tunable(0, 8, 16, 32, 64, 128, 256)
-    )
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    stream_from: int | None = attrs.field(default=None, metadata=tunable(0, 1 << 20, 12 << 20))
-    jam: bool = attrs.field(default=True, metadata=tunable(True, False))
-    prefetch: bool = attrs.field(default=True, metadata=tunable(True, False))
-    unswitch: bool = attrs.field(default=True, metadata=tunable(True, False))
-    patches: tuple[int, ...] = attrs.field(
-        default=(),
-        converter=classes.as_tuple,
-        validator=check_portions,
-        metadata=tunable((), (-1,), (2048,), (24576,)),
-    )
-    checked: bool = False
-    passes: tuple[PassName, ...] = attrs.field(
-        default=CPU_PASSES, converter=classes.as_tuple, validator=check_passes
-    )
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    tile_size: int = option(whole(0, COUNT), 0, tune=[0, 8, 16, 32, 64, 128, 256])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
+    jam: bool = option(FLAG, True, tune=[True, False])
+    prefetch: bool = option(FLAG, True, tune=[True, False])
+    unswitch: bool = option(FLAG, True, tune=[True, False])
+    patches: tuple[int, ...] = option(PORTIONS, (), tune=[(), (-1,), (2048,), (24576,)])
+    checked: bool = option(FLAG, False)
+    passes: tuple[PassName, ...] = option(LOOP_PASSES, CPU_PASSES)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""

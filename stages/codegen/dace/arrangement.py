@@ -15,7 +15,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Tiling
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.rules import Rules

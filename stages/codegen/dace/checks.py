@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Constant
 from ..cpp.checks import is_nothing
 from .names import type_name

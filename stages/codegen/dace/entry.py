@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...ir.bounds import Bound, Range
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.strides import Stride
 from ..cpp.memory import pointers, scalars
 from ..cpp.names import Names as CppNames

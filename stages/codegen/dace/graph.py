@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Nest
 from .arrangement import Together, arranged, needs_guard, touches_fields
 from .arrangement import inside as within_row

@@ -10,7 +10,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, DomainSymbol, Range, ScalarSymbol
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Argument, Loop
 from ...ir.strides import Stride
 from ..cpp.operations import TYPES

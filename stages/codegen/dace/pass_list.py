@@ -12,6 +12,7 @@ import attrs
 
 from ....runtime.process.errors import OptionError
 from ...base import Stage
+from ...option_kinds import Kind, listed, one_of
 
 SdfgPass: TypeAlias = str | Callable[..., Any]
 
@@ -25,34 +26,8 @@ KNOWN: Final = (
     "unroll_scans",
 )
 FUSIONS: Final = ("schedule", "dace")
+FUSION: Final = one_of(FUSIONS)
 DACE_PASSES: Final = ("simplify", "fuse_vertical", "block", "unroll_scans")
-
-
-def check_flag(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse values other than True and False."""
-    if not isinstance(value, bool):
-        raise OptionError(
-            f"Option '{field.name}' of stage '{stage.name}' is True or False, got {value!r}."
-        )
-
-
-def check_count(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse values that are no count."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise OptionError(
-            f"Option '{field.name}' of stage '{stage.name}' is a number of 0 or more, "
-            f"got {value!r}."
-        )
-
-
-def check_fusion(stage: Stage, field: attrs.Attribute[Any], value: object) -> None:
-    """Refuse values other than the known choices of fusion."""
-    if value not in FUSIONS:
-        raise OptionError(
-            f"Option '{field.name}' of stage '{stage.name}' is one of {FUSIONS}, got {value!r}.",
-            name=str(value),
-            known=FUSIONS,
-        )
 
 
 def name_of(step: SdfgPass) -> str:
@@ -73,3 +48,16 @@ def check_sdfg_passes(stage: Stage, _: attrs.Attribute[Any], passes: tuple[SdfgP
                 f"A pass over SDFGs is a named function of one SDFG, got {step!r}.",
                 hints=("Write 'def my_pass(sdfg): ...'.",),
             )
+
+
+SDFG_PASSES: Final = Kind(
+    "a list of names of passes over SDFGs and of named functions",
+    lambda value: isinstance(value, tuple),
+    listed,
+    then=check_sdfg_passes,
+)
+LAUNCH_BOUNDS: Final = Kind(
+    "a number of threads as text, or an empty text",
+    lambda value: isinstance(value, str) and (not value or (value.isdecimal() and len(value) < 5)),
+    lambda value: value if isinstance(value, bool) or not isinstance(value, int) else str(value),
+)

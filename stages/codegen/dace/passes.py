@@ -7,9 +7,13 @@ machine.
 from __future__ import annotations
 
 import copy
+import ctypes
+import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -38,15 +42,24 @@ class InvalidGraphError(CodegenError):
     """A transformation of the user left an SDFG that is not valid."""
 
 
+class PassTimeLimitError(CodegenError):
+    """A transformation of the user took longer than option 'pass_seconds' allows."""
+
+
 @attrs.frozen
 class Settings:
-    """The options of passes: dimensions to block by loop index, sizes, factors, budgets."""
+    """The options of passes: dimensions to block by loop index, sizes, factors, budgets.
+
+    `gt4py_hooks` are names of functions that expect SDFGs of gt4py; `seconds` limits functions.
+    """
 
     block_loops: tuple[str, ...] = ()
     block_size: int = 10
     unroll: int = 0
     most_applications: int = 1000
     most_nodes: int = 100_000
+    gt4py_hooks: tuple[str, ...] = ()
+    seconds: float = 0
 
 
 def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch: Watch) -> Any:
@@ -64,8 +77,15 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
         before = copy.deepcopy(sdfg)
         try:
             count = _applied(step, sdfg, settings)
-        except NotImplementedError:
-            if step != "simplify":
+        except PassTimeLimitError:
+            raise
+        except Exception as error:  # a function of the user may raise anything
+            if not isinstance(step, str) and name_of(step) in settings.gt4py_hooks:
+                _warn_of_shape(name_of(step), error)
+                sdfg = before
+                watch(name_of(step), sdfg)
+                continue
+            if step != "simplify" or not isinstance(error, NotImplementedError):
                 raise
             # DaCe cannot remove the results of some tasklets that nothing reads: they stay
             sdfg = copy.deepcopy(before)
@@ -95,7 +115,8 @@ def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
     """Run a pass; return how often it was applied."""
     if isinstance(step, str):
         return BY_NAME[step](sdfg, settings)
-    result = step(sdfg)
+    with _lists_of_states(sdfg), time_limit(name_of(step), settings.seconds):
+        result = step(sdfg)
     if result is not None and not isinstance(result, int | dict):
         raise OptionError(
             f"Pass '{name_of(step)}' returned a '{type(result).__name__}'; it changes the SDFG "
@@ -113,6 +134,84 @@ def _warn(name: str, count: int, nodes: int, settings: Settings) -> None:
         TransformationWarning,
         stacklevel=2,
     )
+
+
+def _warn_of_shape(name: str, error: Exception) -> None:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+    warnings.warn(
+        f"Hook '{name}' is left out: it expects an SDFG of another shape, as gt4py makes them "
+        f"({said}; line {last.lineno} of '{last.name}').",
+        TransformationWarning,
+        stacklevel=2,
+    )
+
+
+@contextmanager
+def _lists_of_states(sdfg: Any) -> Iterator[None]:
+    """Let `sdfg.states()` return a list, as before DaCe 2, which has a generator in its place."""
+    every = list(sdfg.all_sdfgs_recursive())
+    for each in every:
+        object.__setattr__(each, "states", partial(_listed_states, type(each), each))
+    try:
+        yield
+    finally:
+        for each in every:
+            object.__delattr__(each, "states")
+
+
+def _listed_states(kind: Any, sdfg: Any) -> list[Any]:
+    return list(kind.states(sdfg))
+
+
+@contextmanager
+def time_limit(name: str, seconds: float) -> Iterator[None]:
+    """Interrupt a function of the user in this thread after some seconds; 0 is no limit.
+
+    Raises:
+        PassTimeLimitError: in the place where the function is, or after it.
+
+    """
+    if not seconds:
+        yield
+        return
+    thread, has_ended, is_late = threading.get_ident(), threading.Lock(), threading.Event()
+
+    def interrupt() -> None:
+        with has_ended:
+            if not is_over:
+                is_late.set()
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(_LateError)
+                )
+
+    is_over: list[bool] = []
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        try:
+            yield
+        finally:
+            with has_ended:
+                is_over.append(True)
+            timer.cancel()
+            for _ in range(_DELIVERED if is_late.is_set() else 0):
+                pass  # an interrupt that is on its way arrives between two instructions
+    except _LateError:
+        pass
+    if is_late.is_set():
+        raise PassTimeLimitError(
+            f"Pass '{name}' took longer than {seconds:g} s.",
+            hints=["Give it more by option 'pass_seconds', or leave the pass out."],
+        )
+
+
+class _LateError(BaseException):
+    """Ends a function of the user; no `except Exception` of its own may stop it."""
+
+
+_DELIVERED: Final = 10_000
 
 
 def _validate(sdfg: Any, who: str) -> None:

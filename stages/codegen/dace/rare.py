@@ -6,20 +6,18 @@ backend `cpu`, on one thread, in memory of its own plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import attrs
 
 from ...ir.bounds import maximum
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ..cpp.checks import beyond
 from ..cpp.kernel import CLAMPED, ENDS, WITHIN, clamped_version
 from ..cpp.names import Names, Steps, WriterOptions
 from ..integers import integers
-
-if TYPE_CHECKING:
-    from .source import Plan
+from ..soft_reads import Clamping
+from .tasklet import Style
 
 
 class RareVersion:
@@ -29,8 +27,9 @@ class RareVersion:
     of fields.
     """
 
-    def __init__(self, kernel: Kernel, plan: Plan) -> None:
-        clamping, style = plan.clamping, plan.style
+    def __init__(
+        self, kernel: Kernel, clamping: Clamping | None, style: Style, steps: Sequence[int]
+    ) -> None:
         self.kernel = _on_one_thread(kernel)
         self.integers = () if clamping is None else (*integers(kernel), *clamping.integers)
         self.opening: list[str] = []
@@ -45,7 +44,7 @@ class RareVersion:
             return
         options = WriterOptions(0, vector_math=False, own_math=style.own_math)
         names = Names(self.kernel, integers(kernel), options)
-        names.steps = Steps(len(self.integers), plan.steps) if plan.steps else None
+        names.steps = Steps(len(self.integers), tuple(steps)) if steps else None
         written = clamped_version(names, clamping).text({})
         self._functions = names.functions
         self.lines = [ENDS, WITHIN, CLAMPED, *written]

@@ -11,7 +11,7 @@ from ...base import Stage
 from .settings import dace_version
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
-    from ...ir.loops import Kernel
+    from ...ir.flat_kernel import Kernel
     from .source import Plan
 
 

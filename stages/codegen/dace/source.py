@@ -9,9 +9,8 @@ from typing import Any, Final
 import attrs
 
 from ...artifacts import Lowered, Variant
-from ...gpu_target import Platform
 from ...ir.bounds import Bound
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
@@ -101,7 +100,6 @@ class Plan:
     settings: Settings
     parallel_from: int
     grid: Grid | None = None
-    platform: Platform = "host"
     asynchronous: bool = True
     steps: tuple[int, ...] = ()
     clamping: Clamping | None = None
@@ -185,7 +183,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     text = _text(kernel, names, plan)
-    rare = RareVersion(kernel, plan)
+    rare = RareVersion(kernel, plan.clamping, style, plan.steps)
     called = set(re.findall(r"\b(\w+)\(", text.code))
     functions = [each for name, each in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]

@@ -9,20 +9,13 @@ import attrs
 
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, tunable
-from ...numerics import check_mathematics, check_numerics
-from ...target import CpuTarget
+from ...base import VALUES, Artifact
+from ...numerics import EXACTNESS, FUNCTIONS
+from ...option_kinds import BYTES, FLAG, SECONDS, TEXTS, VALUE_NAMES, option, whole
+from ...target import CPU_TARGET, CpuTarget
 from ..cpp.stage import FAST, FLAGS, VECTOR_MATH
 from ..pass_list import PassName, without
-from ..value_names import value_names
-from .pass_list import (
-    DACE_PASSES,
-    SdfgPass,
-    check_count,
-    check_flag,
-    check_fusion,
-    check_sdfg_passes,
-)
+from .pass_list import DACE_PASSES, FUSION, FUSIONS, SDFG_PASSES, SdfgPass
 from .sdfg_stage import SdfgStage
 from .settings import dace_version
 
@@ -60,6 +53,9 @@ class CodegenDace(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         checked: whether writing a number that is not finite is an error, and a missing neighbour
             is NaN; `program.checked` sets it.
 
@@ -72,35 +68,27 @@ class CodegenDace(SdfgStage):
         "interface": Interface,
     }
 
-    target: CpuTarget = attrs.field(factory=CpuTarget.host)
-    parallel_from: int = attrs.field(default=16384, metadata=tunable(0, 4096, 16384, 1 << 16))
-    arrays: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    inline: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    jam: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(False, True))
-    prefetch: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(True, False))
-    tiles: bool = attrs.field(default=True, validator=check_flag, metadata=tunable(True, False))
-    stream_from: int = attrs.field(
-        default=STREAM_FROM, validator=check_count, metadata=tunable(0, 1 << 20, 12 << 20)
-    )
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(
-        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
-    )
-    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
-    passes: tuple[SdfgPass, ...] = attrs.field(
-        default=DACE_PASSES, converter=classes.as_tuple, validator=check_sdfg_passes
-    )
-    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
-    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
-    most_applications: int = attrs.field(default=1000, validator=check_count)
-    most_nodes: int = attrs.field(default=100_000, validator=check_count)
-    checked: bool = False
+    target: CpuTarget = option(CPU_TARGET, attrs.Factory(CpuTarget.host))
+    parallel_from: int = option(whole(0, BYTES), 16384, tune=[0, 4096, 16384, 1 << 16])
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    jam: bool = option(FLAG, True, tune=[False, True])
+    prefetch: bool = option(FLAG, True, tune=[True, False])
+    tiles: bool = option(FLAG, True, tune=[True, False])
+    stream_from: int = option(whole(0, BYTES), STREAM_FROM, tune=[0, 1 << 20, 12 << 20])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    fusion: str = option(FUSION, "schedule", tune=FUSIONS)
+    auto_optimize: bool = option(FLAG, True)
+    passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
+    blocking_dims: tuple[str, ...] = option(TEXTS, ())
+    blocking_size: int = option(whole(1), 10, tune=[4, 10, 32])
+    unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
+    most_applications: int = option(whole(), 1000)
+    most_nodes: int = option(whole(), 100_000)
+    pass_seconds: float = option(SECONDS, 600.0, eq=False)
+    gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
+    checked: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
@@ -155,6 +143,8 @@ class CodegenDace(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             self.parallel_from,
             loop_passes=self._loop_passes(),

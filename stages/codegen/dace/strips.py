@@ -16,7 +16,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Loop, Nest, Row
 from ..cpp.body import BodyText
 from ..cpp.names import Names as CppNames

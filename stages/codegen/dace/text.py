@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from .names import Names
 
 # The viewer's templates use these words of a template language, and no others.

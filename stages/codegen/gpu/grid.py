@@ -27,8 +27,9 @@ class Axis:
 def axes_of(nest: Nest) -> tuple[Axis, ...]:
     """Return the `thread` loops of a nest, inner to outer."""
     levels = [level for level, loop in enumerate(nest.loops) if loop.kind == "thread"]
-    each = nest.each or (1,) * len(levels)
-    threads = (1,) * len(levels) if is_flat(nest) else nest.block
+    ones = (1,) * len(levels)
+    each = nest.each or ones
+    threads = ones if is_flat(nest) else (*nest.block, *ones)  # one thread along other axes
     return tuple(
         Axis(level, own, points)
         for level, own, points in zip(reversed(levels), threads, each, strict=False)
@@ -46,8 +47,8 @@ def columns_in_a_row(nest: Nest, columns: int) -> Nest:
 
 
 def is_flat(nest: Nest) -> bool:
-    """Tell whether the points of all loops are counted in one row."""
-    return 0 < len(nest.block) < sum(loop.kind == "thread" for loop in nest.loops)
+    """Tell whether the points of all loops are counted in one row: a block has one number."""
+    return len(nest.block) == 1 < sum(loop.kind == "thread" for loop in nest.loops)
 
 
 def first_of(nest: Nest, axis: Axis) -> Bound:

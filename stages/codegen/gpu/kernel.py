@@ -9,10 +9,10 @@ from typing import Final
 
 import attrs
 
-from ...gpu_target import Platform
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Blocked, Patches, Together
 from ...ir.nests import Store
+from ...vendors.vendor import Vendor
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
@@ -23,7 +23,6 @@ from ..soft_reads import Clamping
 from .grid import single
 from .nest import write_kernel
 from .patches import write_patches
-from .preludes import entry_of, prelude, whole_grid
 from .spellings import on_device
 from .together import write_together
 
@@ -54,7 +53,7 @@ class Written:
 def write_gpu(
     kernel: Kernel,
     options: WriterOptions,
-    platform: Platform,
+    vendor: Vendor,
     clamping: Clamping | None = None,
 ) -> tuple[str, tuple[Written, ...]]:
     """Return the source of a program, and its kernels, one for each nest.
@@ -72,18 +71,18 @@ def write_gpu(
     texts: list[str] = []
     found: list[Written] = []
     for version, (each, letter) in enumerate(versions):
-        for text, written in write_version(each, letter, platform):
+        for text, written in write_version(each, letter, vendor):
             texts.append(text)
             number = version if len(versions) > 1 else -1
             found.append(attrs.evolve(written, version=number))
     functions = [text for _, text in sorted(names.functions.items())]
     tests = [on_device(line) for line in test_functions(names) if line != NOTE]
     tests += [on_device(WITHIN)] if len(versions) > 1 else []
-    source = "\n".join([prelude(platform, "".join(texts)), *tests, *functions, "", *texts, ""])
+    source = "\n".join([vendor.dialect("".join(texts)), *tests, *functions, "", *texts, ""])
     return source, tuple(found)
 
 
-def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tuple[str, Written]]:
+def write_version(names: Names, letter: str, vendor: Vendor) -> Iterator[tuple[str, Written]]:
     """Write each nest as a kernel, and scans that are one kernel before the first of them."""
     together = {scans.first: scans for scans in names.kernel.together}
     patches = {each.first: each for each in names.kernel.patches}
@@ -94,19 +93,19 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
             blocks = 1 if names.clamped else each.blocks
             lines = list(write_patches(names, each))
             text = _Text(f"{letter}p{number}", each.threads, said, lines, blocks)
-            entry, written = _written(names, text, number, platform)
+            entry, written = _written(names, text, number, vendor)
             yield entry, attrs.evolve(written, patches=each)
         if number in together and not (names.clamped and together[number].tiles):
             scans = together[number]
             said = f"nests {scans.first} to {scans.stop - 1}"
             lines = list(write_together(names, scans))
             text = _Text(f"{letter}s{number}", scans.threads, said, lines, scans.blocks)
-            yield _written(names, text, number, platform, scans)
+            yield _written(names, text, number, vendor, scans)
             if scans.blocked:
                 lines = list(write_together(names, scans, blocked=True))
                 size, blocks = scans.blocked.threads, scans.blocks
                 text = _Text(f"{letter}b{number}", size, said, lines, blocks)
-                made = _written(names, text, number, platform, scans)
+                made = _written(names, text, number, vendor, scans)
                 yield made[0], attrs.evolve(made[1], blocked=scans.blocked)
         if any(each.blocked and each.first <= number < each.stop for each in together.values()):
             continue
@@ -116,7 +115,7 @@ def write_version(names: Names, letter: str, platform: Platform) -> Iterator[tup
         lines = list(write_kernel(names, own))
         blocks = 1 if names.clamped else own.blocks
         text = _Text(f"{letter}{number}", math.prod(nest.block), f"nest {number}", lines, blocks)
-        yield _written(names, text, number, platform)
+        yield _written(names, text, number, vendor)
 
 
 @attrs.frozen
@@ -129,7 +128,7 @@ class _Text:
 
 
 def _written(
-    names: Names, text: _Text, number: int, platform: Platform, scans: Together | None = None
+    names: Names, text: _Text, number: int, vendor: Vendor, scans: Together | None = None
 ) -> tuple[str, Written]:
     arguments = _arguments(text.lines)
     nest = names.kernel.nests[number]
@@ -140,11 +139,10 @@ def _written(
     several = f", {text.blocks}" if scans or text.blocks > 1 else ""
     bounds = f"__launch_bounds__({text.threads}{several})"
     texts = [f"KERNEL {bounds} {text.name}({head}) {{  // {text.said}", *text.lines, "}"]
-    if platform == "host":
-        texts.append(whole_grid(text.name, tuple(type_ for type_, _ in takes)))
-    entry = entry_of(text.name, platform)
     types = tuple(type_ for type_, _ in takes)
-    return "\n".join(texts), Written(entry, arguments, number, scans, types=types)
+    if vendor.after is not None:
+        texts.append(vendor.after(text.name, types))
+    return "\n".join(texts), Written(vendor.entry(text.name), arguments, number, scans, types=types)
 
 
 def _stores(body: Sequence[object]) -> list[Store]:

@@ -9,7 +9,7 @@ import attrs
 from ....runtime.calls.plan import Launch
 from ...artifacts import Interface
 from ...ir.bounds import Bound, Const, add, maximum, minimum, multiply, subtract
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Patches, Together
 from ...ir.nests import NOTHING, Nest
 from ...ir.strides import Stride

@@ -10,23 +10,17 @@ import attrs
 from ....runtime.fields.device import DeviceType
 from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
-from ...base import VALUES, Artifact, Stage, tunable
-from ...gpu_target import GpuTarget, Platform
-from ...numerics import check_mathematics, check_numerics
-from ..gpu_choices import check_patches
-from ..pass_list import GPU_PASSES, PassName, check_passes
-from ..value_names import value_names
+from ...base import VALUES, Artifact, Stage
+from ...gpu_target import GPU_TARGET, GpuTarget
+from ...numerics import EXACTNESS, FUNCTIONS
+from ...option_kinds import BLOCK, FLAG, MOST_THREADS, VALUE_NAMES, option, optional, whole
+from ...vendors.vendor import Vendor
+from ..pass_list import GPU_PASSES, LOOP_PASSES, PassName
+from ..patch_sizes import PATCHES, POINTS
 
 if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions/0005
     from ..cpp.names import WriterOptions
     from ..schedule.rules import Rules
-
-# No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
-NVIDIA = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
-          "--ptxas-options=-v", "--diag-suppress=177")  # fmt: skip
-AMD = ("-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math")
-HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
-        "-fno-strict-aliasing")  # fmt: skip
 
 
 @classes.frozen
@@ -76,34 +70,26 @@ class CodegenGpu(Stage):
         "interface": Interface,
     }
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    arrays: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    inline: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    points: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    column_block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    ahead: int = 0
-    shared: bool = True
-    tiles: int = 0
-    keep: bool = True
-    unaligned: bool | None = None
-    blocked: bool = True
-    land: int = 0
-    patches: tuple[int, ...] = attrs.field(
-        default=(), converter=classes.as_tuple, validator=check_patches
-    )
-    checked: bool = False
-    passes: tuple[PassName, ...] = attrs.field(
-        default=GPU_PASSES, converter=classes.as_tuple, validator=check_passes
-    )
-    host: bool = False
-    on_device: bool = False
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    points: tuple[int, ...] = option(POINTS, ())
+    block: tuple[int, ...] = option(BLOCK, ())
+    column_block: tuple[int, ...] = option(BLOCK, ())
+    ahead: int = option(whole(-1, 256), 0)
+    shared: bool = option(FLAG, True)
+    tiles: int = option(whole(-1, MOST_THREADS), 0)
+    keep: bool = option(FLAG, True)
+    unaligned: bool | None = option(optional(FLAG), None)
+    blocked: bool = option(FLAG, True)
+    land: int = option(whole(-1, 4096), 0)
+    patches: tuple[int, ...] = option(PATCHES, ())
+    checked: bool = option(FLAG, False)
+    passes: tuple[PassName, ...] = option(LOOP_PASSES, GPU_PASSES)
+    host: bool = option(FLAG, False)
+    on_device: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
@@ -117,7 +103,7 @@ class CodegenGpu(Stage):
 
         kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
         clamping = clamping_of(lowered.program, groups, kernel)
-        source, kernels = write_gpu(kernel, self._writer_options(), self.platform, clamping)
+        source, kernels = write_gpu(kernel, self._writer_options(), self.vendor, clamping)
         orders = orders_of(kernel, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
@@ -132,13 +118,12 @@ class CodegenGpu(Stage):
             in_steps=True,
         )
         generated = Generated(
-            language={"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform],
+            language=self.vendor.language,
             source=source,
             loops=show(kernel),
             flags=self._flags(),
         )
-        runs_on = "null" if self.host else self.platform
-        interface = with_launches(interface, orders, runs_on)
+        interface = with_launches(interface, orders, self.vendor.platform)
         if self.checked:
             interface = attrs.evolve(interface, codes=codes(kernel))
         return {"generated": generated, "interface": interface}
@@ -150,9 +135,9 @@ class CodegenGpu(Stage):
         return listings(lowered, variant, self.rules(), self.passes)
 
     @property
-    def platform(self) -> Platform:
-        """What compiles and runs the kernels."""
-        return self.target.platform(host=self.host)
+    def vendor(self) -> Vendor:
+        """Whose dialect the kernels have."""
+        return self.target.writer(host=self.host)
 
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
@@ -185,10 +170,8 @@ class CodegenGpu(Stage):
         )
 
     def _flags(self) -> tuple[str, ...]:
-        if self.host:
-            return HOST
-        archs = tuple(f"arch={arch}" for arch in self.target.archs)
-        return (*archs, *(NVIDIA if self.target.vendor == "nvidia" else AMD))
+        archs = () if self.host else tuple(f"arch={arch}" for arch in self.target.archs)
+        return (*archs, *self.vendor.flags)
 
     def _writer_options(self) -> WriterOptions:
         from ..cpp.names import WriterOptions

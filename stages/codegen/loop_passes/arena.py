@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from ...ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules

@@ -22,7 +22,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Blocked, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -24,7 +24,7 @@ from ...ir.bounds import (
     multiply,
     subtract,
 )
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import ColumnTile, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Bound, Const, Range, difference, maximum, multiply, subtract
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Instead
 from ...ir.nests import Instruction, Load, Nest, Store
 from ..schedule.rules import Rules

@@ -10,7 +10,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Bound, Const, Range, add, maximum, multiply, subtract
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Together
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import attrs
 
 from ...ir.bounds import Const, add, maximum, multiply, subtract
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Landed, Together
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Const
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules

@@ -9,7 +9,7 @@ import attrs
 
 from ....runtime.language.dimension import DimensionKind
 from ...ir.bounds import Bound, Const, PatchMember, Range, add, maximum, multiply, subtract
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Patches, Portions
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Argument, Compute, Constant, Instruction, Load, Nest, Number, Row, Store
 from .table_ways import Way, way_of
 

@@ -14,7 +14,7 @@ import attrs
 
 from ...gpu_target import WIDEST
 from ...ir.bounds import PatchOrder
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest
 from ..schedule.costs import ITEMSIZES

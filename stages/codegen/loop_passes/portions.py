@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Bound, Const, PatchOrder, maximum, multiply
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Portions
 from ...ir.nests import Row
 from ..schedule.costs import ITEMSIZES

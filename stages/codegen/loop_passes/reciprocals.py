@@ -10,7 +10,7 @@ from collections import Counter
 
 import attrs
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Nest
 from ..schedule.rules import Rules
 

@@ -13,7 +13,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Load, Nest, Store
 
 

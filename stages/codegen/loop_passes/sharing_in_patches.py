@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from ...ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Instead, Patches, PatchLoop
 from ...ir.nests import ALWAYS, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Index, Instruction, Load, Nest, Row, Store
 from ..schedule.costs import ITEMSIZES, operations
 from ..schedule.rules import Rules

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import attrs
 
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Loop, Nest
 from ..schedule.rules import Rules
 

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules

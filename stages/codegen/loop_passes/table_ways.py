@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Load, Nest, Row
 
 Way: TypeAlias = tuple[tuple[str, int], ...]

@@ -16,7 +16,7 @@ import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.bounds import Const, Range, difference, greatest, least
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Cut, Tiling
 from ...ir.nests import Load, Loop, Nest, Store
 from ..schedule.costs import ITEMSIZES

@@ -12,7 +12,7 @@ from __future__ import annotations
 import attrs
 
 from ...ir.bounds import Const
-from ...ir.loops import Kernel
+from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Index, Instruction, Nest, Number
 from ..schedule.rules import Rules
 

@@ -9,7 +9,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Instruction, Load, Nest, Store
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules

@@ -10,7 +10,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import bounds, dataflow
 from ...ir.bounds import Range
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Argument, Constant, Instruction, Load, Loop, Reading, Row, Store
 from .discovery import Answer, Home, Homes, discover, home_of
 from .guards import (

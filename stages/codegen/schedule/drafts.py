@@ -9,7 +9,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Ranges
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Loop, Nest
 from .body import Body, write_body
 from .discovery import Home, Homes

@@ -15,7 +15,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir import dataflow
 from ...ir.bounds import Range, Ranges, add
-from ...ir.loops import Buffer
+from ...ir.flat_kernel import Buffer
 from ...ir.nests import Advance, Constant, Instruction, Load, Loop, Row, State
 from .body import Body, BodyWriter
 from .discovery import Home, Homes

@@ -10,7 +10,7 @@ from ....runtime.language.dimension import Dimension
 from ...artifacts import Lowered, Variant
 from ...ir import dataflow
 from ...ir.bounds import Ranges, hull, is_empty_box
-from ...ir.loops import Buffer, Kernel
+from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Instruction, Nest, Store
 from .body import copy_body
 from .discovery import table_buffer

@@ -1,5 +1,6 @@
 """Threads and memory that a thread, a callable or an entry asks for, seen from inside the code."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -74,6 +75,20 @@ def told(call):
     return int(out[0])
 
 
+def test_what_others_told_openmp_changes_no_call(library, team):
+    """The number of threads follows from the rule of calls alone, for OpenMP's code, too."""
+    address = library.symbol("omp_set_num_threads")
+    tell = ctypes.CFUNCTYPE(None, ctypes.c_int)(address)
+    usual, others = _core.default_threads(), _core.default_threads() + 3
+    tell(others)
+    try:
+        assert team() == usual
+        assert team(program(library, "team", own=1)) == 1
+        assert ctypes.CFUNCTYPE(ctypes.c_int)(library.symbol("omp_get_max_threads"))() == others
+    finally:
+        tell(usual)
+
+
 def test_a_call_uses_as_many_threads_as_the_block_around_it_says(team):
     usual = team()
 
@@ -120,7 +135,7 @@ def test_an_error_inside_the_block_gives_the_threads_back(team):
 
 @pytest.mark.parametrize("count", [0, -1, 2.0, True, 1 << 20])
 def test_what_is_no_number_of_threads_is_refused(count):
-    with pytest.raises(ArgumentError, match="number of threads"), threads(count):
+    with pytest.raises(ArgumentError, match="1 to 65536, got"), threads(count):
         pass
 
 

@@ -85,6 +85,75 @@ def test_arrays_go_there_and_back(dtype):
     assert native.size() == 12
 
 
+def write(address, values):
+    """Write to memory of the device, as a kernel does that got the address."""
+    memory = gpu.Buffer.from_handle(address, values.nbytes, device=gpu.current_device())
+    memory.copy_from(values)
+
+
+def test_an_array_by_shape_has_memory_that_kernels_write():
+    array = pg.GPUArray((3, 3, 3), dtype=np.float64)
+    assert array.ptr
+    assert (array.get() == 0).all()
+    values = np.arange(27.0)
+
+    write(array.ptr, values)
+
+    assert (array.get() == values.reshape(3, 3, 3)).all()
+    assert array[1, 2, 0] == 15.0
+    assert (np.asarray(array) == values.reshape(3, 3, 3)).all()
+
+
+def test_what_the_host_set_is_seen_before_it_is_copied():
+    array = pg.GPUArray([4], dtype="float64")
+    address = array.ptr
+
+    array.set_val(2, 5.0)
+
+    assert array.get().tolist() == [0, 0, 5, 0]
+    array.allocate()
+    assert array.ptr == address
+    array.to_host()
+    assert array.get().tolist() == [0, 0, 0, 0]
+
+
+def test_slices_are_views_of_the_device():
+    array = pg.to_gpu(np.arange(12.0).reshape(3, 4))
+
+    part = array[1:, ::2]
+
+    assert part.shape == (2, 2)
+    assert part.ptr == array.ptr + 32
+    write(array[2].ptr, np.full(4, -1.0))
+    assert part.get().tolist() == [[4, 6], [-1, -1]]
+    part.set(9)
+    part.to_device()
+    assert array.get().tolist() == [[0, 1, 2, 3], [9, 5, 9, 7], [9, -1, 9, -1]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_array_of_the_caller_stays_as_it_is(order):
+    data = np.asarray(np.arange(6.0).reshape(2, 3), order=order)
+    array = pg.GPUArray(data)
+    array.allocate()
+    data += 1
+    array.to_device()
+
+    write(array.ptr, np.zeros(6))
+    array.to_host()
+    array.set(7)
+
+    assert array.strides == data.strides
+    assert data.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_pointers_and_the_native_module():
+    pointer = pg.PyGPU.pointer_wrapper_float64(4096)
+
+    assert pointer.get() == int(pointer) == 4096
+    assert pg.PyGPU.GPUArray is pg.GPUArray
+
+
 def test_allocators():
     for maker in (pg.HostAllocator, pg.PagelockedAllocator):
         array = pg.GPUArray((2, 3), dtype="float32", allocator=maker)

@@ -191,17 +191,23 @@ def test_4_a_sum_is_made_in_the_order_of_the_slots_in_the_dtype():
     assert result.dtype == np.float32
 
 
-def test_5_2_the_lone_neighbour_of_a_skip_entry_is_undefined_but_never_an_error(tables, rng):
+def test_5_2_the_lone_neighbour_of_a_skip_entry_is_refused_where_it_is_written(tables, rng):
     @Decorated
     def third(e: EField) -> VField:
         return e(V2E[2])
 
     e = rng.standard_normal(EDGES)
-    result = third(as_field([Edge], e), out=zeros({Vertex: VERTICES}), offset_provider=tables)
-
     column = tables["V2E"].asnumpy()[:, 2]
-    assert np.array_equal(result[column >= 0], e[column[column >= 0]])
-    assert (column < 0).any()
+    gap = int((column < 0).argmax())
+    words = f"at Vertex={gap}: table 'V2E' has no neighbour in slot 2 of Vertex={gap} "
+    with pytest.raises(IndexOutOfBounds, match=words):
+        third(as_field([Edge], e), out=zeros({Vertex: VERTICES}), offset_provider=tables)
+
+    result = third(
+        as_field([Edge], e), out=zeros({Vertex: VERTICES}), domain={Vertex: (0, gap)},
+        offset_provider=tables,
+    )  # fmt: skip
+    assert np.array_equal(result[:gap], e[column[:gap]])
 
 
 def test_5_reductions_nest_and_are_shifted(rng, tables):

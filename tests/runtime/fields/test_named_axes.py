@@ -95,3 +95,34 @@ def test_what_is_no_array_or_has_no_such_axis_is_refused():
         ff.from_xarray(np.zeros(3))
     with pytest.raises(ff.errors.DomainError, match="no axis 'K'; it has 'x'"):
         ff.from_xarray(xr.DataArray(np.zeros(3), dims="x"), K)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.array([126, 127, -128], np.int8), "holds 127 and then -128"),
+        (np.array([3, 4, 6]), "holds 4 and then 6"),
+        (np.array([2, 1, 0]), "holds 2 and then 1"),
+        (np.array([1, 1, 2], np.uint8), "holds 1 and then 1"),
+    ],
+)
+def test_integer_coordinates_that_are_no_indices_are_refused(values, words):
+    array = xr.DataArray(np.zeros((3, 2)), {"I": values}, ("I", "J"))
+    with pytest.raises(
+        ff.errors.DomainError, match=f"Coordinate 'I' {words}, which are no indices of 'I'"
+    ):
+        ff.from_xarray(array, I, J)
+    with pytest.raises(ff.errors.DomainError, match=words):
+        climb.with_backend("reference")(array, ff.zeros({I: 3, J: 2}))
+    assert ff.from_xarray(array.drop_vars("I"), I, J).domain == ff.domain({I: 3, J: 2})
+
+
+def test_short_integers_count_where_they_rise_by_one():
+    array = xr.DataArray(np.zeros(3), {"I": np.array([125, 126, 127], np.int8)}, ("I",))
+    assert ff.from_xarray(array, I).domain == ff.domain({I: (125, 128)})
+
+
+def test_integers_along_a_staggered_axis_are_refused():
+    array = xr.DataArray(np.zeros(3), {"I_staggered": [0, 1, 2]}, ("I_staggered",))
+    with pytest.raises(ff.errors.DomainError, match=r"holds 0 and then 1, .* lie at halves"):
+        ff.from_xarray(array, IHalf)

@@ -133,7 +133,9 @@ def test_numpy_reduces_fields_in_the_same_way():
 def test_mistakes_are_errors():
     field = ff.ones({I: 3})
 
-    with pytest.raises(ArgumentError, match="'sum' takes a field, got an object of type 'list'"):
+    with pytest.raises(
+        ArgumentError, match="'sum' takes a field or an array, got an object of type 'list'"
+    ):
         ff.sum([1.0])
     with pytest.raises(DomainError, match="'max' of a field without points has no value"):
         ff.max(field, {I: (1, 1)})

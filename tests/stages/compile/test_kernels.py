@@ -13,9 +13,9 @@ from fieldforge.runtime.calls.images import unpack_images
 from fieldforge.runtime.gpu import GpuError
 from fieldforge.runtime.gpu.compiler import hiprtc, nvrtc, runtime_compiler
 from fieldforge.runtime.process.errors import CompilationError
-from fieldforge.stages.codegen.gpu.preludes import prelude
 from fieldforge.stages.compile.kernels import KernelToolchain
 from fieldforge.stages.gpu_target import KNOWN_ARCHS, GpuTarget
+from fieldforge.stages.vendors.known import vendor_of
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 NEEDS = {"sm_90": nvrtc, "gfx90a": hiprtc}
@@ -93,14 +93,11 @@ def test_examples_compile_and_spill_nothing(name, arch):
 
 @pytest.mark.parametrize("old", [False, True], ids=["with asynchronous copies", "without"])
 def test_what_threads_do_together_compiles_for_both_vendors(arch, old):
-    from fieldforge.stages.codegen.gpu.stage import AMD, NVIDIA
-
-    flags = NVIDIA if arch == "sm_90" else AMD
+    vendor = vendor_of(arch)
     older = {"sm_90": "sm_75", "gfx90a": "gfx906"}
-    source = prelude("cuda", TOGETHER) + TOGETHER
-    done = KernelToolchain((older[arch] if old else arch,)).compile(source, flags)
+    source = vendor.dialect(TOGETHER) + TOGETHER
+    done = KernelToolchain((older[arch] if old else arch,)).compile(source, vendor.flags)
 
-    assert prelude("hip", TOGETHER) == prelude("cuda", TOGETHER)
     assert done.library
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldforge.stages.compile.usage import usage, usage_of_amd
+from fieldforge.stages.compile.usage import usage
+from fieldforge.stages.vendors.amd import AMD
+from fieldforge.stages.vendors.nvidia import NVIDIA
 
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k0' for 'sm_90'
@@ -33,7 +35,7 @@ def source(threads: int, body: str = "") -> str:
 )
 def test_occupancy_is_that_of_the_vendors_table(registers, threads, shared, occupancy):
     more = f", {shared} bytes smem" if shared else ""
-    found = usage(LOG.format(registers=registers, more=more), source(threads))
+    found = usage(NVIDIA, LOG.format(registers=registers, more=more), {}, source(threads))
 
     assert found["k0 sm_90"]["occupancy"] == occupancy
 
@@ -41,7 +43,7 @@ def test_occupancy_is_that_of_the_vendors_table(registers, threads, shared, occu
 def test_shared_memory_is_that_of_the_module():
     log = LOG.format(registers=40, more=", 2048 bytes smem, 400 bytes cmem[0]")
 
-    assert usage(log)["k0 sm_90"]["shared"] == 2048
+    assert usage(NVIDIA, log, {})["k0 sm_90"]["shared"] == 2048
 
 
 def test_shared_memory_that_a_call_decides_leaves_less():
@@ -49,8 +51,8 @@ def test_shared_memory_that_a_call_decides_leaves_less():
     other = source(256).replace("k0", "k1")
     log = LOG.format(registers=32, more="")
 
-    plain = usage(log, source(256) + other + body)["k0 sm_90"]
-    found = usage(log, source(256, body) + other)["k0 sm_90"]
+    plain = usage(NVIDIA, log, {}, source(256) + other + body)["k0 sm_90"]
+    found = usage(NVIDIA, log, {}, source(256, body) + other)["k0 sm_90"]
 
     assert "occupancy_by_shared" not in plain
     assert found["occupancy"] == plain["occupancy"] == 1.0
@@ -67,7 +69,9 @@ def test_shared_memory_that_a_call_decides_leaves_less():
     assert sizes == sorted(sizes)
     assert sizes[-1] == 227 * 1024
     for size, share in found["occupancy_by_shared"]:
-        fixed = usage(LOG.format(registers=32, more=f", {size} bytes smem"), source(256))
+        fixed = usage(
+            NVIDIA, LOG.format(registers=32, more=f", {size} bytes smem"), {}, source(256)
+        )
         assert fixed["k0 sm_90"]["occupancy"] == share
 
 
@@ -86,7 +90,7 @@ def test_code_objects_of_amd_say_it_in_their_notes():
     image = b"\x7fELF amdhsa.kernels\x92" + note(b"\xa2k0", b"\x1b")
     image += note(b"\xd9" + bytes([len(long)]) + long, b"\xcc\x80")
 
-    found = usage_of_amd({"gfx90a": image}, source(256))
+    found = usage(AMD, "", {"gfx90a": image}, source(256))
 
     taken = {"registers": 27, "spilled": 2, "stack": 144, "shared": 4096}
     assert found["k0 gfx90a"] == taken | {"threads": 256, "occupancy": 1.0}

@@ -171,7 +171,8 @@ def many_parts(a: Cells, b: Cells, n: int32, m: int32) -> Cells:
 def around_parts(u: Cells, n: int32) -> Cells:
     v = concat_where(n > K, u, neighbor_sum(u(C2C), axis=C2CDim))
     w = concat_where((Cell > 2) & (Cell < 6), v(K + 1), v * 2.0)
-    return neighbor_sum(concat_where(Cell != 4, w(C2C) - v, w(C2C)), axis=C2CDim) + w(C2C[3])
+    sums = neighbor_sum(concat_where(Cell != 4, w(C2C) - v, w(C2C)), axis=C2CDim)
+    return sums + concat_where(Cell == 3, w, w(C2C[3]))  # cell 3 has no such neighbour
 
 
 @pytest.mark.parametrize("n", [-3, 0, 1, 3, 6, 9])

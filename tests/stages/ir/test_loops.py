@@ -5,7 +5,7 @@ import pytest
 
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.ir.bounds import Const, Range
-from fieldforge.stages.ir.loops import Buffer, Kernel
+from fieldforge.stages.ir.flat_kernel import Buffer, Kernel
 from fieldforge.stages.ir.loops_text import show
 from fieldforge.stages.ir.nests import Compute, Constant, Instruction, Load, Loop, Nest, Store
 from fieldforge.stages.ir.verify_loops import verify

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.runtime.process import settings
-from fieldforge.stages.ir import loops, nest_groups, nests
+from fieldforge.stages.ir import flat_kernel, nest_groups, nests
 from fieldforge.workflows.capsules.bisecting import bisect
 from fieldforge.workflows.capsules.capsule import Capsule
 from fieldforge.workflows.capsules.replaying import replay
@@ -197,7 +197,7 @@ def test_an_argument_that_no_capsule_can_hold_is_refused(tmp_path):
 # --- bisect ---------------------------------------------------------------------------------------
 
 
-OF_LOOPS = tuple(module.__name__ for module in (loops, nest_groups, nests))
+OF_LOOPS = tuple(module.__name__ for module in (flat_kernel, nest_groups, nests))
 
 
 def shorten(kernel, rules):

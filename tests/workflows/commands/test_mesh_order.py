@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import fieldforge as ff
 from fieldforge.examples.icosahedral import icosahedral
 from fieldforge.runtime.process.errors import InputDataError
 from fieldforge.workflows.commands import mesh_order
@@ -91,6 +92,20 @@ def test_doctor_reads_the_tables_of_a_file(doctor, tmp_path):
     assert done.output.split("Node2Node")[1].split("│")[1:4] == [
         " 10   ", " 2    ", " 1.8           "
     ]  # fmt: skip
+
+
+def test_doctor_reads_a_ugrid_file_and_names_what_applies_its_order(doctor, tmp_path):
+    pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")
+    pytest.importorskip("xarray", reason="the extra 'xarray' is not installed")
+    shuffled = icosahedral(3, 2, "shuffled").tables
+    mesh = ff.Mesh({name: shuffled[name] for name in ("C2V", "E2V")})
+    mesh.to_xarray().to_netcdf(tmp_path / "mesh.nc")
+
+    done = doctor(tmp_path / "mesh.nc")
+
+    assert done.exit_code == 0
+    assert " C2V " in done.output
+    assert "'Mesh.reordered', would bring them" in done.output
 
 
 def test_without_scipy_doctor_says_what_to_install(doctor, monkeypatch):

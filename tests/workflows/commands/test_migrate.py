@@ -37,8 +37,8 @@ REWRITTEN = [
 ]  # fmt: skip
 
 LEFT = [
-    ("from gt4py.eve import Node\n", "gt4py.eve.Node"),
-    ("from gt4py.eve import codegen\n", "gt4py.eve.codegen"),
+    ("from gt4py.eve import NodeTranslator\n", "gt4py.eve.NodeTranslator"),
+    ("from gt4py.eve import datamodels\n", "gt4py.eve.datamodels"),
     ("from gt4py.next import iterator\n", "gt4py.next.iterator"),
     ("from gt4py.next.iterator import ir as itir\n", "gt4py.next.iterator.ir"),
     ("import gt4py.next.otf.workflow as w\n", "gt4py.next.otf.workflow"),
@@ -67,13 +67,14 @@ def test_what_has_no_counterpart_is_left_alone_and_told(text, name):
 
 def test_a_statement_with_both_is_split():
     before = (
-        "def f():\n    from gt4py.eve import (\n        Node,  # ours\n        StrEnum,\n    )\n"
+        "def f():\n    from gt4py.eve import (\n        NOTHING,  # ours\n        StrEnum,\n    )\n"
     )
 
     found = rewrite(before)
 
     assert found.text == (
-        "def f():\n    from fieldforge.eve import StrEnum  # ours\n    from gt4py.eve import Node\n"
+        "def f():\n    from fieldforge.eve import StrEnum  # ours\n"
+        "    from gt4py.eve import NOTHING\n"
     )
     assert [left.line for left in found.left] == [3]
 
@@ -136,11 +137,11 @@ def test_the_command_counts_shows_and_writes(folder):
 
 def test_the_command_names_files_and_lines_of_what_is_left(folder):
     bad = folder / "model" / "bad.py"
-    bad.write_text("\nfrom gt4py.eve import Node\n")
+    bad.write_text("\nfrom gt4py.eve import NodeTranslator\n")
 
     found = invoke(folder)
 
-    assert f"{bad}:2: 'gt4py.eve.Node' has no counterpart." in found.output
+    assert f"{bad}:2: 'gt4py.eve.NodeTranslator' has no counterpart." in found.output
     assert found.exit_code == 1
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from fieldforge.cache.disk import Disk
 from fieldforge.cache.memory import Memory
+from fieldforge.runtime.process import settings
 from fieldforge.runtime.process.errors import WorkflowError
 from fieldforge.stages.base import Stage
 from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.engine.events import Collector, Failed, Finished, Hit, Started, Warned
-from fieldforge.workflows.engine.keys import own_components
 from fieldforge.workflows.graph.graph import Workflow
 
 from ..stand_ins import RUNS, Fail, Measure, Numbers, Read, Sort, Source, Total, Words
@@ -157,7 +157,8 @@ def test_many_threads_build_each_stage_once(engine):
     assert (RUNS["read"], RUNS["sort"], RUNS["measure"]) == (1, 1, 1)
 
 
-def test_independent_stages_run_at_once_on_an_executor(tmp_path):
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(2)], ids=["default", "executor"])
+def test_independent_stages_run_at_once(executor, several_jobs):
     meeting = threading.Barrier(2, timeout=20)
 
     @attrs.frozen
@@ -171,11 +172,18 @@ def test_independent_stages_run_at_once_on_an_executor(tmp_path):
         down=CHAIN.replace(sort=Meet(backwards=True)).upto("sort"),
     )
 
-    own_components(Meet())  # here, as Python 3.11 may fail to find a class's source in two threads
-    with ThreadPoolExecutor(2) as pool:
-        results = Engine(Memory(), executor=pool).run(flow, inputs())
+    results = Engine(Memory(), executor=executor).run(flow, inputs())
 
     assert results["down.sort"].outputs["ordered"].get().words == ("pear", "fig")
+    assert list(results) == ["read", "up.sort", "down.sort"]
+
+
+@pytest.fixture
+def several_jobs():
+    before = settings.current()
+    settings.set_current(attrs.evolve(before, jobs=2))
+    yield
+    settings.set_current(before)
 
 
 def test_prerequisites_run_first_and_each_once(engine):

@@ -142,7 +142,7 @@ def test_another_view_of_the_memory_of_a_slot_is_refused(new):
 
 
 def test_slots_are_fields_and_known_by_name(now, new):
-    refused = pytest.raises(ArgumentError, match="Slot 'more' must be a field, got 'float'")
+    refused = pytest.raises(ArgumentError, match="a field or a number of NumPy, got 'float'")
     with refused, ff.record(more=1.0):
         pass
     with ff.record(now=now) as step:
@@ -151,6 +151,63 @@ def test_slots_are_fields_and_known_by_name(now, new):
         step(then=now)
     with pytest.raises(TypeError, match="by name"):
         step(now)
+
+
+def test_numbers_are_exchanged(now, new):
+    more, other = np.float64(1.0), np.float64(1.0)
+    with ff.record(more=more) as step:
+        add(now, more, new)
+        add(new, other, now)
+
+    step(more=np.float64(5.0))
+    assert (new.asnumpy().tolist(), now.asnumpy().tolist()) == ([8.0, 9.0], [9.0, 10.0])
+    step(more=-1.0)  # other numbers are those of the recording
+    assert (new.asnumpy().tolist(), now.asnumpy().tolist()) == ([8.0, 9.0], [9.0, 10.0])
+    step()
+    assert new.asnumpy().tolist() == [10.0, 11.0]
+
+
+def test_a_number_that_is_compiled_in_selects_the_variant(now, new):
+    static = add.with_static_params("more")
+    more = np.float64(1.0)
+    static(now, 7.0, new)
+    with ff.record(more=more) as step:
+        static(now, more, new)
+
+    for given in (7.0, 1.0, 3.0):  # the last one is built
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            step(more=np.float64(given))
+        assert new.asnumpy().tolist() == [1.0 + given, 2.0 + given]
+
+
+def test_fields_and_numbers_of_slots_are_exchanged_together(now, new):
+    more = np.float64(1.0)
+    with ff.record(now=now, new=new, more=more) as step:
+        add(now, more, new)
+
+    step(now=new, new=now, more=np.float64(0.5))
+    assert now.asnumpy().tolist() == [2.5, 3.5]
+
+
+@ff.field_operator
+def weighed(u: Line, weights: tuple[ff.float64, ff.float64]) -> Line:
+    return weights[0] * u + weights[1]
+
+
+@ff.program(backend=ff.cpu)
+def weigh(u: Line, weights: tuple[ff.float64, ff.float64], out: Line):
+    weighed(u, weights, out=out)
+
+
+def test_numbers_of_slots_are_arguments_of_their_own(now, new):
+    more = np.float64(1.0)
+    refused = pytest.raises(ArgumentError, match=r"Call 0 .* number of slot 'more' inside a tuple")
+    with refused, ff.record(more=more):
+        weigh(now, (more, 1.0), new)
+    refused = pytest.raises(ArgumentError, match="No recorded call takes the number of slot 'more'")
+    with refused, ff.record(more=more):
+        add(now, 1.0, new)
 
 
 @dataclass

@@ -5,6 +5,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import fieldforge as ff
-from fieldforge.errors import OptionError
+from fieldforge.errors import OptionError, OverlapError
 from fieldforge.examples import nabla
 from fieldforge.examples.exported import model as example
 from fieldforge.examples.icosahedral import E2VDim, Edge, V2EDim, Vertex, icosahedral
@@ -271,6 +272,83 @@ def test_interleaved_fields_share_no_memory(in_any_layout):
 
     assert code == OK, library.message()
     assert (mixed[..., 1] == 3.0).all()
+
+
+@pytest.mark.parametrize(
+    ("strides", "starts"), [((0, 1), (0, 0)), ((1, 1), (0, 0)), ((1, 3), (0, 0)), ((-1, 3), (3, 0))]
+)
+def test_an_output_whose_elements_share_memory_is_refused_with_the_words_of_python(
+    exported, in_any_layout, strides, starts
+):
+    u, out = plane((0, 4), (0, 3)), described(ff.zeros({I: 4, J: 3}))
+    out.stride[0], out.stride[1] = strides
+    memory = np.zeros(16)
+    out.data = memory[starts[0] :].ctypes.data
+    function = in_any_layout.library[f"{in_any_layout.name}_add"]
+
+    code = function(*map(ctypes.byref, map(described, (u, u))), real(1.0), ctypes.byref(out))
+
+    message = in_any_layout.message().decode()
+    array = np.lib.stride_tricks.as_strided(
+        memory[starts[0] :], (4, 3), [8 * each for each in strides]
+    )
+    with pytest.raises(OverlapError) as refused:
+        add.with_backend(ff.cpu)(u, u, 1.0, array)
+    assert (code, message) == (OVERLAP, str(refused.value).splitlines()[0])
+    assert not memory.any()
+
+
+def test_columns_that_lie_apart_are_written(in_any_layout):
+    memory = np.zeros((4, 4))
+    u, out = plane((0, 4), (0, 3)), described(ff.zeros({I: 4, J: 3}))
+    out.data, out.stride[0], out.stride[1] = memory[:, 3:].ctypes.data, 4, -1
+    function = in_any_layout.library[f"{in_any_layout.name}_add"]
+
+    assert function(*map(ctypes.byref, map(described, (u, u))), real(1.0), ctypes.byref(out)) == OK
+    assert np.array_equal(memory[:, :0:-1], 2.0 * u.asnumpy())
+
+
+FORKED = """
+import ctypes, os, sys
+sys.path.insert(0, {root!r})
+import fieldforge as ff
+from {module} import I, J, described, plane
+library = ctypes.CDLL({path!r})
+u = ff.ones({{I: 64, J: 4096}})
+out = ff.zeros({{I: 64, J: 4096}})
+def call():
+    given = [ctypes.byref(described(each)) for each in (u, u, out)]
+    assert library.{name}_add(*given[:2], ctypes.c_double(1.0), given[2]) == 0
+def threads():
+    return len(os.listdir("/proc/self/task"))
+before = threads()
+library.{name}_set_threads(4)
+call()
+more = threads() - before
+child = os.fork()
+if child == 0:
+    call()
+    call()
+    os._exit(threads() if (out.asnumpy() == 2.0).all() else 99)
+print(more, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), threads() - before)
+"""
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="only Linux lists the threads of a process"
+)
+def test_a_forked_process_calls_with_threads_of_its_own(in_any_layout):
+    script = FORKED.format(
+        root=str(Path(__file__).parents[3]), module=__name__,
+        path=in_any_layout.library._name, name=in_any_layout.name,
+    )  # fmt: skip
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+    assert done.stdout.split() == ["3", "4", "3"], done.stderr
 
 
 def test_other_types_ranks_and_missing_fields_are_refused(exported):

@@ -56,7 +56,8 @@ def value_of(name, program=DIFFUSE, archs=("x86-64-v3",), backend="cpu", call=No
 def test_the_schema_is_made_of_the_stages():
     option = schema_of(ff.cpu)["codegen.parallel_from"]
 
-    assert (option.kind, option.default) == ("int | None", None)
+    assert option.kind.said == "a whole number from 0 to 4611686018427387904, or None"
+    assert option.default is None
     assert option.about.startswith("loops over fewer points than this run on one thread.")
     assert "codegen.target" not in schema_of(ff.cpu).names
 
@@ -146,10 +147,11 @@ def test_the_environment_is_read():
     ("text", "message"),
     [
         ("[[when]]\nset.parallel_form = 1\n", r"toml:2: there is no option.*\n.*'parallel_from'"),
-        ("[[when]]\n\nset.jam = 1\n", r"toml:3: Option 'codegen.jam' takes true or false, got '1'"),
+        ("[[when]]\n\nset.jam = 1\n", r"toml:3: Option 'codegen.jam' takes true or false, got 1"),
         ("[[when]]\nprogramm = 'x'\n", r"toml:2: there is no key 'programm'.*\n.*'program'"),
         ("[[when]]\nbackend = 'cpp'\n", r"toml:1: no backend has a name like 'cpp'"),
         ("[[when]]\nuse = 'dacecpu'\n", r"toml:2: there is no backend 'dacecpu'.*\n.*'dace_cpu'"),
+        ("[[when]]\nset.numerics = 'loose'\n", r"toml:2: Option '.*numerics' takes .*'strict'"),
         ("[[if]]\n", r"expected tables '\[\[when\]\]', got 'if'"),
         ("[[when]\n", "cannot be read"),
     ],
@@ -160,9 +162,9 @@ def test_mistakes_are_errors_with_file_and_line(model, text, message):
 
 
 def test_a_value_that_the_stage_refuses_names_its_line(model):
-    model("[[when]]\nset.numerics = 'loose'\n")
+    model("[[when]]\nbackend = 'cpu'\nset.passes = ['tille']\n")
 
-    with pytest.raises(OptionError, match=r"model.toml:2: .*loose"):
+    with pytest.raises(OptionError, match=r"model.toml:3: .*tille"):
         backend_for("cpu", DIFFUSE)
 
 
@@ -232,7 +234,93 @@ def double(u: Line, out: Line):
 """
 
 
+# --- blocks by program and architecture -----------------------------------------------------------
+
+BLOCKS = """\
+[[when]]
+program = "diffuse"
+backend = "GPU"
+arch = "A100"
+set.block = [64, 4]
+
+[[when]]
+program = "diffuse"
+arch = "gh200"
+set.block = [128, 2]
+set.block_1d = [512]
+set.unaligned = true
+
+[[when]]
+arch = "CDNA*"
+set.points = [2, 2]
+set.column_block = [32]
+
+[[when]]
+backend = "gtfn_gpu"
+arch = "sm_80"
+set.patches = [192, 16]
+"""
+
+
+def test_a_block_size_by_program_and_gpu(model):
+    model(BLOCKS)
+    on = {name: backend_for(f"gpu:{name}", DIFFUSE).options for name in ("A100", "GH200", "MI250")}
+
+    assert on["A100"]["codegen.block"] == (64, 4)
+    assert on["A100"]["codegen.patches"] == (192, 16)
+    assert on["GH200"]["codegen.block"] == (128, 2)
+    assert on["GH200"]["codegen.unaligned"] is True
+    assert on["MI250"]["codegen.points"] == (2, 2)
+    assert on["MI250"]["codegen.block"] == ()
+    assert backend_for("dace_gpu:H100", DIFFUSE).options["codegen.block_1d"] == (512,)
+    assert backend_for("gpu:sm_80", "m:advect").options["codegen.block"] == ()
+
+
+def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
+    from fieldforge.stages.gpu_target import GpuTarget
+    from fieldforge.workflows.options import architecture
+
+    monkeypatch.setattr(architecture, "_device", lambda: ("sm_90", ("NVIDIA", "GH200", "480GB")))
+
+    assert architecture.names_of(GpuTarget("sm_90")) == ("Hopper", "GH200", "sm_90")
+    assert architecture.names_of(GpuTarget("sm_80")) == ("Ampere", "A100", "A30", "sm_80")
+
+
+def test_a_list_of_numbers_comes_from_the_environment():
+    given = (("block", "(32, 4)"), ("arrays", "(%3, %12)"), ("block_1d", "[64]"), ("tiles", "4"))
+    settings.set_current(attrs.evolve(settings.current(), options=given))
+
+    options = backend_for("gpu", DIFFUSE).options
+
+    assert options["codegen.block"] == (32, 4)
+    assert options["codegen.arrays"] == ("%3", "%12")
+
+
 # --- tags -----------------------------------------------------------------------------------------
+
+
+def test_tags_have_any_case():
+    assert backend_for("GTFN_CPU", DIFFUSE) is ff.cpu
+    assert backend_for("GPU", DIFFUSE) is ff.gpu
+    assert backend_for({"backend": "DACE", "device": "CPU"}, DIFFUSE) is ff.dace_cpu
+    assert backend_for("None", DIFFUSE) is None
+
+
+def test_the_target_is_chosen_by_tag_setting_and_setup(model, monkeypatch):
+    from fieldforge.workflows.backends.pipelines import gpu
+
+    assert backend_for("gpu:gfx90a", DIFFUSE).target.archs == ("gfx90a",)
+    step = ff.setup(double, backend="gpu", options={"target": "A100"}, precompile=False)
+    assert step.backend.target.archs == ("sm_80",)
+    compiler = dict(step.backend.workflow.nodes)["compile"]
+    assert compiler.target.archs == ("sm_80",)
+    settings.set_current(attrs.evolve(settings.current(), gpu_arch="mi300x"))
+    assert dict(gpu().nodes)["codegen"].target.archs == ("gfx942",)
+    with pytest.raises(OptionError, match=r"'target'.*got 'A1000'.*\n.*mean 'A100'"):
+        backend_for("gpu:A1000", DIFFUSE)
+    model("[[when]]\nbackend = 'gpu'\narch = 'A100'\nuse = 'dace_gpu'\n")
+    chosen = backend_for({"device": "gpu", "target": "A100"}, DIFFUSE)
+    assert (chosen.name, chosen.target.archs) == ("dace_gpu", ("sm_80",))
 
 
 def test_tags_name_backends_and_devices():
@@ -317,6 +405,45 @@ def test_show_names_the_file_and_line_of_each_value(call, tmp_path):
     assert ["lower.fold", "false", f"{file}:6"] in [
         line.split() for line in done.output.splitlines()
     ]
+
+
+def test_show_obeys_the_backend_that_the_file_uses_on_another_architecture(call, tmp_path):
+    (tmp_path / "doubling.py").write_text(MODEL)
+    file = tmp_path / "model.toml"
+    file.write_text(
+        "[[when]]\nbackend = 'gpu'\narch = 'A100'\nuse = 'dace_gpu'\n\n"
+        "[[when]]\nbackend = 'dace_gpu'\narch = 'Ampere'\nset.block_2d = [64, 2]\n\n"
+        "[[when]]\nbackend = 'dace_gpu'\narch = 'H100'\nset.block_1d = [64]\n"
+    )
+    words = ("options", "show", f"{tmp_path}/doubling.py:double", "--file", file)
+
+    done = call(*words, "--backend", "gpu", "--arch", "sm_80")
+
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.output.splitlines()]
+    assert rows[0] == ["doubling:double", "on", "dace_gpu"]
+    assert ["codegen.block_2d", "[64,", "2]", f"{file}:9"] in rows
+    assert ["codegen.block_1d", "[]", "default"] in rows
+    assert rows[-1] == ["architecture:", "sm_80"]
+    assert (
+        call(*words, "--backend", "gpu:A100").output.splitlines()[0].strip().endswith("on dace_gpu")
+    )
+    assert call(*words, "--backend", "gpu:A30").output.splitlines()[0].strip().endswith("on gpu")
+
+
+def test_an_entry_for_an_architecture_that_nobody_has_is_unused(call, tmp_path):
+    file = tmp_path / "model.toml"
+    file.write_text(
+        "[[when]]\narch = 'A1000'\nset.jam = false\n\n"
+        "[[when]]\narch = ['gh200', 'znver9']\nset.jam = false\n"
+    )
+
+    done = call("options", "check", file)
+
+    assert done.exit_code == 1
+    assert done.output == (
+        f"{file}:1: unused: decides nothing for every program\n1 of 2 entries are used.\n"
+    )
 
 
 def test_check_lists_what_is_unused_and_refuses_what_is_wrong(call, tmp_path):

@@ -1,7 +1,9 @@
 """`setup`: what it compiles in, what calls still give, and mistakes that it names."""
 
+import gc
 import inspect
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import fieldforge as ff
 from fieldforge.common import _field
 from fieldforge.errors import ArgumentError, CheckError, DomainError
+from fieldforge.workflows.builds.background import _batches
 from fieldforge.workflows.setups.request import SetUpWarning
 from fieldforge.workflows.variants.builds import NotCompiledError
 
@@ -99,6 +102,42 @@ def test_each_group_can_be_switched(static, names):
     assert np.array_equal(out.asnumpy(), meant(0.5, False))
 
 
+def test_values_of_static_args_are_compiled_in_and_given_by_calls():
+    step = ff.setup(
+        relax, constant_args={"rate": 0.5}, static_args={"twice": [False, True]}, **SIZES
+    ).wait()
+    u, out = fields()
+
+    assert static_of(step) == [["bottom", "rate", "top", "twice"]] * 2
+    assert step.parameters == ("u", "twice", "out")
+    with ff.policy("must_hit"):
+        for twice in (False, True):
+            step(u, twice, out)
+            assert np.array_equal(out.asnumpy(), meant(0.5, twice))
+    assert "static twice: 2 values: False, True; its values are listed" in step.variants
+
+
+def test_bound_scalars_are_compiled_in_or_not():
+    step = ff.setup(
+        relax, bound_args={"rate": 0.5}, bound_static_args={"twice": True}, **SIZES
+    ).wait()
+    u, out = fields()
+
+    step(u, out)
+
+    assert np.array_equal(out.asnumpy(), meant(0.5, True))
+    assert static_of(step) == [["bottom", "top", "twice"]]
+    assert "static twice: 1 value: True; given in 'bound_static_args'" in step.variants
+    assert step.parameters == ("u", "out")
+
+
+def test_a_tag_chooses_the_backend():
+    step = set_up(backend_tag="Cpp_CPU")
+
+    assert step.backend is ff.cpu
+    assert set_up(backend_tag="none").backend is None
+
+
 def test_no_call_builds_after_the_set_up():
     step = set_up().wait()
     u, out = fields()
@@ -110,10 +149,23 @@ def test_no_call_builds_after_the_set_up():
     assert len(static_of(step)) == 2
 
 
+def test_set_ups_that_are_dropped_leave_nothing_of_their_builds():
+    orders = []
+    for rate in (0.25, 0.5, 0.75):
+        step = set_up(constant_args={"rate": rate}).wait()
+        orders += [weakref.ref(each) for batch in _batches.values() for each in batch.orders]
+    del step
+    set_up().wait()  # the next one that begins releases those that are done
+    gc.collect()
+
+    assert len(orders) >= 3
+    assert [each() for each in orders[:-2]] == [None] * len(orders[:-2])
+
+
 def test_the_table_says_why_an_argument_is_static_and_what_a_value_costs():
     text = set_up().wait().variants
 
-    assert "  static twice: 2 values: False, True; listed in 'variants'\n" in text
+    assert "  static twice: 2 values: False, True; its values are listed\n" in text
     assert "  static top: 1 value: 3; one of the vertical sizes\n" in text
     assert "  static rate: 1 value: 0.5; one of the constants\n" in text
     assert "  a new value compiles a variant, in about " in text
@@ -211,6 +263,17 @@ def test_a_checked_call_finds_invalid_numbers():
         ({"variants": {"twice": []}}, "'twice' in 'variants' of 'relax' has no values"),
         ({"variants": {"twice": [1]}}, "'twice' in 'variants'.*'bool', got a 'int32'"),
         ({"variants": {"u": [ff.zeros({I: 3})]}}, "only scalars of 'relax' have variants"),
+        (
+            {"static_args": {"twice": True}, "variants": {}},
+            r"'twice' in 'static_args' takes a list",
+        ),
+        ({"static_args": {"twice": [[]]}, "variants": {}}, r"'twice' in 'static_args'.*'bool'"),
+        ({"static_args": {"twice": [True]}}, "given twice: in 'variants' and in 'static_args'"),
+        ({"static_args": {"vertical": [3]}}, "'static_args' names 'vertical', which is no param"),
+        ({"bound_args": {"rate": 0.5}}, "given twice: in 'constant_args' and in 'bound_args'"),
+        ({"bound_static_args": {"u": 1.0}}, r"'u' in 'bound_static_args'.*\n.*in 'bound_args'"),
+        ({"backend": "cpu", "backend_tag": "cpu"}, "Both 'backend' and 'backend_tag' are given"),
+        ({"backend_tag": ff.cpu}, "'backend_tag' takes a text"),
         ({"static_args": ["verticl"]}, r"'verticl'.*\n.*mean 'vertical'"),
         ({"static_args": ["u"]}, "'u' of 'relax' cannot be static"),
     ],
@@ -231,7 +294,7 @@ def test_a_static_value_without_bounds_is_warned_of():
 
 
 def test_a_float_with_variants_is_warned_of():
-    with pytest.warns(SetUpWarning, match="'rate' of 'relax' is a float64 in 'variants'"):
+    with pytest.warns(SetUpWarning, match="'rate' of 'relax' is a float64 with listed values"):
         set_up(constant_args={}, variants={"rate": [0.5], "twice": [True]})
 
 

@@ -7,13 +7,14 @@ import attrs
 import pytest
 
 from fieldforge.stages.base import VALUES
+from fieldforge.stages.option_kinds import FLAG, VALUE_NAMES, whole
 from fieldforge.workflows.options.schema import Option
 from fieldforge.workflows.tuning.search import Search
 from fieldforge.workflows.tuning.verdict import Verdict, compared
 
-TILE = Option("codegen.tile_size", "int", 0, tune=(0, 8, 16, 32, 64))
-ARRAYS = Option("codegen.arrays", "tuple[str, ...]", (), tune=(VALUES,))
-JAM = Option("codegen.jam", "bool", True, tune=(True, False))
+TILE = Option("codegen.tile_size", whole(), 0, tune=(0, 8, 16, 32, 64))
+ARRAYS = Option("codegen.arrays", VALUE_NAMES, (), tune=(VALUES,))
+JAM = Option("codegen.jam", FLAG, True, tune=(True, False))
 START = {"codegen.tile_size": 64, "codegen.arrays": ("%3",), "codegen.jam": True}
 NAMES = ("%3", "%7", "%9")
 

@@ -2,6 +2,7 @@
 
 import tomllib
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -260,8 +261,7 @@ def test_the_command_shows_a_table_and_writes_the_file(tmp_path):
         "def arguments():\n"
         "    return {'u': ff.ones({I: 4}), 'by': 1.0, 'out': ff.zeros({I: 4})}\n"
     )
-    file = tmp_path / "model.toml"
-    file.write_text("")
+    file = tmp_path / "model.toml"  # made by the first run
     address = f"{tmp_path / 'tuned_model.py'}:add"
 
     def run(words):
@@ -272,5 +272,68 @@ def test_the_command_shows_a_table_and_writes_the_file(tmp_path):
         result = run(words)
         assert result.exit_code == 0, result.output
         assert "'tuned_model:add' is faster than noise." in result.output
+    assert "'tune' writes what it found" in file.read_text()
     assert "has no size: add 'I=...'" in run("by=0.5").output
     assert "has no value: add 'by=...'" in run("I=8").output
+
+
+@attrs.define
+class Clock:
+    """Seconds that pass only where a measurement says so."""
+
+    now: float = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_measurements_end_with_the_budget(own_engine, fields):
+    clock, measured = Clock(), []
+
+    def slow(candidate):
+        clock.now += 2.0
+        measured.append(candidate.options)
+        return 1.0
+
+    report = tuned(smooth.with_backend("cpu"), fields, cost=slow, clock=clock, budget=15.0)
+
+    assert clock.now <= 15.0
+    assert 4 <= len(measured) < 10  # a comparison needs five rounds of two
+    assert report.trials == ()
+    assert "The budget ended the search" in report.summary
+
+
+def test_the_last_comparison_ends_with_the_budget_too(own_engine, model, fields):
+    clock = Clock()
+
+    def slow(candidate):
+        clock.now += 0.5
+        return price(candidate)
+
+    report = tuned(
+        smooth.with_backend("cpu"), fields, cost=slow, clock=clock, budget=60.0, options=["jam"]
+    )
+
+    assert clock.now <= 60.0
+    assert dict(report.options) == {"codegen.jam": True}
+
+
+def test_no_more_code_is_generated_after_the_budget(own_engine, fields, monkeypatch):
+    clock = Clock()
+    real = benches.RealBench.source
+
+    def slow(bench, choice):
+        clock.now += 1.0
+        return real(bench, choice)
+
+    monkeypatch.setattr(benches.RealBench, "source", slow)
+
+    tuned(smooth.with_backend("cpu"), fields, options=["tile_size"], clock=clock, budget=5.0)
+
+    assert clock.now <= 5.0  # there are seven sizes
+
+
+@pytest.mark.parametrize("budget", ["5min", -1, float("nan"), float("inf"), True, None])
+def test_a_budget_is_a_number_of_seconds(own_engine, fields, budget):
+    with pytest.raises(OptionError, match=r"Option 'budget' takes a number of seconds, 0 or more"):
+        ff.tune(smooth.with_backend("cpu"), fields, progress=None, budget=budget)

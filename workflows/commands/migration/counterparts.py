@@ -49,7 +49,7 @@ def counterpart(module: str) -> str | None:
 def has(module: str, name: str) -> bool:
     """Tell whether a module of fieldforge has a name, or a module of that name inside.
 
-    >>> has("fieldforge.eve", "StrEnum"), has("fieldforge.eve", "Node")
+    >>> has("fieldforge.eve", "StrEnum"), has("fieldforge.eve", "NodeTranslator")
     (True, False)
     """
     if name in _OURS_ALONE and module == PACKAGE:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from multiprocessing import spawn
 from types import ModuleType
+from typing import Any
 
 from ....runtime.process.errors import FieldforgeError
 from .counterparts import FOLLOWED_VERSION, THEIRS, counterpart
@@ -49,7 +52,10 @@ class _Imports(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Redirect imports of `gt4py` from now on; a gt4py that is imported already is an error."""
+    """Redirect imports of `gt4py` from now on, also in processes that `multiprocessing` starts.
+
+    A gt4py that is imported already is an error.
+    """
     if any(isinstance(finder, _Imports) for finder in sys.meta_path):
         return
     if THEIRS in sys.modules:
@@ -60,3 +66,27 @@ def install() -> None:
             ],
         )
     sys.meta_path.insert(0, _Imports())
+    _reach_children()
+
+
+class _Redirection:
+    """Redirects imports in the process that unpickles it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return install, ()
+
+
+def _reach_children() -> None:
+    """Redirect imports in child processes before they import the main module.
+
+    `multiprocessing` has no hook for this. A spawned process unpickles what `get_preparation_data`
+    returns before anything else; a fork server imports `__main__` before all other modules, unless
+    it is told to preload others only.
+    """
+    prepare = spawn.get_preparation_data
+
+    def prepare_redirected(name: str) -> dict[str, Any]:
+        return {**prepare(name), "fieldforge": _Redirection()}
+
+    spawn.get_preparation_data = prepare_redirected
+    multiprocessing.set_forkserver_preload(["fieldforge.as_gt4py"])

@@ -78,11 +78,11 @@ def rewrite(text: str) -> Rewritten:
 
     >>> rewrite("from gt4py.next import common  # tables\n").text
     'from fieldforge import common  # tables\n'
-    >>> found = rewrite("from gt4py.eve import Node, StrEnum\n")
+    >>> found = rewrite("from gt4py.eve import NodeTranslator, StrEnum\n")
     >>> found.text
-    'from fieldforge.eve import StrEnum\nfrom gt4py.eve import Node\n'
+    'from fieldforge.eve import StrEnum\nfrom gt4py.eve import NodeTranslator\n'
     >>> found.left[0].message
-    "'gt4py.eve.Node' has no counterpart."
+    "'gt4py.eve.NodeTranslator' has no counterpart."
     """
     if THEIRS not in text:
         return Rewritten(text, ())

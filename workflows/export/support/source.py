@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from .aliasing import ALIASING
 from .fields import FIELDS
-from .sharing import SHARING
 from .tables import TABLES
 from .threads import THREADS
 from .workspace import WORKSPACE
 
 _OPENING: Final = r"""
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
@@ -35,11 +38,11 @@ _CLOSING: Final = r"""
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 """
 
-SUPPORT: Final = "".join([_OPENING, FIELDS, SHARING, TABLES, THREADS, WORKSPACE, _CLOSING])
+SUPPORT: Final = "".join([_OPENING, FIELDS, ALIASING, TABLES, THREADS, WORKSPACE, _CLOSING])
 
 FUNCTIONS: Final = """\
 EXPORTED const char* {library}_message(void) {{ return last_message; }}
-EXPORTED void {library}_set_threads(int32_t count) {{ pool().resize(std::clamp(count, 1, 1024)); }}
+EXPORTED void {library}_set_threads(int32_t count) {{ set_threads(count); }}
 EXPORTED void {library}_forget_tables(void) {{
   const std::lock_guard guard(looks_lock);
   looks.clear();

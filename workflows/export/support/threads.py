@@ -82,16 +82,44 @@ class Pool {
   bool ends_ = false;
 };
 
+constexpr int most_threads = 1024;
+// Never destroyed: threads may sleep in it when a library is unloaded.
+std::atomic<Pool*> current{nullptr};
+std::atomic<int> asked{0};  // by 'set_threads'; 0: OMP_NUM_THREADS says how many
+
+int thread_count() {
+  if (const int count = asked.load()) return count;
+  const char* const words = std::getenv("OMP_NUM_THREADS");
+  const long count = words == nullptr ? 1 : std::strtol(words, nullptr, 10);
+  return static_cast<int>(std::clamp<long>(count, 1, most_threads));
+}
+
 Pool& pool() {
-  static Pool* const made = [] {
-    auto* const own = new Pool;  // never destroyed: a library may be unloaded while threads sleep
-    const char* const words = std::getenv("OMP_NUM_THREADS");
-    const long count = words == nullptr ? 1 : std::strtol(words, nullptr, 10);
-    own->resize(std::clamp<long>(count, 1, 1024));
-    return own;
-  }();
+  Pool* found = current.load();
+  if (found != nullptr) return *found;
+  auto* const made = new Pool;
+  if (!current.compare_exchange_strong(found, made)) {
+    delete made;
+    return *found;
+  }
+  made->resize(thread_count());
   return *made;
 }
+
+void set_threads(int count) {
+  asked.store(std::clamp(count, 1, most_threads));
+  pool().resize(asked.load());
+}
+
+// The threads stay in the parent, and locks of its pool may be held: a child makes its own pool.
+void before_fork() { looks_lock.lock(); }
+void after_fork() { looks_lock.unlock(); }
+void after_fork_in_child() {
+  after_fork();
+  current.store(nullptr);
+}
+[[maybe_unused]] const int is_told_of_forks =
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 
 void parallel_for(void*, int64_t count, int64_t most, int64_t, Body body, void* data) {
   pool().run(count, most, body, data);

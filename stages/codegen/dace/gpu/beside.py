@@ -15,7 +15,7 @@ import attrs
 
 from .....runtime.language.dimension import Dimension
 from ....ir.bounds import Ranges
-from ....ir.loops import Buffer, Kernel
+from ....ir.flat_kernel import Buffer, Kernel
 from ....ir.nests import Instruction, Load, Loop, Nest, Reading, Store
 from ...schedule.rules import Rules
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from ....ir.bounds import Range, maximum
-from ....ir.loops import Kernel
+from ....ir.flat_kernel import Kernel
 from ....ir.nests import Nest
+from ....vendors.vendor import Vendor
 from ...cpp.checks import beyond
 from ...cpp.kernel import WITHIN
 from ...cpp.memory import pointers, scalars
@@ -24,6 +25,7 @@ from ...gpu.launches import MOST_BLOCKS
 from ...gpu.spellings import on_device
 from ...integers import integers
 from ...loop_passes.spreading import spread
+from .opening import launched
 
 if TYPE_CHECKING:
     from ..source import Plan
@@ -38,11 +40,11 @@ class RareKernels:
     before DaCe's passes, and of the ends of fields.
     """
 
-    def __init__(self, kernel: Kernel, plan: Plan) -> None:
+    def __init__(self, kernel: Kernel, plan: Plan, vendor: Vendor) -> None:
         clamping = plan.clamping
         self.kernel = spread(kernel, plan.rules)
         self.integers = () if clamping is None else (*integers(kernel), *clamping.integers)
-        self.is_host = plan.platform == "host"
+        self.vendor = vendor
         self.lines: list[str] = []
         self._functions: dict[str, str] = {}
         self.opening: list[str] = []
@@ -77,9 +79,9 @@ class RareKernels:
     def _written(self, names: Names, plan: Plan) -> Iterator[str]:
         """Write the kernels, and the function that launches them in order."""
         launches: list[str] = []
-        for text, written in write_version(names, "c", plan.platform):
-            yield _without_grid(text) if self.is_host else text
-            if self.is_host:
+        for text, written in write_version(names, "c", self.vendor):
+            yield _without_grid(text) if self.vendor.in_turn else text
+            if self.vendor.in_turn:
                 yield _on_host(written)
             nest = self.kernel.nests[written.first]
             launches += self._launch(names, nest, written, plan)
@@ -102,9 +104,8 @@ class RareKernels:
         yield f"    void* args[] = {{{', '.join([*given, 'nullptr'])}}};"
         yield "    s64 first_y = 0, first_z = 0;"
         yield (
-            f"    launch(state, {f'thread_of_{kernel}' if self.is_host else f'(void*){kernel}'}, "
-            f"Blocks{{{x}, {y}, {z}}}, dim3({', '.join(map(str, _threads(nest)))}), args, 0, "
-            "first_y, first_z);"
+            f"    launch(state, {launched(self.vendor, kernel)}, Blocks{{{x}, {y}, {z}}}, "
+            f"dim3({', '.join(map(str, _threads(nest)))}), args, 0, first_y, first_z);"
         )
         yield "  }"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ....gpu_target import Platform
-from ....ir.loops import Kernel
+from ....ir.flat_kernel import Kernel
 from ....ir.nests import Constant
+from ....vendors.vendor import Vendor
 from ...cpp.checks import is_nothing, tested_stores
 from ...gpu.spellings import on_device
 from ..arrangement import as_steps
@@ -18,22 +18,22 @@ from ..names import SDFG_NAME, Names, type_name
 from ..settings import dace_defaults
 from ..source import Plan, Written, optimised, with_arrays_left
 from ..text import show_graph
+from .opening import FUNCTIONS, opening
 from .rare_kernels import RareKernels
 from .text import gpu_text
-from .vendors import FUNCTIONS, opening
 
 # Kernels go to the stream that is given; DaCe makes none, and waits for none.
 _NO_STREAMS: Final = -1
 
 
-def gpu_source(kernel: Kernel, plan: Plan) -> Written:
+def gpu_source(kernel: Kernel, plan: Plan, vendor: Vendor) -> Written:
     """Return the source of a kernel for GPUs, as DaCe writes it."""
     names = Names(kernel)
     tests = tested_stores(kernel) if plan.style.checked else {}
     with dace_defaults():
         from dace.codegen.codegen import generate_code
 
-        _choose_vendor(plan.platform)
+        _choose_vendor(vendor)
         graph = optimised(kernel, names, plan, lambda *_: None)
         left = with_arrays_left(kernel, names, graph, plan.rules)
         objects = generate_code(graph.sdfg, validate=False)
@@ -42,12 +42,12 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
     frame = objects[0].clean_code
     device = "\n".join(each.clean_code for each in objects if each.language in ("cu", "cpp")
                        and each.name == f"{SDFG_NAME}_cuda")  # fmt: skip
-    text = gpu_text(frame, device, names.symbols, plan.platform).text
-    rare = RareKernels(kernel, plan)
+    text = gpu_text(frame, device, names.symbols, vendor).text
+    rare = RareKernels(kernel, plan, vendor)
     entry = Entry(left, names, rare.integers)
     called = set(re.findall(r"\b(\w+)\(", text))
     source = [
-        opening(plan.platform),
+        opening(vendor),
         *(line for name, line in FUNCTIONS.items() if name in called),
         *_check_functions(kernel, tests, plan),
         *rare.functions(dict(graph.functions)),
@@ -57,7 +57,7 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
         *entry.write_for_gpu(
             signature,
             tested=len(tests),
-            is_host=plan.platform == "host",
+            is_host=vendor.in_turn,
             waits=not plan.asynchronous,
             status=status_of(kernel, tests),
             rare=rare.opening,
@@ -67,12 +67,12 @@ def gpu_source(kernel: Kernel, plan: Plan) -> Written:
     return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
 
 
-def _choose_vendor(platform: Platform) -> None:
+def _choose_vendor(vendor: Vendor) -> None:
     """Let DaCe write for a vendor; the configuration is that of this thread and build."""
     from dace.config import Config
 
     Config.set("compiler", "cuda", "max_concurrent_streams", value=_NO_STREAMS)
-    Config.set("compiler", "cuda", "backend", value="hip" if platform == "hip" else "cuda")
+    Config.set("compiler", "cuda", "backend", value="cuda" if vendor.in_turn else vendor.language)
     # DaCe would look for a GPU of AMD and count its chiplets: the text may not depend on that.
     Config.set("compiler", "cuda", "chiplet_number", value=1)
 

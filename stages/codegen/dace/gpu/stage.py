@@ -10,18 +10,12 @@ import attrs
 from .....runtime.fields.device import DeviceType
 from .....runtime.process import classes
 from ....artifacts import Generated, Interface, Lowered, Variant
-from ....base import VALUES, Artifact, tunable
-from ....gpu_target import GpuTarget, Platform
-from ....numerics import check_mathematics, check_numerics
-from ...value_names import value_names
-from ..pass_list import (
-    DACE_PASSES,
-    SdfgPass,
-    check_count,
-    check_flag,
-    check_fusion,
-    check_sdfg_passes,
-)
+from ....base import VALUES, Artifact
+from ....gpu_target import GPU_TARGET, GpuTarget
+from ....numerics import EXACTNESS, FUNCTIONS
+from ....option_kinds import BLOCK, FLAG, MOST_THREADS, SECONDS, TEXTS, VALUE_NAMES, option, whole
+from ....vendors.vendor import Vendor
+from ..pass_list import DACE_PASSES, FUSION, FUSIONS, LAUNCH_BOUNDS, SDFG_PASSES, SdfgPass
 from ..sdfg_stage import SdfgStage
 from ..settings import dace_version
 
@@ -29,18 +23,6 @@ if TYPE_CHECKING:  # the stage imports its work when it runs, see docs/decisions
     from ..source import Plan
 
 BACKEND = "dace_gpu"
-# No flag here changes a value: products and sums stay apart, quotients and roots are rounded right.
-NVIDIA = (
-    "-std=c++17", "-O3", "-shared",
-    "-Xcompiler", "-fPIC,-fwrapv,-fno-strict-aliasing,-ffp-contract=off",
-    "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-diag-suppress=177",
-)  # fmt: skip
-AMD = (
-    "-std=c++17", "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-fwrapv",
-    "-fno-strict-aliasing", "-Wno-unused-result",
-)  # fmt: skip
-HOST = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
-        "-fno-strict-aliasing")  # fmt: skip
 
 
 @classes.frozen
@@ -61,6 +43,9 @@ class CodegenDaceGpu(SdfgStage):
         unroll_scans: how often pass 'unroll_scans' unrolls loops over levels; not at all if 0.
         most_applications: a pass that is applied more often is undone, with a warning.
         most_nodes: a pass that leaves more nodes is undone, with a warning.
+        pass_seconds: a function in `passes` that takes longer ends the build; 0 is no limit.
+        gt4py_hooks: names of functions in `passes` that were written for SDFGs of gt4py; one that
+            fails on ours is left out, with a warning.
         block_1d: threads of a block along x for maps of one dimension, against the default.
         block_2d: the same along x and y for two dimensions.
         block_3d: the same along x, y and z for three and more.
@@ -86,41 +71,33 @@ class CodegenDaceGpu(SdfgStage):
         "interface": Interface,
     }
 
-    target: GpuTarget = attrs.field(factory=lambda: GpuTarget("sm_90"))
-    arrays: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    inline: tuple[str, ...] = attrs.field(
-        default=(), converter=value_names, metadata=tunable(VALUES)
-    )
-    numerics: str = attrs.field(default="contract", validator=check_numerics)
-    mathematics: str = attrs.field(default="own", validator=check_mathematics)
-    fusion: str = attrs.field(
-        default="schedule", validator=check_fusion, metadata=tunable("schedule", "dace")
-    )
-    auto_optimize: bool = attrs.field(default=True, validator=check_flag)
-    passes: tuple[SdfgPass, ...] = attrs.field(
-        default=DACE_PASSES, converter=classes.as_tuple, validator=check_sdfg_passes
-    )
-    blocking_dims: tuple[str, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    blocking_size: int = attrs.field(default=10, validator=check_count, metadata=tunable(4, 10, 32))
-    unroll_scans: int = attrs.field(default=0, validator=check_count, metadata=tunable(0, 2, 4))
-    most_applications: int = attrs.field(default=1000, validator=check_count)
-    most_nodes: int = attrs.field(default=100_000, validator=check_count)
-    block_1d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    block_2d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    block_3d: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    column_block: tuple[int, ...] = attrs.field(default=(), converter=classes.as_tuple)
-    launch_bounds: str = attrs.field(default="", converter=str)
-    launch_factor: int = attrs.field(default=0, validator=check_count)
-    most_registers: int = attrs.field(default=0, validator=check_count)
-    columns_beside: bool = attrs.field(
-        default=True, validator=check_flag, metadata=tunable(True, False)
-    )
-    asynchronous: bool = attrs.field(default=True, validator=check_flag)
-    checked: bool = False
-    host: bool = False
-    on_device: bool = False
+    target: GpuTarget = option(GPU_TARGET, attrs.Factory(lambda: GpuTarget("sm_90")))
+    arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
+    numerics: str = option(EXACTNESS, "contract")
+    mathematics: str = option(FUNCTIONS, "own")
+    fusion: str = option(FUSION, "schedule", tune=FUSIONS)
+    auto_optimize: bool = option(FLAG, True)
+    passes: tuple[SdfgPass, ...] = option(SDFG_PASSES, DACE_PASSES)
+    blocking_dims: tuple[str, ...] = option(TEXTS, ())
+    blocking_size: int = option(whole(1), 10, tune=[4, 10, 32])
+    unroll_scans: int = option(whole(0, 1024), 0, tune=[0, 2, 4])
+    most_applications: int = option(whole(), 1000)
+    most_nodes: int = option(whole(), 100_000)
+    pass_seconds: float = option(SECONDS, 600.0, eq=False)
+    gt4py_hooks: tuple[str, ...] = option(TEXTS, ())
+    block_1d: tuple[int, ...] = option(BLOCK, ())
+    block_2d: tuple[int, ...] = option(BLOCK, ())
+    block_3d: tuple[int, ...] = option(BLOCK, ())
+    column_block: tuple[int, ...] = option(BLOCK, ())
+    launch_bounds: str = option(LAUNCH_BOUNDS, "")
+    launch_factor: int = option(whole(0, MOST_THREADS), 0)
+    most_registers: int = option(whole(0, 512), 0)
+    columns_beside: bool = option(FLAG, True, tune=[True, False])
+    asynchronous: bool = option(FLAG, True)
+    checked: bool = option(FLAG, False)
+    host: bool = option(FLAG, False)
+    on_device: bool = option(FLAG, False)
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return DaCe's source with our entry point, and the interface."""
@@ -129,7 +106,7 @@ class CodegenDaceGpu(SdfgStage):
         from .source import gpu_source
 
         kernel, groups, plan = self._planned(lowered, variant)
-        written = gpu_source(kernel, plan)
+        written = gpu_source(kernel, plan, self.vendor)
         interface = describe(
             lowered.program,
             written.kernel,
@@ -143,26 +120,21 @@ class CodegenDaceGpu(SdfgStage):
         )
         if self.checked:
             interface = attrs.evolve(interface, codes=codes(kernel))
-        language = {"host": "c++", "cuda": "cuda", "hip": "hip"}[self.platform]
-        generated = Generated(language, written.source, written.listing, self._flags())
+        generated = Generated(self.vendor.language, written.source, written.listing, self._flags())
         return {"generated": generated, "interface": interface}
 
     @property
-    def platform(self) -> Platform:
-        """What compiles and runs the kernels."""
-        return self.target.platform(host=self.host)
+    def vendor(self) -> Vendor:
+        """Whose dialect the kernels have."""
+        return self.target.writer(host=self.host)
 
     def _device(self) -> DeviceType:
         return self.target.memory(host=self.host, on_device=self.on_device)
 
     def _flags(self) -> tuple[str, ...]:
-        if self.host:
-            return HOST
-        if self.target.vendor == "nvidia":
-            numbers = (arch.removeprefix("sm_") for arch in self.target.archs)
-            code = (f"-gencode=arch=compute_{each},code=sm_{each}" for each in numbers)
-            return (*NVIDIA, *code)
-        return (*AMD, *(f"--offload-arch={arch}" for arch in self.target.archs))
+        library = self.vendor.library
+        archs = () if self.host else tuple(map(library.arch_flag, self.target.archs))
+        return (*library.flags, *archs)
 
     def _plan(self, lowered: Lowered) -> Plan:
         from ...gpu_choices import GpuChoices
@@ -196,13 +168,14 @@ class CodegenDaceGpu(SdfgStage):
                 unroll=self.unroll_scans,
                 most_applications=self.most_applications,
                 most_nodes=self.most_nodes,
+                gt4py_hooks=self.gt4py_hooks,
+                seconds=self.pass_seconds,
             ),
             0,
             Grid(
                 self.block_1d, self.block_2d, self.block_3d, self.column_block,
                 self.launch_bounds, self.launch_factor, self.most_registers,
             ),
-            self.platform,
             self.asynchronous,
             loop_passes=(beside, "plan_arena") if self.columns_beside else PLAN_ONLY,
         )  # fmt: skip

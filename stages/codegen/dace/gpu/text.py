@@ -15,8 +15,9 @@ from typing import Final
 
 import attrs
 
-from ....gpu_target import Platform
+from ....vendors.vendor import Vendor
 from ..errors import DaceTextError
+from .opening import launched
 
 _KERNEL: Final = re.compile(
     r"__global__ void\s+(?P<bounds>[^(]*\([^)]*\)\s+)*?(?P<name>\w+)\((?P<takes>[^)]*)\) \{"
@@ -45,7 +46,7 @@ class GpuText:
         return "\n\n".join([*self.functions, *self.kernels, *self.launches, self.program])
 
 
-def gpu_text(frame: str, device: str, symbols: Collection[str], platform: Platform) -> GpuText:
+def gpu_text(frame: str, device: str, symbols: Collection[str], vendor: Vendor) -> GpuText:
     """Return the parts of DaCe's two texts, that for the host and that for the device.
 
     `symbols` are 64-bit integers, which DaCe declares as 'int' where only strides contain them.
@@ -60,9 +61,9 @@ def gpu_text(frame: str, device: str, symbols: Collection[str], platform: Platfo
         if whole.startswith("DACE_DFI"):
             functions.append(whole)
         elif whole.startswith("__global__"):
-            kernels.append(_kernel(whole, platform))
+            kernels.append(_kernel(whole, vendor))
         elif whole.startswith("void __dace_runkernel_"):
-            launches.append(_launch(whole, platform))
+            launches.append(_launch(whole, vendor))
         elif whole.startswith("void __program_"):
             programs.append(f"static {whole}")
         else:
@@ -100,7 +101,7 @@ def _with_wide_symbols(part: str, symbols: Collection[str]) -> str:
     return f"{wide}\n{body}"
 
 
-def _kernel(part: str, platform: Platform) -> str:
+def _kernel(part: str, vendor: Vendor) -> str:
     """Return a kernel that takes the first block of its slice of the grid."""
     found = _KERNEL.match(part)
     if found is None:
@@ -108,7 +109,7 @@ def _kernel(part: str, platform: Platform) -> str:
     takes = [each for each in found["takes"].split(", ") if each]
     head = part[: found.start("takes")] + ", ".join([*takes, "s64 first_y", "s64 first_z"]) + ") {"
     body = _BLOCK_INDEX.sub(r"(s64(blockIdx.\1) + first_\1)", part[found.end() :])
-    if platform != "host":
+    if not vendor.in_turn:
         return head + body
     return f"{head}{body}\n{_on_host(found['name'], takes)}"
 
@@ -120,15 +121,13 @@ def _on_host(name: str, takes: Sequence[str]) -> str:
     return f"static void thread_of_{name}(void** args) {{\n  {name}({', '.join(values)});\n}}"
 
 
-def _launch(part: str, platform: Platform) -> str:
+def _launch(part: str, vendor: Vendor) -> str:
     """Return the function that launches a kernel, on the stream of the call."""
     lines = []
     for line in part.splitlines():
         found = _LAUNCH.search(line)
         if found:
-            kernel = (
-                f"thread_of_{found['name']}" if platform == "host" else f"(void*){found['name']}"
-            )
+            kernel = launched(vendor, found["name"])
             lines.append(
                 f"    launch(__state, {kernel}, Blocks{{{found['grid']}}}, dim3({found['block']}), "
                 f"{found['name']}_args, {found['shared']}, first_y, first_z);"

@@ -237,7 +237,7 @@ def test_rows_are_used_again_after_their_last_reading(lists_made):
 
 @pytest.mark.parametrize("patches", [(-2,), (60, 61), (1, 2, 3, 4)])
 def test_numbers_that_no_thread_can_have_are_refused(patches):
-    with pytest.raises(OptionError, match="No thread has patches"):
+    with pytest.raises(OptionError, match="'patches' of stage 'codegen' takes up to three"):
         CPU.with_options(patches=patches)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,11 @@ import pytest
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
-from fieldforge.stages.codegen.dace.passes import InvalidGraphError, TransformationWarning
+from fieldforge.stages.codegen.dace.passes import (
+    InvalidGraphError,
+    PassTimeLimitError,
+    TransformationWarning,
+)
 from fieldforge.stages.codegen.dace.stage import CodegenDace
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
@@ -128,6 +133,50 @@ def test_a_pass_that_exceeds_its_budget_is_undone_and_named() -> None:
     assert "more0" not in listing
 
 
+def for_one_state(sdfg: Any) -> None:
+    assert len(sdfg.states()) == 1
+    next(iter(sdfg.states())).add_state("more")
+
+
+def count_states(sdfg: Any) -> None:
+    assert [state.label for state in sdfg.states()] == [sdfg.states()[0].label]
+
+
+def never_ends(sdfg: Any) -> None:
+    while True:
+        try:
+            time.sleep(0.01)
+        except Exception:
+            continue
+
+
+def test_functions_see_lists_of_states() -> None:
+    assert "state state0_out" in text_of(chain(), passes=(count_states,)).loops
+
+
+def test_a_hook_for_graphs_of_gt4py_is_left_out_and_named() -> None:
+    plain = text_of(chain())
+
+    with pytest.warns(
+        TransformationWarning, match=r"Hook 'for_one_state' is left out.*line \d+ of"
+    ):
+        left = text_of(
+            chain(), passes=(*DACE_PASSES, for_one_state), gt4py_hooks=("for_one_state",)
+        )
+
+    assert left.text == plain.text
+    with pytest.raises(AttributeError):
+        text_of(chain(), passes=(for_one_state,))
+
+
+def test_a_function_over_its_time_limit_ends_the_build() -> None:
+    with pytest.raises(PassTimeLimitError, match=r"Pass 'never_ends' took longer than 0\.2 s"):
+        text_of(chain(), passes=(never_ends,), pass_seconds=0.2, gt4py_hooks=("never_ends",))
+    assert CodegenDace(target=TARGET, pass_seconds=1) == CodegenDace(target=TARGET)
+    with pytest.raises(OptionError, match="'pass_seconds' of stage 'codegen_dace' takes a number"):
+        CodegenDace(target=TARGET, pass_seconds="long")
+
+
 def test_functions_of_the_user_are_called_in_their_places() -> None:
     seen = []
 
@@ -156,11 +205,11 @@ def test_options_are_checked() -> None:
         CodegenDace(target=TARGET, passes=("simplfy",))
     with pytest.raises(OptionError, match="named function of one SDFG"):
         CodegenDace(target=TARGET, passes=(lambda sdfg: None,))
-    with pytest.raises(OptionError, match="'auto_optimize' of stage 'codegen_dace' is True or"):
+    with pytest.raises(OptionError, match="'auto_optimize' of stage 'codegen_dace' takes true or"):
         CodegenDace(target=TARGET, auto_optimize="yes")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="'most_nodes' of stage 'codegen_dace' is a number"):
+    with pytest.raises(OptionError, match="'most_nodes' of stage 'codegen_dace' takes a whole"):
         CodegenDace(target=TARGET, most_nodes=-1)
-    with pytest.raises(OptionError, match="'fusion' of stage 'codegen_dace' is one of"):
+    with pytest.raises(OptionError, match="'fusion' of stage 'codegen_dace' takes one of"):
         CodegenDace(target=TARGET, fusion="both")
 
 

@@ -8,9 +8,8 @@ import pytest
 from fieldforge.runtime import gpu
 from fieldforge.runtime.process.settings import current
 from fieldforge.stages.artifacts import Generated
-from fieldforge.stages.codegen.gpu.preludes import entry_of, prelude, whole_grid
-from fieldforge.stages.codegen.gpu.stage import HOST
 from fieldforge.stages.compile.stage import Compile
+from fieldforge.stages.vendors.host import HOST, whole_grid
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -35,15 +34,15 @@ KERNEL __launch_bounds__(64) k0(f64* p0, f64* p1, s64 n0) {
 
 def kernel_of(text: str) -> gpu.Kernel:
     grid = whole_grid("k0", ("f64*", "f64*", "s64"))
-    generated = Generated("c++", prelude("host", text) + text + grid, "", HOST)
+    generated = Generated("c++", HOST.dialect(text) + text + grid, "", HOST.flags)
     stage = Compile(variables=current().compiler_variables)
     library = stage.run(generated=generated)["compiled"].library  # type: ignore[attr-defined]
     module = gpu.Module.load(library, device=gpu.Device(0, platform="null"))
-    return module.kernel(entry_of("k0", "host"))
+    return module.kernel(HOST.entry("k0"))
 
 
 def test_wide_accesses_are_checked_without_the_rest() -> None:
-    assert "Fibre" not in prelude("host", WIDE)
+    assert "Fibre" not in HOST.dialect(WIDE)
     kernel = kernel_of(WIDE)
     with gpu.use_platform("null"):
         x, y = gpu.Array.from_host(np.arange(130.0)), gpu.Array.zeros(130)
@@ -52,7 +51,7 @@ def test_wide_accesses_are_checked_without_the_rest() -> None:
         np.testing.assert_array_equal(made, np.arange(128.0).reshape(64, 2) * (1, -1))
         with pytest.raises(gpu.GpuError, match="no multiple of it") as caught:
             kernel.launch(1, 64, (x, y, np.int64(1)))
-    line = prelude("host", WIDE).count("\n") + 4
+    line = HOST.dialect(WIDE).count("\n") + 4
     assert f"Thread 0 uses in line {line} 16 bytes at once" in str(caught.value)
     gpu.null.forget_problems()
 

@@ -196,5 +196,7 @@ def test_misaligned_rows_have_the_same_bits(lists_made):
 
 @pytest.mark.parametrize("patches", [(-2,), (96, 16, 3), (96, 64, 1, 32), (1, 2, 2, 2, 2, 2)])
 def test_numbers_that_no_block_can_have_are_refused(patches):
-    with pytest.raises(OptionError, match="No block has patches"):
+    with pytest.raises(
+        OptionError, match="'patches' of stage 'codegen_gpu' takes up to five numbers"
+    ):
         HOST.with_options(patches=patches)

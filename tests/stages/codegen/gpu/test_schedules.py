@@ -220,6 +220,7 @@ SMALL = GpuTarget("sm_90", block_memory=1500)  # columns do not fit
 BLOCKS = GpuTarget("sm_90", block_memory=700, shared_memory=100_000)  # some levels fit
 OPTIONS = [
     (None, {"ahead": 2, "column_block": (5,)}),
+    (None, {"ahead": -1, "column_block": (4, 2)}),
     (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS}),
     (None, {"ahead": 2, "column_block": (5,), "target": BLOCKS, "land": 6}),
     (None, {"ahead": 4, "column_block": (5,), "target": BLOCKS, "land": -1}),
@@ -288,8 +289,11 @@ def test_advected_columns_have_the_bits_of_the_cpu(
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("points", [(), (8, 3)], ids=str)
-def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"points": (8, 3)}, {"block": (32, 4)}, {"block": (32, 4), "points": (4, 1)}],
+    ids=str,
+)  # fmt: skip
+def test_stencils_have_the_bits_of_the_cpu(options: dict[str, tuple[int, ...]]) -> None:
     program = in_precision("diffusion", "float32")
     ni, nj, nk = 23, 7, 2
     core = {program.I: (3, 3 + ni), program.J: nj, program.K: nk}
@@ -298,7 +302,7 @@ def test_stencils_have_the_bits_of_the_cpu(points: tuple[int, ...]) -> None:
     u = numbers.random((ni + 4, nj + 4, nk)).astype(np.float32)
     coeff = numbers.random((ni, nj, nk)).astype(np.float32)
     found = []
-    for backend in (CPU, HOST.with_options(points=points)):
+    for backend in (CPU, HOST.with_options(**options)):
         out = ff.zeros(core, np.float32)
         fields = (ff.as_field(around, u), ff.as_field(core, coeff), out)
         program.diffuse.with_backend(backend)(*fields)

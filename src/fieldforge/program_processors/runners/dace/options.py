@@ -8,13 +8,16 @@ from typing import Any, Final
 
 from ....runtime.language.dimension import Dimension
 from ....runtime.process.errors import OptionError
-from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass
+from ....stages.codegen.dace.pass_list import DACE_PASSES, SdfgPass, name_of
 from .hooks import GT4PyAutoOptHook
 
 UNROLLED: Final = 4  # the usual choice of compilers, to which gt4py leaves it
 
 # Options that fieldforge fulfils in any case: the value without effect, and the reason.
+_KEPT: Final = "memory of temporaries is kept from call to call"
 _GIVEN: Final[dict[str, tuple[Any, str]]] = {
+    "cached": (True, "results are always cached"),
+    "make_persistent": (False, _KEPT),
     "external_workspace": (
         None,
         "temporaries lie in memory of the caller by 'program.with_workspace(buffer)'",
@@ -43,13 +46,13 @@ _GIVEN_TO_OPTIMISER: Final[dict[str, tuple[Any, str]]] = {
     "blocking_only_if_independent_nodes": (True, "what no level changes stands outside already"),
     "demote_fields": (None, "a value that is no output of a program is no field of it"),
     "disable_splitting": (False, "no pass splits maps"),
-    "make_persistent": (False, "memory of temporaries is kept from call to call"),
+    "make_persistent": (False, _KEPT),
     "promote_independent_memlets_for_blocking": (
         False,
         "what no level changes stands outside already",
     ),
     "reuse_transients": (False, "arrays share memory when their lives do not overlap"),
-    "transient_memory_mode": (None, "memory of temporaries is kept from call to call"),
+    "transient_memory_mode": (None, _KEPT),
     "validate": (True, "SDFGs are validated after the passes, and after each hook"),
     "validate_all": (False, "SDFGs are validated after the passes, and after each hook"),
     "gpu_memory_pool": (None, "temporaries come from a pool in the order of the stream"),
@@ -109,6 +112,8 @@ def translated(options: Mapping[str, Any], factory: str, *, gpu: bool = False) -
     passes, left = _with_hooks(arguments, ours.get("passes", DACE_PASSES), gpu)
     if tuple(passes) != tuple(ours.get("passes", DACE_PASSES)):
         ours["passes"] = passes
+        hooks = list(_hooks_of(arguments).values())
+        ours["gt4py_hooks"] = tuple(name_of(each) for each in passes if each in hooks)
     reasons += [f"'{hook}': {_CALLBACK}" for hook in left]
     if reasons:
         warnings.warn(
@@ -155,14 +160,16 @@ def _sizes(given: Any) -> tuple[int, ...]:
     return tuple(int(each) for each in (given.split(",") if isinstance(given, str) else given))
 
 
+def _hooks_of(arguments: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    given = dict(arguments.get("optimization_hooks") or {})
+    return {GT4PyAutoOptHook(place).value: hook for place, hook in given.items()}
+
+
 def _with_hooks(
     arguments: Mapping[str, Any], passes: tuple[SdfgPass, ...], gpu: bool
 ) -> tuple[tuple[SdfgPass, ...], list[str]]:
     """Return the list of passes with hooks in their places, and the hooks without a place."""
-    hooks: dict[str, Callable[..., Any]] = {
-        GT4PyAutoOptHook(place).value: hook
-        for place, hook in dict(arguments.get("optimization_hooks") or {}).items()
-    }
+    hooks = _hooks_of(arguments)
     found = list(passes)
     middle = found.index("fuse_vertical") + 1 if "fuse_vertical" in found else len(found)
     inner: list[SdfgPass] = ["fuse_tasklets"] if arguments.get("fuse_tasklets") else []

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Collection
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from fieldforge.stages.codegen.dace.gpu.text import gpu_text
 from fieldforge.stages.compile.device_library import CompileLibrary
 from fieldforge.stages.gpu_target import GpuTarget
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.stages.vendors.nvidia import NVIDIA
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from .....end_to_end.gpu_calls import I, J, K, Plane, halve, sweep
@@ -139,11 +141,11 @@ def test_the_listing_has_the_maps_of_the_gpu_and_names_of_the_user(lowered_sweep
 
 def test_text_of_another_form_is_refused() -> None:
     with pytest.raises(DaceTextError, match="unknown part: 'int surprise"):
-        gpu_text("int surprise(void) {\n}\n", "", (), "cuda")
+        gpu_text("int surprise(void) {\n}\n", "", (), NVIDIA)
     kernel = "__global__ void  __launch_bounds__(32) k0(double *a) {\n}\n"
     launch = "void __dace_runkernel_k0(int a)\n{\n  cudaLaunchKernel(k0, nullptr);\n}\n"
     with pytest.raises(DaceTextError, match="a launch of an unknown form"):
-        gpu_text("", kernel + launch, (), "cuda")
+        gpu_text("", kernel + launch, (), NVIDIA)
 
 
 # --- options -------------------------------------------------------------------------
@@ -267,9 +269,8 @@ def test_nvcc_takes_the_spelling_of_operations_of_floats(names: set[str]) -> Non
 def test_a_missing_compiler_is_one_sentence(
     target: GpuTarget, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "fieldforge.stages.compile.device_library.COMPILERS",
-        {"nvidia": ("nvcc-of-nobody", ()), "amd": ("hipcc-of-nobody", ())},
-    )
+    library = attrs.evolve(target.vendor.library, compiler=(f"{name}-of-nobody",))
+    vendor = attrs.evolve(target.vendor, library=library)
+    monkeypatch.setattr("fieldforge.stages.vendors.known.VENDORS", (vendor,))
     with pytest.raises(CompilerNotFoundError, match=f"with '{name}-of-nobody', which is not ins"):
         CompileLibrary(target=target).environment()

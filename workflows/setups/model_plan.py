@@ -62,7 +62,7 @@ class LoopReport:
 
 
 @attrs.define(eq=False)
-class Plan:
+class ModelPlan:
     """The set-ups of a model; those made inside its `with` block wait for `build`.
 
     >>> import fieldforge as ff
@@ -117,9 +117,9 @@ class Plan:
             for variant, provider in step.wanted():
                 yield step.program.order(variant, provider, used)
         for entry, given, static in self._others:
-            if entry.backend is not None:
-                for variant, provider in entry.wanted(given, static):
-                    yield entry.order(variant, provider, used)
+            for each in entry.instances.values() if entry.backend is not None else ():
+                for variant, provider in each.wanted(given, static):
+                    yield each.order(variant, provider, used)
 
     def check(self) -> tuple[Missing, ...]:
         """Return every variant that is not in the store, and why; compiles and loads nothing."""
@@ -235,9 +235,9 @@ def _load_stored(orders: Sequence[Order], progress: Progress) -> list[Order]:
     return missing
 
 
-def plan() -> Plan:
+def plan() -> ModelPlan:
     """Return an empty plan; set-ups collect in it inside `with ff.plan() as model:`."""
-    return Plan()
+    return ModelPlan()
 
 
 def _keep(report: LoopReport) -> None:

@@ -1,12 +1,11 @@
-"""What DaCe's text for GPUs needs from its headers, for CUDA, HIP, and for tests on the host."""
+"""What DaCe's text for GPUs needs before it: what its headers have, and launches in slices."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ....gpu_target import Platform
+from ....vendors.vendor import Vendor
 from ...entry_point import CONTEXT
-from ...gpu.preludes import prelude
 
 # Functions of DaCe's headers that bounds call, on the host and on the device.
 FUNCTIONS: Final = {
@@ -14,33 +13,6 @@ FUNCTIONS: Final = {
     "Max": "BOTH s64 Max(s64 a, s64 b) { return a < b ? b : a; }",
     "int_floor": "BOTH s64 int_floor(s64 a, s64 b) { return a / b - (a % b < 0); }",
     "int_ceil": "BOTH s64 int_ceil(s64 a, s64 b) { return a / b + (a % b > 0); }",
-}
-_HEADERS: Final = {
-    "cuda": "#include <cuda_runtime.h>\n#include <stdint.h>",
-    "hip": "#include <hip/hip_runtime.h>\n#include <stdint.h>",
-    "host": "#include <stdint.h>",
-}
-_NAMES: Final = {
-    "cuda": """\
-#define BOTH static __host__ __device__ inline
-#define gpuStream_t cudaStream_t
-#define gpuLaunchKernel cudaLaunchKernel
-#define gpuStreamSynchronize cudaStreamSynchronize""",
-    "hip": """\
-#define BOTH static __host__ __device__ inline
-#define gpuStream_t hipStream_t
-#define gpuLaunchKernel hipLaunchKernel
-#define gpuStreamSynchronize hipStreamSynchronize""",
-    # kernels run here, thread after thread
-    "host": """\
-#define BOTH static inline
-#define __global__ static
-#define __maxnreg__(...)
-typedef void* gpuStream_t;
-struct dim3 {
-  unsigned x, y, z;
-  dim3(unsigned x, unsigned y, unsigned z) : x(x), y(y), z(z) {}
-};""",
 }
 _STATE: Final = """\
 static inline s64 later(s64 a, s64 b) { return a < b ? b : a; }
@@ -78,15 +50,21 @@ _RUN: Final = """\
     for (threadIdx.x = 0; threadIdx.x < block.x; ++threadIdx.x) kernel(args);"""
 
 
-def opening(platform: Platform) -> str:
+def opening(vendor: Vendor) -> str:
     """Return the text before the functions of a program."""
-    is_host = platform == "host"
     launch = _SLICES.format(
-        kernel="void (*" if is_host else "const void*", launch=_RUN if is_host else _LAUNCH
+        kernel="void (*" if vendor.in_turn else "const void*",
+        launch=_RUN if vendor.in_turn else _LAUNCH,
     )
-    if is_host:
+    if vendor.in_turn:
         launch = launch.replace("void (* kernel", "void (*kernel)(void**)")
     # DaCe's pointers are those of the C library's types
-    types = prelude(platform).replace("typedef long long ", "typedef int64_t ")
+    types = vendor.dialect("").replace("typedef long long ", "typedef int64_t ")
     types = types.replace("typedef unsigned long long ", "typedef uint64_t ")
-    return "\n".join([_HEADERS[platform], types, CONTEXT, _NAMES[platform], _STATE, launch])
+    library = vendor.library
+    return "\n".join([library.headers, types, CONTEXT, library.names, _STATE, launch])
+
+
+def launched(vendor: Vendor, kernel: str) -> str:
+    """Return what `launch` takes of a kernel: on the host, the function that runs one thread."""
+    return f"thread_of_{kernel}" if vendor.in_turn else f"(void*){kernel}"

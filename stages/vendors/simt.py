@@ -1,44 +1,23 @@
-"""What the threads of a block do together, by names of ours that each platform defines.
-
-Kernels write these names, in one text for CUDA, HIP and the host; the text that uses one of
-them gets their definitions in its prelude:
-
-    ff::shared_array<f64> tile(first_byte, count);   // a part of the block's shared memory
-    tile[i] = v;  const f64 v = tile[i];  tile[i] += v;    // never 'auto v = tile[i]'
-    ff::barrier();                       // all threads of the block; also orders shared memory
-    ff::warp_barrier();                  // the same for the 32 threads of a warp
-    ff::async_copy<N>(tile, i, from);    // tile[i .. i + N) = from[0 .. N), 4, 8 or 16 bytes
-    ff::async_commit();                  // this thread's copies so far become a group
-    ff::async_wait<N>();                 // all but this thread's last N groups have arrived
-    ff::shuffle(v, lane), ff::shuffle_down(v, n), ff::shuffle_up(v, n), ff::shuffle_xor(v, mask)
-    ff::lane()                           // 0 to 31: the place of a thread in its warp
-    ff::pack<f64, N> w = ff::load<N>(p);  ff::store(p, w);  w[0]    // N values at once
-    ff::load<N>(tile, i), ff::store(tile, i, w)                     // and in shared memory
-    ff::load_once(p), ff::store_once(p, v)     // a value that caches need not keep
-
-The launch gives the bytes of shared memory (`Launch.shared`), all arrays together; each begins at a
-multiple of 16 bytes where it is copied or loaded 16 bytes at a time. Every thread of a block comes
-to each `barrier`, and every thread of a warp to each shuffle: a thread without a point skips the
-work and not the kernel. After `async_wait`, a `barrier` shows the copies to other threads. Shuffles
-move values of at most 8 bytes; with a last argument `width`, a power of two up to 32, among
-groups of so many lanes.
-
-The host checks all that (`runtime/gpu/host_block.py`, `host_shared.py`) and reports the line of
-the source: races, missing barriers, barriers that not all threads reach, reads of what was never
-written or has not arrived, indices outside an array, wide accesses that are not aligned.
-"""
+"""The dialect that CUDA and HIP share; what differs between them stands behind `#ifdef`."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from ....runtime.gpu.host_block import FIBRES
-from ....runtime.gpu.host_grid import LOOPS, PLACE, REPORT, WIDE
-from ....runtime.gpu.host_shared import SHARED
+from .dialect import PREFIX, TYPES
+
+_MACROS: Final = """\
+#define KERNEL extern "C" __global__ void
+#define DEVICE static __device__ __forceinline__
+#define INFINITE_f64 __longlong_as_double(0x7ff0000000000000ll)
+#define INFINITE_f32 __int_as_float(0x7f800000)
+#define NOT_A_NUMBER_f64 __longlong_as_double(0x7ff8000000000000ll)
+#define NOT_A_NUMBER_f32 __int_as_float(0x7fc00000)
+DEVICE void note(s32* first, s32 store) { atomicMin(first, store); }
+"""
 
 # A warp of AMD has 64 threads; groups of 32 lanes behave alike. Copies are asynchronous from sm_80.
-VENDORS: Final = """\
+_BLOCK: Final = """\
 #define MEMBER __device__ __forceinline__
 extern __shared__ __attribute__((aligned(128))) char block_memory[];
 namespace ff {
@@ -148,26 +127,8 @@ template <int N> DEVICE void async_wait() {
 }
 }  // namespace ff
 """
-ONCE: Final = """\
-namespace ff {
-template <typename T> DEVICE T load_once(const T* from) { return *from; }
-template <typename T> DEVICE void store_once(T* to, T value) { *to = value; }
-template <int N, typename T> DEVICE pack<T, N> load_once(const T* from) { return load<N>(from); }
-template <int N, typename T> DEVICE void store_once(T* to, const pack<T, N>& values) {
-  store(to, values);
-}
-}  // namespace ff
-"""
-_TOGETHER: Final = re.compile(r"ff::(?!load|store|pack)")
 
 
-def on_host(kernels: str) -> str:
-    """Return what runs the threads of these kernels on the host, and checks what they do.
-
-    >>> ["struct Fibre" in on_host(text) for text in ("ff::load<2>(p);", "ff::barrier();")]
-    [False, True]
-    """
-    once = ONCE if "_once(" in kernels else ""
-    if _TOGETHER.search(kernels):
-        return PLACE + REPORT + WIDE + FIBRES + SHARED + once
-    return PLACE + (REPORT + WIDE if "ff::" in kernels else "") + LOOPS + once
+def dialect(kernels: str) -> str:
+    """Return what stands before kernels, with the functions of a block if they use one."""
+    return TYPES + _MACROS + (_BLOCK if PREFIX in kernels else "")

@@ -1,10 +1,10 @@
-"""C++ of exported libraries: refuse an output that shares memory with another argument."""
+"""C++ of exported libraries: refuse outputs that share memory, with others or within themselves."""
 
 from __future__ import annotations
 
 from typing import Final
 
-SHARING: Final = r"""
+ALIASING: Final = r"""
 // --- memory that arguments share ------------------------------------------------------------
 
 struct Term {
@@ -35,6 +35,17 @@ bool reaches(const std::vector<Term>& terms, size_t k, int64_t low, int64_t high
   return false;
 }
 
+// Brings large strides to the front, so that few choices remain at each level, and adds the bounds.
+void bound(std::vector<Term>& terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& x, const Term& y) { return x.stride > y.stride; });
+  for (size_t k = terms.size(); k-- > 0;) {
+    const bool is_last = k + 1 == terms.size();
+    terms[k].low = (is_last ? 0 : terms[k + 1].low) + terms[k].first * terms[k].stride;
+    terms[k].high = (is_last ? 0 : terms[k + 1].high) + terms[k].last * terms[k].stride;
+  }
+}
+
 // The lowest address of what is touched; adds the steps from it to all other elements.
 int64_t steps(const Argument& given, bool is_subtracted, std::vector<Term>& terms) {
   const Field& field = *given.field;
@@ -56,16 +67,45 @@ bool share_memory(const Argument& a, const Argument& b) {
   if (!a.is_touched || !b.is_touched) return false;
   std::vector<Term> terms;
   const int64_t between = steps(a, false, terms) - steps(b, true, terms);
-  std::sort(terms.begin(), terms.end(),
-            [](const Term& x, const Term& y) { return x.stride > y.stride; });
-  for (size_t k = terms.size(); k-- > 0;) {
-    const bool is_last = k + 1 == terms.size();
-    terms[k].low = (is_last ? 0 : terms[k + 1].low) + terms[k].first * terms[k].stride;
-    terms[k].high = (is_last ? 0 : terms[k + 1].high) + terms[k].last * terms[k].stride;
-  }
+  bound(terms);
   int budget = 4096;
   return reaches(terms, 0, 1 - item_sizes[a.field->dtype] - between,
                  item_sizes[b.field->dtype] - 1 - between, budget);
+}
+
+bool overlaps_itself(const Field& field) {
+  const int64_t size = item_sizes[field.dtype];
+  std::vector<Term> terms;  // of the difference of two addresses
+  for (int axis = 0; axis < field.rank; ++axis) {
+    const int64_t last = field.extent[axis] - 1;
+    if (last < 0) return false;
+    if (last > 0) terms.push_back({std::abs(field.stride[axis]) * size, -last, last, 0, 0});
+  }
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& x, const Term& y) { return x.stride < y.stride; });
+  int64_t reach = size;
+  bool apart = true;  // each stride steps over all that the smaller ones reach
+  for (const Term& term : terms) {
+    apart = apart && term.stride >= reach;
+    reach += term.stride * term.last;
+  }
+  if (apart) return false;
+  // The first axis along which two elements differ may be any; take the order as it is.
+  for (size_t k = 0; k < terms.size(); ++k) {
+    if (terms[k].stride == 0) return true;
+    std::vector<Term> rest(terms.begin() + static_cast<std::ptrdiff_t>(k), terms.end());
+    rest.front().first = 1;
+    bound(rest);
+    int budget = 4096;
+    if (reaches(rest, 0, 1 - size, size - 1, budget)) return true;
+  }
+  return false;
+}
+
+int32_t check_written(const Argument& written) {
+  if (!overlaps_itself(*written.field)) return FIELDFORGE_OK;
+  return refuse(FIELDFORGE_OVERLAP,
+                "Argument '%s' is written, and its own elements share memory.", written.name);
 }
 
 bool are_same(const Field& a, const Field& b) {

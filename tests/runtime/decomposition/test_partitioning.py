@@ -9,7 +9,7 @@ import fieldforge as ff
 from fieldforge.errors import ArgumentError
 from fieldforge.examples.icosahedral import Cell, icosahedral
 from fieldforge.runtime.decomposition.mesh import check, decompose
-from fieldforge.runtime.decomposition.sharing import Graph, cuthill_mckee, has_metis, share
+from fieldforge.runtime.decomposition.partitioning import Graph, cuthill_mckee, has_metis, partition
 
 MESH = icosahedral(2, 2)
 LINKS = MESH.connectivities()["E2C"]
@@ -25,18 +25,18 @@ def cut_links(owners):
 @pytest.mark.parametrize("ranks", [1, 2, 5, 8])
 @pytest.mark.parametrize("method", METHODS)
 def test_points_are_shared_evenly_and_the_same_each_time(method, ranks):
-    owners = share(LINKS, ranks, coordinates=MESH.cell_points, method=method)
+    owners = partition(LINKS, ranks, coordinates=MESH.cell_points, method=method)
 
     counts = np.bincount(owners, minlength=ranks)
     assert len(owners) == MESH.cells
     assert counts.max() - counts.min() <= 0.06 * MESH.cells / ranks + 3
-    again = share(LINKS, ranks, coordinates=MESH.cell_points, method=method)
+    again = partition(LINKS, ranks, coordinates=MESH.cell_points, method=method)
     assert np.array_equal(owners, again)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_few_links_are_cut(method):
-    owners = share(LINKS, 8, coordinates=MESH.cell_points, method=method)
+    owners = partition(LINKS, 8, coordinates=MESH.cell_points, method=method)
     at_random = np.random.default_rng(0).permutation(np.arange(MESH.cells) % 8)
 
     assert cut_links(owners) < 0.25 * cut_links(at_random)
@@ -44,10 +44,10 @@ def test_few_links_are_cut(method):
 
 @NEEDS_METIS
 def test_metis_cuts_no_more_links_than_bisection():
-    by_metis = share(LINKS, 8, method="metis")
+    by_metis = partition(LINKS, 8, method="metis")
 
     assert cut_links(by_metis) <= cut_links(
-        share(LINKS, 8, coordinates=MESH.cell_points, method="bisection")
+        partition(LINKS, 8, coordinates=MESH.cell_points, method="bisection")
     )
 
 
@@ -55,7 +55,7 @@ def test_metis_cuts_no_more_links_than_bisection():
 def test_more_ranks_than_points_leave_some_without_any(method):
     line = ff.as_connectivity(LINKS.domain.dims, Cell, [[0, 1], [1, 2]])
 
-    owners = share(line, 5, coordinates=np.arange(3.0)[:, None], method=method)
+    owners = partition(line, 5, coordinates=np.arange(3.0)[:, None], method=method)
 
     assert len(set(owners.tolist())) == 3
     assert owners.max() < 5
@@ -63,7 +63,7 @@ def test_more_ranks_than_points_leave_some_without_any(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_meshes_are_cut_by_every_method(method):
-    owners = share(LINKS, 6, coordinates=MESH.cell_points, method=method)
+    owners = partition(LINKS, 6, coordinates=MESH.cell_points, method=method)
 
     check(decompose(MESH.connectivities(), Cell, owners, attached=["E2C", "V2C"], halo=1, ranks=6))
 
@@ -86,6 +86,6 @@ def test_points_that_nothing_links_are_kept():
 
 def test_what_a_method_lacks_is_named():
     with pytest.raises(ArgumentError, match="'bisection' needs 'coordinates'"):
-        share(LINKS, 2, method="bisection")
+        partition(LINKS, 2, method="bisection")
     with pytest.raises(ArgumentError, match="got 'magic'"):
-        share(LINKS, 2, method="magic")
+        partition(LINKS, 2, method="magic")

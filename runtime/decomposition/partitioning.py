@@ -1,11 +1,11 @@
-"""Share the points of a mesh among ranks: by METIS, by coordinates, or by an order of neighbours.
+"""Partition the points of a mesh among ranks: by METIS, coordinates, or an order of neighbours.
 
 >>> import fieldforge as ff
 >>> Cell, Edge = ff.Dimension("Cell"), ff.Dimension("Edge")
 >>> E2CDim = ff.Dimension("E2C", ff.DimensionKind.LOCAL)
 >>> ends = [[0, 3], [3, 1], [1, 4], [4, 2], [2, 5]]
 >>> line = ff.as_connectivity([Edge, E2CDim], Cell, ends)
->>> share(line, 2, method="order")
+>>> partition(line, 2, method="order")
 array([1, 1, 0, 1, 0, 0])
 """
 
@@ -27,7 +27,7 @@ Method: TypeAlias = Literal["metis", "bisection", "order"]
 METHODS: Final = ("metis", "bisection", "order")
 
 
-def share(
+def partition(
     links: Connectivity,
     ranks: int,
     *,

@@ -1,0 +1,33 @@
+"""Memory that loops read and write: fields, tables, arrays."""
+
+from __future__ import annotations
+
+from typing import Literal as OneOf
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ..bounds import Ranges
+
+
+@attrs.frozen
+class Buffer:
+    """Memory that nests read and write; tables are read-only.
+
+    `unit` is the dimension whose stride is one element. An arena array has the index range `box`
+    and the memory order `order` (outer to inner). So does a tile array; its indices along the
+    dimensions of its tiling count from the start of the tile. Of the dimension `ring` it keeps the
+    last indices: index i lies at i modulo the extent of the box, a power of two. A shared array is
+    never in memory, only in shared memory of a GPU.
+    """
+
+    name: str
+    memory: OneOf["field", "table", "arena", "tile", "shared"]
+    dtype: str
+    dims: tuple[Dimension, ...]
+    unit: Dimension | None = None
+    box: Ranges = ()
+    order: tuple[Dimension, ...] = ()
+    slot: int = -1
+    reason: str = ""
+    ring: Dimension | None = None

@@ -1,0 +1,86 @@
+"""Imperative columns of the loop IR: loops, conditions and registers inside each column.
+
+The rows of a column have numbers in the order of the text. A row is known to the rows after it in
+the same acts and in the acts inside these. Registers carry values out of conditions and loops.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+
+from ..bounds import Range, Ranges
+from .kernel import Node
+from .nest import Instruction, NestLoop, Reading, Row
+
+
+@attrs.frozen(kw_only=True)
+class Get(Instruction):
+    """The value of a register."""
+
+    register: int
+
+
+@attrs.frozen(kw_only=True)
+class Set(Instruction):
+    """Give a register a value."""
+
+    register: int
+    value: Row
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The value."""
+        return (self.value,)
+
+
+@attrs.frozen
+class Sweep:
+    """Act at one level after the other."""
+
+    range: Range
+    acts: tuple[Act, ...]
+    backward: bool = False
+
+
+@attrs.frozen
+class If:
+    """Act where a row is true, and otherwise."""
+
+    row: Row
+    then: tuple[Act, ...]
+    otherwise: tuple[Act, ...] = ()
+
+
+@attrs.frozen
+class While:
+    """Compute `condition`, and act again as long as its row `row` is true."""
+
+    condition: tuple[Act, ...]
+    row: Row
+    acts: tuple[Act, ...]
+
+
+Act: TypeAlias = Instruction | Sweep | If | While
+
+
+@attrs.frozen
+class Column(Node):
+    """What each column of `loops` does, act by act; `registers` are the dtypes of its registers.
+
+    Loads and stores of one buffer keep their order. It may load what it stores in its own column
+    only: for other columns there is `Loop`.
+    """
+
+    group: int
+    loops: tuple[NestLoop, ...]
+    acts: tuple[Act, ...]
+    reason: str
+    registers: tuple[str, ...] = ()
+    reads: tuple[Reading, ...] = ()
+
+    @property
+    def box(self) -> Ranges:
+        """The ranges of the loops."""
+        return tuple(loop.range for loop in self.loops)

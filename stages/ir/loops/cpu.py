@@ -1,0 +1,106 @@
+"""What only the loop IR of a CPU has: marks of nests, tiles, and portions of patches of a mesh."""
+
+from __future__ import annotations
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ..bounds import Bound, PatchOrder, Range
+from .kernel import Node
+from .nest import Each, Marks, Nest, Row
+
+
+@attrs.frozen
+class CpuMarks(Marks):
+    """How a CPU runs a nest.
+
+    With `march`, the two outer loops walk blocks of rows of about so many points, all planes of a
+    block before the next block. `streams` are the fields written by non-temporal stores if a call
+    writes more than the caches hold. The nest prefetches the rows of the loads `asked` `ahead`
+    iterations of the loop around the innermost one before it reads them. Unswitching: the writer
+    emits a second version of the innermost loops for the case that each condition in `usual` has
+    the given value. `slides` are rows that have the value which another row had some points before
+    (row, other row, points): whole strips take them from registers.
+    """
+
+    march: int = 0
+    streams: tuple[str, ...] = ()
+    ahead: int = 0
+    asked: tuple[Row, ...] = ()
+    usual: tuple[tuple[Row, bool], ...] = ()
+    slides: tuple[tuple[Row, Row, int], ...] = ()
+
+
+@attrs.frozen
+class Cut:
+    """A range cut into tiles of at most `size` indices, of nearly equal sizes if `even`."""
+
+    range: Range
+    size: int
+    even: bool = False
+
+
+@attrs.frozen
+class Member(Node):
+    """A nest of `Tiles`, with points before and beyond a tile along each cut dimension.
+
+    Its loop over such a dimension runs over the part of its range inside the tile, and so many
+    points more.
+    """
+
+    nest: Nest
+    margins: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class Tiles(Node):
+    """Nests that run in order on each tile; at most `threads` threads share the tiles.
+
+    Each thread has its own `arrays`, as large as a tile. Along `rolled`, if given, the nests
+    alternate row by row: each nest leads the last one by its margin beyond the tile, so that later
+    nests read rows from the cache.
+    """
+
+    cuts: tuple[Cut, ...]
+    arrays: tuple[str, ...]
+    members: tuple[Member, ...]
+    reason: str
+    rolled: Dimension | None = None
+    threads: int = 1
+
+
+@attrs.frozen
+class Portions(Node):
+    """Nests in portions of patches of a mesh, which the threads of a CPU share.
+
+    A thread computes one portion of a patch after another, and in each portion all nests. Lists of
+    an inspector name the elements of each nest, and the rows that hold what nests hand on; a row
+    serves another element after the last portion that reads it. It runs in calls that have lists,
+    enough elements, and large arrays, in which the rows of a thread fit.
+
+    Attributes:
+        arrays: arrays that only these nests touch; each thread has a few rows of them.
+        order: the orders to the inspector.
+        extent: how many elements the last nest has in a call.
+        levels: how many levels it has.
+        bytes: bytes of all arrays for a point of the last nest.
+        least: arrays of fewer bytes stay in caches.
+        most: the most bytes that the rows of a thread may take.
+        memory: bytes of the largest array, the most that the rows of all threads take.
+        cores: the most threads.
+        loops: the nests in order.
+        slot: where in the workspace the rows lie; -1 before that is decided.
+
+    """
+
+    arrays: tuple[str, ...]
+    order: PatchOrder
+    extent: Bound
+    levels: Bound
+    bytes: int
+    least: int
+    most: int
+    memory: Bound
+    cores: int
+    loops: tuple[Each, ...]
+    slot: int = -1

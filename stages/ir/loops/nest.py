@@ -1,0 +1,207 @@
+"""Loop nests of the loop IR: loops, and a body of instructions.
+
+A body is a flat table; a reference is the row of an earlier instruction. `level` is the number of
+loops around an instruction; loop invariants stand outside the inner loops. The innermost loop may
+consist of several parts in sequence; an instruction inside it belongs to one `part`. The states of
+a scan are set before the innermost loop and advance at the end of each iteration. Every decision
+carries its reason.
+"""
+
+from __future__ import annotations
+
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import attrs
+
+from ....runtime.language.dimension import Dimension
+from ..bounds import Bound, Range, Ranges
+from .kernel import Node
+
+Row: TypeAlias = int
+
+
+@attrs.frozen
+class NestLoop:
+    """A loop over one dimension; threads share adjacent `parallel` loops as one collapsed loop.
+
+    Threads also share a `vector` loop without other loops around it. On a GPU, each iteration of
+    the `thread` loops together is a thread of its own. With a `step` an iteration works on that
+    many indices.
+    """
+
+    kind: OneOf["parallel", "sequential", "vector", "thread"]
+    range: Range
+    backward: bool = False
+    step: int = 1
+
+
+@attrs.frozen(kw_only=True)
+class Instruction:
+    """A row of a body; `level` counts the loops around it, `part` the parts of the innermost."""
+
+    dtype: str
+    level: int = 0
+    part: int = 0
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The rows that this one is made from."""
+        return ()
+
+
+@attrs.frozen(kw_only=True)
+class Load(Instruction):
+    """Read a buffer of dimensions `dims` at the current indices plus `offsets`.
+
+    If `rows` names an instruction for an axis, its value replaces the current index. On an axis
+    without a loop the offset is the index. If `when` is false, the load reads nothing and its value
+    is 0.
+    """
+
+    buffer: str
+    dims: tuple[Dimension, ...]
+    offsets: tuple[int, ...]
+    rows: tuple[Row | None, ...] = ()
+    when: Row | None = None
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The indices and the condition."""
+        return tuple(row for row in (*self.rows, self.when) if row is not None)
+
+
+@attrs.frozen(kw_only=True)
+class Constant(Instruction):
+    """A number in its canonical spelling."""
+
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class Argument(Instruction):
+    """A scalar parameter."""
+
+    name: str
+
+
+@attrs.frozen(kw_only=True)
+class Compute(Instruction):
+    """An operation of the dataflow IR; `cast` converts to the dtype of the row."""
+
+    op: str
+    args: tuple[Row, ...]
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The arguments."""
+        return self.args
+
+
+@attrs.frozen(kw_only=True)
+class Index(Instruction):
+    """The current index along a dimension."""
+
+    dim: Dimension
+
+
+@attrs.frozen(kw_only=True)
+class Number(Instruction):
+    """The value of a bound, known at the call."""
+
+    bound: Bound
+
+
+@attrs.frozen(kw_only=True)
+class State(Instruction):
+    """A state of the scan after the previous level."""
+
+    index: int
+
+
+@attrs.frozen(kw_only=True)
+class Advance(Instruction):
+    """Update a state at the end of the level."""
+
+    index: int
+    value: Row
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The next value."""
+        return (self.value,)
+
+
+@attrs.frozen(kw_only=True)
+class Store(Instruction):
+    """Write a row to a buffer at the current indices plus `offsets`; empty offsets are all 0.
+
+    If `rows` names an instruction for an axis, its value replaces the current index. If `when` is
+    false, nothing is written. With `add` the row is added to what is there.
+    """
+
+    buffer: str
+    value: Row
+    offsets: tuple[int, ...] = ()
+    rows: tuple[Row | None, ...] = ()
+    when: Row | None = None
+    add: bool = False
+
+    @property
+    def operands(self) -> tuple[Row, ...]:
+        """The stored row, the indices and the condition."""
+        return (self.value, *(row for row in (*self.rows, self.when) if row is not None))
+
+
+@attrs.frozen
+class Reading:
+    """The box in which a nest reads a buffer; it reads nothing if the box is empty.
+
+    `moved` tells that the nest clamps indices to the buffer, so that the box only requires one
+    index along the clamped dimensions.
+    """
+
+    buffer: str
+    box: Ranges
+    moved: bool = False
+
+
+@attrs.frozen
+class Marks:
+    """What a platform decided about a nest: `CpuMarks` or `GpuMarks`."""
+
+
+@attrs.frozen
+class Nest(Node):
+    """A loop nest: loops around a body, for a `group` of stores of the kernel.
+
+    `states` are the dtype and the initial value of each state of a scan.
+    """
+
+    group: int
+    loops: tuple[NestLoop, ...]
+    body: tuple[Instruction, ...]
+    reason: str
+    reads: tuple[Reading, ...] = ()
+    parts: tuple[Range, ...] = ()
+    states: tuple[tuple[str, Row], ...] = ()
+    marks: Marks | None = None
+
+    @property
+    def box(self) -> Ranges:
+        """The ranges of the loops."""
+        return tuple(loop.range for loop in self.loops)
+
+
+@attrs.frozen
+class Each(Node):
+    """A nest for the elements of list `elements` of a patch of a mesh, in place of all elements.
+
+    It runs for `all` of them, for those that the patch owns, or for the rest. A CPU prefetches the
+    rows of the loads `asked`.
+    """
+
+    elements: int
+    nest: Nest
+    part: OneOf["all", "owned", "rest"] = "all"
+    asked: tuple[Row, ...] = ()

@@ -1,0 +1,116 @@
+"""Walk and rewrite trees of the loop IR; what a child is follows from the values of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import attrs
+
+from ..bounds import Apply, Bound, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound
+from .column import Column, If, Sweep, While
+from .kernel import Choice, Kernel, Node
+from .nest import Instruction, Load, Nest, Store
+
+T = TypeVar("T", bound=Node | Kernel)
+BOUNDS = (Apply, Const, DomainSymbol, PatchBound, ScalarSymbol, TableBound)
+
+
+def inside(value: object) -> Sequence[Any]:
+    """Return what a value consists of: items of a tuple, fields of a node; nothing of bounds."""
+    if isinstance(value, tuple):
+        return value
+    cls: type[Any] = type(value)
+    if isinstance(value, BOUNDS) or not attrs.has(cls):
+        return ()
+    return [getattr(value, field.name) for field in attrs.fields(cls)]
+
+
+def children(node: Node | Kernel) -> Iterator[Node]:
+    """Yield the nodes in the fields of a node, in order."""
+    if isinstance(node, Nest | Column):  # many rows, and no nodes
+        return
+    for part in inside(node):
+        for each in part if isinstance(part, tuple) else (part,):
+            if isinstance(each, Node):
+                yield each
+
+
+def with_children(node: T, replace: Callable[[Node], Node]) -> T:
+    """Return a node with each of its children replaced."""
+    changed = {}
+    for field in attrs.fields(type(node)):
+        old = getattr(node, field.name)
+        new = _replaced(old, replace)
+        if new is not old:
+            changed[field.name] = new
+    return attrs.evolve(node, **changed) if changed else node
+
+
+def _replaced(value: Any, replace: Callable[[Node], Node]) -> Any:
+    if isinstance(value, Node):
+        return replace(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Node):
+        new = tuple(map(replace, value))
+        return value if all(a is b for a, b in zip(value, new, strict=True)) else new
+    return value
+
+
+def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
+    """Return a kernel, or a node, below which `rule` was applied to all nodes, children first."""
+    return with_children(tree, lambda child: rule(rewrite(child, rule)))
+
+
+def walk(node: Node | Kernel) -> Iterator[Node]:
+    """Yield all nodes below a node and itself, parents first, `otherwise` before `then`."""
+    if isinstance(node, Node):
+        yield node
+    below = list(children(node))
+    for child in reversed(below) if isinstance(node, Choice) else below:
+        yield from walk(child)
+
+
+def nests_of(node: Node | Kernel) -> tuple[Nest, ...]:
+    """Return the nests below a node, each once, in the order of `walk`."""
+    return tuple(dict.fromkeys(each for each in walk(node) if isinstance(each, Nest)))
+
+
+def instructions(node: Nest | Column) -> Iterator[Instruction]:
+    """Yield the rows of a nest or a column in order."""
+    pending: list[Any] = list(reversed(node.body if isinstance(node, Nest) else node.acts))
+    while pending:
+        act = pending.pop()
+        match act:
+            case Sweep(acts=inner):
+                pending += reversed(inner)
+            case If(then=then, otherwise=otherwise):
+                pending += reversed((*then, *otherwise))
+            case While(condition=condition, acts=inner):
+                pending += reversed((*condition, *inner))
+            case _:
+                yield act
+
+
+def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Load | Store]:
+    """Yield the loads or the stores below a node."""
+    for each in walk(node):
+        if isinstance(each, Nest | Column):
+            yield from (row for row in instructions(each) if isinstance(row, kind))
+
+
+def arrays_of(node: Node | Kernel) -> set[str]:
+    """Return the names of the buffers that are loaded or stored below a node."""
+    return {row.buffer for kind in (Load, Store) for row in accesses(node, kind)}
+
+
+def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:
+    """Yield the values of some kinds in a tree, also those in its rows and marks."""
+    if isinstance(value, kinds):
+        yield value
+    for part in inside(value):
+        yield from values_of(part, *kinds)
+
+
+def bounds_of(value: object) -> Iterator[Bound]:
+    """Yield the bounds in a tree."""
+    yield from values_of(value, *BOUNDS)

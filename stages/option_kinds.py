@@ -1,0 +1,228 @@
+"""The kinds of options: which values each takes, declared beside the field that holds it.
+
+`option(whole(1, 8), 4)` makes a field whose value is checked whenever a stage is made, so with
+every way that an option arrives. The schema of a backend reads the same kinds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Final
+
+import attrs
+
+from ..runtime.process.errors import OptionError
+from .base import TUNE
+
+COUNT: Final = (1 << 31) - 1  # the largest number of points, elements or nodes
+BYTES: Final = 1 << 62  # likewise of bytes, and of points that a threshold compares with
+MOST_THREADS: Final = 1024  # of a block of a GPU, by either vendor
+MOST_ALONG_Z: Final = 64
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+@attrs.frozen(eq=False)
+class Kind:
+    """The values that an option takes; as a validator of attrs it refuses all others.
+
+    Attributes:
+        said: these values in words.
+        fits: tells whether a converted value is one of them.
+        convert: changes other spellings of a value, and leaves what it does not know.
+        known: the names among which the nearest is looked for; empty if there are none.
+        hints: what an error adds.
+        then: checks more than one value can tell, such as the names of passes; it may raise.
+        in_files: whether files and the environment may set the option, not only Python.
+
+    >>> whole(0, 8).taken("codegen.tiles", 4)
+    4
+    >>> whole(0, 8).taken("codegen.tiles", 9)
+    Traceback (most recent call last):
+        ...
+    fieldforge.runtime.process.errors.OptionError: Option 'codegen.tiles' takes a whole number from 0 to 8, got 9.
+    """  # noqa: E501  # the text of an error
+
+    said: str
+    fits: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = _as_it_is
+    known: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    then: Callable[[Any, Any, Any], None] | None = None
+    in_files: bool = True
+
+    def __call__(self, owner: Any, field: attrs.Attribute[Any], value: Any) -> None:
+        """Refuse a value for a field of an object."""
+        if not self.fits(value):
+            name = getattr(owner, "name", None)
+            where = f"'{field.name}' of stage '{name}'" if name else f"'{field.name}'"
+            raise self._refusal(where, value)
+        if self.then is not None:
+            self.then(owner, field, value)
+
+    def taken(self, name: str, value: Any) -> Any:
+        """Return a value as the option takes it; another one is an `OptionError`."""
+        converted = self.convert(value)
+        if not self.fits(converted):
+            raise self._refusal(f"'{name}'", value)
+        return converted
+
+    def _refusal(self, where: str, value: Any) -> OptionError:
+        name = value if isinstance(value, str) else ""
+        known = self.known if name else ()
+        return OptionError(
+            f"Option {where} takes {self.said}, got {value!r}.",
+            name=name,
+            known=known,
+            hints=self.hints,
+        )
+
+
+def option(
+    kind: Kind,
+    default: Any,
+    *,
+    tune: Iterable[Any] = (),
+    eq: bool = True,
+    shown: bool = True,
+) -> Any:
+    """Declare an option of a stage: a field with its kind, its default and values worth trying.
+
+    An option with values to try (`tune`) changes speed and no result. One without `eq` cannot
+    change a result either, and is no part of the key. `shown` puts it in the stage's `repr`.
+
+    >>> @attrs.frozen
+    ... class Halve:
+    ...     size: int = option(whole(1), 8, tune=(8, 16))
+    >>> Halve(size=0)
+    Traceback (most recent call last):
+        ...
+    fieldforge.runtime.process.errors.OptionError: Option 'size' takes a whole number from 1 to 2147483647, got 0.
+    """  # noqa: E501  # the text of an error
+    return attrs.field(
+        default=default,
+        converter=None if kind.convert is _as_it_is else kind.convert,
+        validator=kind,
+        eq=eq,
+        repr=shown,
+        metadata={TUNE: tuple(tune)},
+    )
+
+
+def kind_of(field: attrs.Attribute[Any]) -> Kind | None:
+    """Return the kind of a field, None for a field of somebody else's stage without one."""
+    return field.validator if isinstance(field.validator, Kind) else None
+
+
+# --- kinds --------------------------------------------------------------------------------------
+
+
+def optional(kind: Kind) -> Kind:
+    """Return the kind that also takes None."""
+    return attrs.evolve(
+        kind,
+        said=f"{kind.said}, or None",
+        fits=lambda value: value is None or kind.fits(value),
+    )
+
+
+def whole(least: int = 0, most: int = COUNT) -> Kind:
+    """Return the kind of whole numbers within bounds."""
+    return Kind(
+        f"a whole number from {least} to {most}", lambda value: _is_whole(value, least, most)
+    )
+
+
+def one_of(names: Iterable[str]) -> Kind:
+    """Return the kind of some names."""
+    known = tuple(names)
+    return Kind(
+        f"one of {', '.join(map(repr, known))}",
+        lambda value: isinstance(value, str) and value in known,
+        known=known,
+    )
+
+
+def listed(value: Any) -> Any:
+    """Return a list as a tuple, and a single word as a list of one.
+
+    >>> listed([32, 4]), listed("%3"), listed(5)
+    ((32, 4), ('%3',), 5)
+    """
+    if isinstance(value, str):
+        return (value,)
+    is_list = isinstance(value, Iterable) and not isinstance(value, bytes | Mapping)
+    return tuple(value) if is_list else value
+
+
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def wholes(value: Any, bounds: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a value is a list of whole numbers, each within the bounds at its place.
+
+    >>> wholes((4, 3), [(1, 4), (1, 4)]), wholes((4, 5), [(1, 4), (1, 4)]), wholes((1, 1), [(1, 1)])
+    (True, False, False)
+    """
+    return (
+        isinstance(value, tuple)
+        and len(value) <= len(bounds)
+        and all(_is_whole(each, *ends) for each, ends in zip(value, bounds, strict=False))
+    )
+
+
+def _is_block(value: Any) -> bool:
+    ends = ((1, MOST_THREADS), (1, MOST_THREADS), (1, MOST_ALONG_Z))
+    return wholes(value, ends) and math.prod(value) <= MOST_THREADS
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(map(_is_text, value))
+
+
+def _are_values(value: Any) -> bool:
+    return _are_texts(value) and all(each[0] == "%" and each[1:].isdecimal() for each in value)
+
+
+def _are_paths(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(each, PathLike) for each in value)
+
+
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
+        for pair in value
+    )
+
+
+def _is_seconds(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value >= 0
+
+
+FLAG: Final = Kind("true or false", lambda value: isinstance(value, bool))
+TEXT: Final = Kind("a text", _is_text)
+TEXTS: Final = Kind("a list of texts", _are_texts, listed)
+VALUE_NAMES: Final = Kind("names of values such as '%12'", _are_values, listed)
+BLOCK: Final = Kind(
+    f"up to three numbers of threads, along x, y and z, with a product of at most {MOST_THREADS} "
+    f"and at most {MOST_ALONG_Z} along z",
+    _is_block,
+    listed,
+)
+SECONDS: Final = Kind("a number of seconds, 0 or more", _is_seconds)
+PATH: Final = Kind("a path", lambda value: isinstance(value, PathLike), in_files=False)
+PATHS: Final = Kind("a list of paths", _are_paths, listed, in_files=False)
+PAIRS: Final = Kind("pairs of a name and a text", _are_pairs, listed, in_files=False)
+TABLES: Final = Kind(
+    "neighbour tables by name", lambda value: isinstance(value, Mapping), in_files=False
+)

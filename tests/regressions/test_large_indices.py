@@ -1,0 +1,57 @@
+"""Indices at the ends of what a field may have: no sum of bounds leaves 64 bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fieldforge as ff
+from fieldforge.common import _field
+from fieldforge.errors import DomainError
+
+from .executions import agree
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+LIMIT = 2**62
+
+
+@ff.field_operator(backend=None)
+def difference(a: Line) -> Line:
+    return a(I + 1) - a(I - 1)
+
+
+@ff.program(backend=None)
+def differ(a: Line, out: Line):
+    difference(a, out=out)
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("start", [-LIMIT, LIMIT - 64])
+def test_the_largest_and_smallest_indices_are_computed(start):
+    meant = agree(
+        differ,
+        lambda: {
+            "a": ff.as_field({I: (start, start + 64)}, np.arange(64.0) ** 2),
+            "out": ff.zeros({I: (start + 1, start + 63)}),
+        },
+    )
+
+    assert np.array_equal(meant["out"], 4.0 * np.arange(1.0, 63.0))
+
+
+@pytest.mark.parametrize("start", [-(2**63), -LIMIT - 1, LIMIT - 63, 2**63 - 64, 2**70])
+@pytest.mark.parametrize(
+    "make",
+    [
+        ff.zeros,
+        lambda domain: ff.as_field(domain, np.zeros(64)),
+        lambda domain: ff.as_field([I], np.zeros(64), origin={I: -domain[I][0]}),
+        lambda domain: _field(np.zeros(64), domain=domain),
+    ],
+)
+def test_fields_beyond_are_refused(make, start):
+    with pytest.raises(
+        DomainError, match=r"must lie between -2\*\*62 and 2\*\*62, but those along 'I'"
+    ):
+        make({I: (start, start + 64)})
