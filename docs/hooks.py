@@ -1,20 +1,33 @@
-"""Hooks of mkdocs: add the generated pages and pictures to the site."""
+"""Hooks of mkdocs: add generated pages, pictures and scripts, weigh the search, check pictures."""
 
 from __future__ import annotations
 
+import logging
+import re
 from pathlib import Path
 from typing import Any
 
 from generate.pages import generated
 from generate.rooms import drawn
+from generate.scripts import PAGES, as_sessions, script_of, with_copies
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-PICTURES = {"programs.png": "bench/results/programs.png"}
+RESULTS = "../bench/results/"
+PICTURE = re.compile(rf"!\[[^]]*\]\({re.escape(RESULTS)}([^)]+)\)")
+IMAGE = re.compile(r"<img [^>]*?src=\"([^\"]+)\"")
+# What a page weighs in the search: a page that explains a word stands before those that mention it.
+WEIGHTS = {
+    "decisions/": 0.005, "changelog.md": 0.05, "performance.md": 0.1, "reliability.md": 0.3,
+    "architecture.md": 0.3, "loops.md": 0.3, "reference/api/": 0.4, "reference/": 0.6,
+    "tutorial.md": 2.0, "language.md": 2.0, "boundaries.md": 2.0, "data.md": 2.0, "calls.md": 2.0,
+}  # fmt: skip
+log = logging.getLogger("mkdocs.hooks")  # a warning makes a strict build fail
 LATER = ("models.md",)  # pages that may not be written yet
 OUTSIDE = {
-    "../bench/results/": "",
+    RESULTS: "",
     "../CONTRIBUTING.md": "contributing.md",
     "decisions/)": "decisions/index.md)",
 }
@@ -31,16 +44,48 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add what is made from the code."""
     for path, text in generated().items():
         files.append(File.generated(config, path, content=text))
-    for path, source in PICTURES.items():
-        files.append(File.generated(config, path, abs_src_path=str(ROOT / source)))
+    pages = {path.name: path.read_text() for path in sorted(Path(config.docs_dir).glob("*.md"))}
+    for path in sorted({each for text in pages.values() for each in PICTURE.findall(text)}):
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / "bench/results" / path)))
+    for name in PAGES:
+        script = name.replace(".md", ".py")
+        files.append(File.generated(config, script, content=script_of(pages[name], script)))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Point links at what the site has from outside `docs`, and draw the rooms."""
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Point links at what the site has from outside `docs`, draw the rooms, weigh the page."""
+    path = page.file.src_uri
+    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), 1.0)
+    page.meta.setdefault("search", {"boost": weight})
+    if path in PAGES:
+        markdown += f"\n\n[The examples of this page as a script]({path.replace('.md', '.py')})\n"
+    markdown = as_sessions(markdown)
     for outside, inside in OUTSIDE.items():
         markdown = markdown.replace(f"]({outside}", f"]({inside}")
     return drawn(markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let a block's button copy what is typed, without prompts and output."""
+    return with_copies(html)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Warn of pictures that a page shows and the site lacks."""
+    for page, source in missing_pictures(Path(config.site_dir)):
+        log.warning("%s shows the picture '%s', which the site does not have.", page, source)
+
+
+def missing_pictures(site: Path) -> list[tuple[str, str]]:
+    """Return pages, and the pictures of them that are no files of the site."""
+    return [
+        (str(page.relative_to(site)), source)
+        for page in sorted(site.rglob("*.html"))
+        for source in IMAGE.findall(page.read_text())
+        if "://" not in source and not source.startswith("data:")
+        and not (site / source[1:] if source[0] == "/" else page.parent / source).is_file()
+    ]  # fmt: skip
 
 
 def _without(nav: Any, missing: set[str]) -> Any:

@@ -53,9 +53,9 @@ def try_out(wheel: Path) -> None:
         python = _environment(Path(folder, "installed"), f"{wheel.resolve()}[demo]")
         lines = EXAMPLE.search((ROOT / "README.md").read_text())
         assert lines is not None, "README.md has an example"
-        Path(folder, "lines.txt").write_text(lines[1])
+        Path(folder, "lines.py").write_text(lines[1])
         command = Path(python).with_name("fieldforge")
-        subprocess.run([python, "-m", "doctest", "lines.txt"], cwd=folder, check=True)
+        subprocess.run([python, "lines.py"], cwd=folder, check=True)
         subprocess.run([command, "demo", "--output", "demo.png"], cwd=folder, check=True)
         assert Path(folder, "demo.png").exists(), "the demo draws"
 

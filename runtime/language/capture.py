@@ -90,7 +90,7 @@ def _block(function: types.FunctionType) -> tuple[int, list[str]]:
     """Return the number of the line with 'def' and the lines from there to the end."""
     code = function.__code__
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = linecache.getlines(code.co_filename, function.__globals__) or _typed(code)
     for number in range(code.co_firstlineno - 1, len(lines)):  # past the decorators
         header = _HEADER.match(lines[number])
         if header and header[1] == code.co_name:
@@ -106,11 +106,22 @@ def _block(function: types.FunctionType) -> tuple[int, list[str]]:
         place,
         f"The source of '{code.co_name}' cannot be found.",
         hints=[
-            "Write the function in a file or in a notebook cell.",
+            "Write the function in a file, and run 'python FILE', or in a cell of a notebook or of "
+            "IPython. Python's own prompt keeps what is typed from version 3.13 on.",
             "If its text is made at run time, put its lines into 'linecache.cache' under the "
             "file name given to 'compile'.",
         ],
     )
+
+
+def _typed(code: types.CodeType) -> list[str]:
+    """Return the lines of code that was typed at Python's prompt or given with '-c'.
+
+    Python keeps them from 3.13.1 on, by code; Python 3.13.0 keeps them by file name.
+    """
+    of_code: Callable[[types.CodeType], list[str]]
+    of_code = getattr(linecache, "_getlines_from_code", lambda _: [])
+    return of_code(code)
 
 
 def _first_block(lines: list[str]) -> list[str]:

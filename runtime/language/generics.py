@@ -109,6 +109,18 @@ def _instance(definition: Definition, dtypes: _Found, weak: _Found) -> Definitio
     found = generic(definition)
     if found is None:
         return definition
+    chosen = _chosen_types(definition, found, dtypes, weak)
+    types = tuple(chosen.get(variable, ("", ""))[0] for variable in found.variables)
+    instance = found.instances.get(types)
+    if instance is None:
+        raise _unfit(definition, found, chosen)
+    return instance
+
+
+def _chosen_types(
+    definition: Definition, found: Generic, dtypes: _Found, weak: _Found
+) -> dict[Any, tuple[str, str]]:
+    """Return the dtype of each variable, with the name of the argument that has it."""
     chosen: dict[Any, tuple[str, str]] = {}
     for given in (dtypes, weak):
         decided = dict(chosen)
@@ -122,18 +134,23 @@ def _instance(definition: Definition, dtypes: _Found, weak: _Found) -> Definitio
                     definition, variable, f"'{before[1]}' is of type '{before[0]}', '{name}' of "
                     f"'{dtype}'", f"Convert one of them, for example with 'astype(x, {dtype})'.",
                 )  # fmt: skip
-    for variable in found.variables:
-        if variable not in chosen:
-            raise _unsolved(definition, variable, "no argument says its type", None)
-        dtype, name = chosen[variable]
-        allowed = _constraints(variable)
-        if dtype not in allowed:
-            names = ", ".join(map(repr, allowed))
-            raise _unsolved(
-                definition, variable, f"'{name}' is of type '{dtype}', expected one of {names}",
-                f"Convert it, for example with 'astype({name}, {allowed[0]})'.",
-            )  # fmt: skip
-    return found.instances[tuple(chosen[variable][0] for variable in found.variables)]
+    return chosen
+
+
+def _unfit(
+    definition: Definition, found: Generic, chosen: Mapping[Any, tuple[str, str]]
+) -> DSLTypeError:
+    """Return the error for a variable without a type, or with one that it does not name."""
+    allowed = {variable: _constraints(variable) for variable in found.variables}
+    variable = next(v for v in found.variables if v not in chosen or chosen[v][0] not in allowed[v])
+    if variable not in chosen:
+        return _unsolved(definition, variable, "no argument says its type", None)
+    dtype, name = chosen[variable]
+    names = ", ".join(map(repr, allowed[variable]))
+    return _unsolved(
+        definition, variable, f"'{name}' is of type '{dtype}', expected one of {names}",
+        f"Convert it, for example with 'astype({name}, {allowed[variable][0]})'.",
+    )  # fmt: skip
 
 
 def _unsolved(definition: Definition, variable: Any, why: str, hint: str | None) -> DSLTypeError:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "work.h"
@@ -54,11 +55,12 @@ T negative(T value) {
 }
 
 template <typename T>
-void transfer(const Transfer& each, T* field, const AxisWords* axes, int rank, const uint64_t* scalars) {
-    static const uint64_t zero = 0;
+void transfer(const Transfer& each, T* field, const AxisWords* axes, int rank,
+              const uint64_t* scalars) {
     const bool is_set = each.kind == set;
-    const uint64_t* number = is_set && each.from >= 0 ? &scalars[each.from] : &zero;
-    const T* from = is_set ? reinterpret_cast<const T*>(number) : field;
+    T number = 0;
+    if (is_set && each.from >= 0) std::memcpy(&number, &scalars[each.from], sizeof number);
+    const T* from = is_set ? &number : field;
     std::array<Loop, most_axes> loops;
     for (int i = 0; i < rank; ++i) {
         const auto [start, stop, stride] = axes[i];

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -22,6 +24,7 @@ NOT_RUN = {
     "precompiling.md": "from mpi4py import MPI",  # needs a launcher: see tests/mpi
     "clusters.md": "from dask.distributed import Client\nfrom dask_jobqueue",  # needs Slurm
 }
+SCRIPT = re.compile(r"# (\w+\.py)\n")  # runs below
 ids = [page.name for page in PAGES]
 
 
@@ -31,11 +34,23 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_python_runs_as_a_doctest(page):
-    silent = [code for code in blocks(page, "python") if ">>>" not in code]
+    silent = [
+        code for code in blocks(page, "python") if ">>>" not in code and not SCRIPT.match(code)
+    ]
     allowed = [code for code in silent if code.startswith(NOT_RUN.get(page.name, "\0"))]
     assert silent == allowed, "write it with '>>>', so that it runs"
     for code in allowed:
         ast.parse(code)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_scripts_print_what_they_say(page, tmp_path):
+    for code in filter(SCRIPT.match, blocks(page, "python")):
+        file = tmp_path / SCRIPT.match(code)[1]
+        file.write_text(code)
+        done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+        said = [line.partition("  # ")[2] for line in code.splitlines() if line.startswith("print")]
+        assert (done.stdout.splitlines(), done.stderr) == (said, "")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)

@@ -39,5 +39,6 @@ def orders_of(
             f"Expected a program or operator, got an object of type '{type(program).__name__}'.",
             hints=["Decorate the function with 'program' or 'field_operator'."],
         )
-    for variant, provider in program.wanted(offset_provider, static, domains):
-        yield program.order(variant, provider, used)
+    for each in program.instances.values():
+        for variant, provider in each.wanted(offset_provider, static, domains):
+            yield each.order(variant, provider, used)

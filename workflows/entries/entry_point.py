@@ -156,6 +156,11 @@ class EntryPoint(Decorated):
         return (self._variants,)
 
     @property
+    def instances(self) -> Mapping[tuple[str, ...], EntryPoint]:
+        """What is built: the function itself, or each choice of types of a generic operator."""
+        return {(): self}
+
+    @property
     def variants(self) -> str:
         """The variants that were built, as a table."""
         return self._variants_text({})

@@ -10,7 +10,6 @@ import attrs
 from ...runtime.fields import context
 from ...runtime.language.definition import Definition
 from ...runtime.language.generics import call_names, generic, instance_for_values
-from ..backends.backend import Backend
 from ..builds.building import check
 from ..variants.builds import Variants
 from ..variants.call_shape import CallShape
@@ -139,9 +138,6 @@ class GenericOperator(FieldOperator):
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Definition, CallShape, tuple[Any, ...], Mapping[str, Any]]:
         return self._typed(args, kwargs)._call_of(args, kwargs)
-
-    def _with_checks(self, backend: Backend) -> Self:
-        raise NotImplementedError("'checked' delegates to an instance")
 
     def _forget(self) -> None:
         self._operators.clear()

@@ -117,9 +117,9 @@ class ModelPlan:
             for variant, provider in step.wanted():
                 yield step.program.order(variant, provider, used)
         for entry, given, static in self._others:
-            if entry.backend is not None:
-                for variant, provider in entry.wanted(given, static):
-                    yield entry.order(variant, provider, used)
+            for each in entry.instances.values() if entry.backend is not None else ():
+                for variant, provider in each.wanted(given, static):
+                    yield each.order(variant, provider, used)
 
     def check(self) -> tuple[Missing, ...]:
         """Return every variant that is not in the store, and why; compiles and loads nothing."""

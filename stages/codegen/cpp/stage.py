@@ -11,7 +11,7 @@ from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage
 from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import BYTES, COUNT, FLAG, VALUE_NAMES, option, optional, whole
+from ...option_kinds import BYTES, FLAG, VALUE_NAMES, option, optional, whole
 from ...target import CPU_TARGET, CpuTarget
 from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName, without
 from ..patch_sizes import PORTIONS
@@ -26,6 +26,7 @@ FLAGS = (
     "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
+MOST_TILE = 1 << 16  # points; a thread has room for the levels of each
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
@@ -75,7 +76,7 @@ class Codegen(Stage):
     )
     arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
     inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    tile_size: int = option(whole(0, COUNT), 0, tune=[0, 8, 16, 32, 64, 128, 256])
+    tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
     numerics: str = option(EXACTNESS, "contract")
     mathematics: str = option(FUNCTIONS, "own")
     stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])

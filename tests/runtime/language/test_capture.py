@@ -162,6 +162,16 @@ def test_missing_source_is_an_error_that_says_what_to_do():
         capture(names["f"], "program")
 
     assert "linecache" in str(caught.value)
+    assert caught.value.hints[0].startswith("Write the function in a file, and run 'python FILE'")
+
+
+def test_what_is_typed_at_a_prompt_is_read_where_python_keeps_it(monkeypatch):
+    text, names = "def typed(a):\n    return a\n", {}
+    exec(compile(text, "<python-input-3>", "exec"), names)
+    kept = {names["typed"].__code__: text.splitlines(keepends=True)}  # as Python 3.13.1 does
+    monkeypatch.setattr(linecache, "_getlines_from_code", kept.get, raising=False)
+
+    assert capture(names["typed"], "field_operator").source.text == text
 
 
 def test_a_lambda_is_refused():

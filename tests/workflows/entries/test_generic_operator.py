@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fieldforge as ff
+from fieldforge.workflows.batches.lock_file import read
 from fieldforge.workflows.entries.generic_operator import GenericOperator
 
 T = TypeVar("T", ff.float32, ff.float64)
@@ -154,6 +155,18 @@ def test_types_are_compiled_ahead():
 
     assert out.asnumpy().tolist() == [3.0]
     assert list(operator.instances) == [("float32",), ("float64",)]
+
+
+def test_batches_and_lock_files_have_every_type(tmp_path):
+    operator = of_pair.with_backend("cpu")
+    with ff.locking(tmp_path / "programs.lock"):
+        operator.compile()
+    rows = read(tmp_path / "programs.lock")
+    assert [row.types for row in rows] == [("float32",), ("float64",)]
+    assert len({row.order().definition.annotations[0][1] for row in rows}) == 2
+
+    ff.precompile([operator], progress=None)
+    assert all("asked for by 'build'" in each.variants for each in operator.instances.values())
 
 
 def test_stages_of_a_build_are_shown_for_types():
