@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: add generated pages, pictures and scripts, weigh the search, check pictures."""
+"""Hooks of mkdocs: add generated pages, pictures and scripts, weigh the search, check files."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import logging
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from generate.pages import generated
 from generate.rooms import drawn
 from generate.scripts import PAGES, as_sessions, script_of, with_copies
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 RESULTS = "../bench/results/"
 PICTURE = re.compile(rf"!\[[^]]*\]\({re.escape(RESULTS)}([^)]+)\)")
-IMAGE = re.compile(r"<img [^>]*?src=\"([^\"]+)\"")
+LINK = re.compile(r"<(?:img|a) [^>]*?(?:src|href)=\"?([^\"#?>\s]+)")
 # What a page weighs in the search: a page that explains a word stands before those that mention it.
 WEIGHTS = {
     "decisions/": 0.005, "changelog.md": 0.05, "performance.md": 0.1, "reliability.md": 0.3,
@@ -49,7 +50,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, path, abs_src_path=str(ROOT / "bench/results" / path)))
     for name in PAGES:
         script = name.replace(".md", ".py")
-        files.append(File.generated(config, script, content=script_of(pages[name], script)))
+        made = File.generated(config, script, content=script_of(pages[name], script))
+        made.inclusion = InclusionLevel.INCLUDED  # `exclude_docs` has '*.py'
+        files.append(made)
     return files
 
 
@@ -72,20 +75,24 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Warn of pictures that a page shows and the site lacks."""
-    for page, source in missing_pictures(Path(config.site_dir)):
-        log.warning("%s shows the picture '%s', which the site does not have.", page, source)
+    """Warn of pictures and links of a page that the site lacks; mkdocs itself lets some pass."""
+    for page, target in missing_files(Path(config.site_dir)):
+        log.warning("%s names '%s', which the site does not have.", page, target)
 
 
-def missing_pictures(site: Path) -> list[tuple[str, str]]:
-    """Return pages, and the pictures of them that are no files of the site."""
+def missing_files(site: Path) -> list[tuple[str, str]]:
+    """Return pages, and what their pictures and links name that is neither file nor page."""
     return [
-        (str(page.relative_to(site)), source)
+        (str(page.relative_to(site)), target)
         for page in sorted(site.rglob("*.html"))
-        for source in IMAGE.findall(page.read_text())
-        if "://" not in source and not source.startswith("data:")
-        and not (site / source[1:] if source[0] == "/" else page.parent / source).is_file()
-    ]  # fmt: skip
+        for target in LINK.findall(page.read_text())
+        if ":" not in target and not _is_there(site if target[0] == "/" else page.parent, target)
+    ]
+
+
+def _is_there(folder: Path, target: str) -> bool:
+    path = folder / unquote(target).lstrip("/")
+    return path.is_file() or (path / "index.html").is_file()
 
 
 def _without(nav: Any, missing: set[str]) -> Any:

@@ -247,15 +247,17 @@ def _inside(
     dim: Dimension,
 ) -> tuple[int, int]:
     """Return the range of the interior along a dimension, which lies in the field."""
+    if dim not in dims:
+        raise DomainError(f"The field has no dimension '{dim.value}' whose halo could be filled.")
     own = interior[dim].unit_range if dim in interior.dims else UnitRange.infinite()
     start, stop = own.start, own.stop
     if not isinstance(start, int) or not isinstance(stop, int):
         raise ArgumentError(f"The interior has no range for dimension '{dim.value}'.")
-    axis = dims.index(dim) if dim in dims else -1
-    if axis < 0 or start < starts[axis] or stop > stops[axis]:
-        domain = Domain(*zip(dims, zip(starts, stops, strict=True), strict=True))
+    axis = dims.index(dim)
+    if start < starts[axis] or stop > stops[axis]:
         raise DomainError(
-            f"The interior {dim.value}: {start} .. {stop} is no part of the field on '{domain}'."
+            f"Along '{dim.value}' the interior is {start}:{stop}, but the field covers "
+            f"{starts[axis]}:{stops[axis]}."
         )
     return start, stop
 

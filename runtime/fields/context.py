@@ -57,7 +57,7 @@ def table(name: str) -> Connectivity:
     """Return the neighbour table that the offset provider has under a name."""
     around = _CONTEXT.get()
     provider = around.offset_provider if around else {}
-    if name not in provider:
+    if not isinstance(provider, Mapping) or name not in provider:
         raise MissingOffsetError.of(name, provider)
     found = provider[name]
     if not is_table(found):

@@ -287,19 +287,19 @@ class MissingOffsetError(EmbeddedExecutionError, CallError, KeyError):
     """A neighbour table that the offset provider of a call does not have."""
 
     @classmethod
-    def of(cls, name: str, given: Iterable[Any]) -> Self:
-        """Return the error for the table `name`, where the names `given` are in the provider.
+    def of(cls, name: str, given: object) -> Self:
+        """Return the error for the table `name`, where `given` is the provider, or its names.
 
         Only a name that is spelled alike is a misspelling: 'E2C' and 'C2E2C' are two tables.
         """
-        names = sorted(map(str, given))
+        names = sorted(map(str, given)) if isinstance(given, Iterable) else []
         alike = [each for each in names if _spelling(each) == _spelling(name)]
         there = f", beside {', '.join(map(repr, names))}" if names else ""
         return cls(
             f"Offset '{name}' not found in offset provider.",
             hint=f"Did you mean '{alike[0]}'?" if alike else
             f"Pass 'offset_provider={{\"{name}\": ...}}'{there}, with a table made by "
-            "'as_connectivity'.",
+            f"'as_connectivity'; of a mesh pass 'mesh.connectivities({name})'.",
         )  # fmt: skip
 
 

@@ -9,7 +9,15 @@ import attrs
 import numpy as np
 
 from ...runtime.language.connectivity import shift
-from ...runtime.language.dimension import Dimension, DimensionKind, check_dims, in_canonical_order
+from ...runtime.language.dimension import (
+    Dimension,
+    DimensionKind,
+    as_non_staggered,
+    check_dims,
+    flip_staggered,
+    in_canonical_order,
+    is_staggered,
+)
 from ...runtime.language.types import FieldType
 from ...runtime.process.errors import DomainError, OptionError
 from ..ir import syntax
@@ -186,6 +194,7 @@ def _moved(
             "Incompatible offset can not shift field defined on "
             f"{_names(type_.dims) or 'no dimensions'} from {source.value} to target dim(s): "
             f"{_names(target)}.",
+            hints=_other_place(type_.dims, source, target),
         )
     if target == (source,):
         return type_
@@ -199,6 +208,29 @@ def _moved(
     except DomainError as error:
         raise scope.type_error(argument, error.message) from None
     return attrs.evolve(type_, dims=moved)
+
+
+def _other_place(
+    dims: tuple[Dimension, ...], source: Dimension, target: tuple[Dimension, ...]
+) -> tuple[str, ...]:
+    """Return what to write where cells and faces of one dimension are taken for each other."""
+    other = flip_staggered(source)
+    if other not in dims:
+        return ()
+    if target == (source,):
+        return (
+            f"The field lies on '{other.value}': write '{_written(other)} + 1' to stay there, or "
+            f"'{_written(source)} + 0.5' to come to '{source.value}'.",
+        )
+    return (
+        "A shift by half a cell names the dimension of its result: write "
+        f"'{_written(source)} + 0.5'.",
+    )
+
+
+def _written(dim: Dimension) -> str:
+    name = as_non_staggered(dim).value
+    return f"flip_staggered({name})" if is_staggered(dim) else name
 
 
 def local_element(scope: Scope, node: ast.Subscript, field: Row) -> Row:

@@ -80,9 +80,9 @@ def test_blocks_of_html_carry_their_copy():
 
 @pytest.mark.in_full
 def test_the_site_has_its_pictures_and_weighs_pages(site):
-    from hooks import missing_pictures
+    from hooks import missing_files
 
-    assert missing_pictures(site) == []
+    assert missing_files(site) == []
     assert (site / "summary.png").is_file()
     assert (site / "tutorial.py").is_file()
     assert 'data-copy="import fieldforge as ff' in (site / "tutorial/index.html").read_text()
@@ -92,14 +92,17 @@ def test_the_site_has_its_pictures_and_weighs_pages(site):
     assert weights["decisions/0002-syntax-is-a-table/"] < weights["changelog/"]
 
 
-def test_a_picture_that_is_missing_is_found(tmp_path):
+def test_a_picture_or_link_that_is_missing_is_found(tmp_path):
     pytest.importorskip("mkdocs", reason="the hooks are those of mkdocs")
-    from hooks import missing_pictures
+    from hooks import missing_files
 
     (tmp_path / "page").mkdir()
     (tmp_path / "there.png").touch()
     (tmp_path / "page/index.html").write_text(
         '<img alt="a" src="../there.png"><img src="../gone.png"><img src="https://host/x.png">'
+        '<a href="./#part">page</a><a class="x" href="../page/">page</a><a href="../gone.py">'
+        '<a href="/there.png"><a href="mailto:a@b">'
     )
 
-    assert missing_pictures(tmp_path) == [("page/index.html", "../gone.png")]
+    gone = ["../gone.png", "../gone.py"]
+    assert missing_files(tmp_path) == [("page/index.html", name) for name in gone]

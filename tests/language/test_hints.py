@@ -173,8 +173,23 @@ def test_a_table_beside_another_of_a_similar_name(backend):
 
     assert error.value.hints == (
         "Pass 'offset_provider={\"E2C\": ...}', beside 'C2E2C', with a table made by "
-        "'as_connectivity'.",
+        "'as_connectivity'; of a mesh pass 'mesh.connectivities(E2C)'.",
     )
+
+
+@pytest.mark.parametrize("backend", ["cpu", None, "reference"])
+def test_a_mesh_in_the_place_of_its_tables(backend):
+    @ff.field_operator
+    def first(c: ff.Field[ff.Dims[Cell], ff.float64]) -> ff.Field[ff.Dims[Edge], ff.float64]:
+        return c(E2C[0])
+
+    mesh = ff.Mesh({"E2C": np.zeros((4, 2), np.int32)})
+    with pytest.raises(MissingOffsetError) as error:
+        first.with_backend(backend)(
+            ff.ones({Cell: 3}), out=ff.zeros({Edge: 4}), offset_provider=mesh
+        )
+
+    assert error.value.hints[0].endswith("of a mesh pass 'mesh.connectivities(E2C)'.")
 
 
 # --- operators and programs -------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint
 from .arguments import backend_option, find_program, report_errors
 from .call_arguments import read_arguments
+from .tables import tables_option, with_tables
 
 
 @click.command(
@@ -33,11 +34,17 @@ from .call_arguments import read_arguments
     help="Measure the programs with these arguments: a function that returns them (':name' in the "
     "program's module), or sizes and scalars, as in 'I=256, K=80, u.I=-1:257, dt=0.5'.",
 )
+@tables_option
 @click.option("--measure", is_flag=True, help="Measure the calls of recorded steps.")
 @backend_option
 @report_errors
 def report(
-    things: tuple[str, ...], output: Path, words: str | None, measure: bool, backend: str | None
+    things: tuple[str, ...],
+    output: Path,
+    words: str | None,
+    tables: str | None,
+    measure: bool,
+    backend: str | None,
 ) -> None:
     """Write a page about builds: outputs, passes, decisions, keys, and why each stage ran.
 
@@ -47,12 +54,14 @@ def report(
     """
     from ..summaries.report import report as write
 
-    found = [thing for each in things for thing in _things(each, words, backend)]
+    found = [thing for each in things for thing in _things(each, words, tables, backend)]
     path = write(*found, to=output, measured=measure)
     click.echo(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
 
 
-def _things(given: str, words: str | None, backend: str | None) -> Iterator[Any]:
+def _things(
+    given: str, words: str | None, tables: str | None, backend: str | None
+) -> Iterator[Any]:
     """Yield what an argument names."""
     if ":" not in given and Path(given).is_file():
         yield given
@@ -62,7 +71,14 @@ def _things(given: str, words: str | None, backend: str | None) -> Iterator[Any]
         yield thing
         return
     entry = find_program(given, backend)
-    yield entry if words is None else (entry, read_arguments(words, entry, given))
+    if words is None:
+        yield with_tables(entry, tables, given)
+        return
+    if tables is not None:
+        raise click.UsageError(
+            "A measured run takes its tables from the function of '--args', as 'offset_provider'."
+        )
+    yield entry, read_arguments(words, entry, given)
 
 
 def _found(address: str) -> Any:

@@ -38,7 +38,7 @@ def with_tables(entry: EntryPoint, words: str | None, address: str) -> EntryPoin
     told = {**known, **(read_tables(words, names, address) if words else {})}
     missing = [name for name in names if name not in told]
     if missing:
-        shown = ", ".join(f"{name}=2" for name in missing)
+        shown = ",".join(f"{name}=2" for name in missing)
         raise click.UsageError(
             f"'{entry.__name__}' reads the neighbour tables {', '.join(map(repr, missing))}: give "
             f"a mesh with '--tables FILE', or numbers of neighbours, as in '--tables {shown}'."

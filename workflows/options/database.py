@@ -238,7 +238,7 @@ def _check(entry: Entry) -> None:
             raise OptionError(
                 f"{origin}: there is no option '{name}'.",
                 name=name,
-                known=dict.fromkeys(each for schema in meant for each in schema.names),
+                known=_written_like(name, meant),
             )
         _check_any(options, value, origin)
 
@@ -259,6 +259,12 @@ def _check_any(options: Sequence[Option], value: Any, origin: Origin) -> None:
     raise errors[0]
 
 
+def _written_like(name: str, schemas: Iterable[Schema]) -> set[str]:
+    """Return the names of options with a stage, as in 'codegen.jam', if `name` has one."""
+    names = {each for schema in schemas for each in schema.names}
+    return {each for each in names if ("." in each) == ("." in name)}
+
+
 def _add(
     schema: Schema,
     values: dict[str, list[tuple[Any, Origin]]],
@@ -271,7 +277,9 @@ def _add(
     options = schema.named(name)
     if not options and is_known:
         raise OptionError(
-            f"Backend '{schema.backend}' has no option '{name}'.", name=name, known=schema.names
+            f"Backend '{schema.backend}' has no option '{name}'.",
+            name=name,
+            known=_written_like(name, [schema]),
         )
     for option in options:
         values.setdefault(option.name, []).insert(0, (_checked(option, value, origin), origin))

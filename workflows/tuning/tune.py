@@ -27,7 +27,7 @@ from .journal import Journal
 from .report import Report, Watch, watching
 from .search import FIRST_ROUNDS, Search, Trial
 from .subject import Subject, make_subject
-from .tuned_file import Winner, keep, kept
+from .tuned_file import Winner, entries, keep, kept, put
 from .verdict import Verdict, compared
 
 LAST_ROUNDS: Final = 21  # of the winner and the start
@@ -137,7 +137,7 @@ def tune(
 class _Job:
     """Where one tuning starts, and what it has kept.
 
-    `base` is the backend as it would be without the tuned file.
+    `base` is the backend as it would be without the tuned file, `old` what that file has of it.
     """
 
     subject: Subject
@@ -146,6 +146,7 @@ class _Job:
     arch: str
     path: Path | None
     journal: Journal
+    old: list[dict[str, Any]]
     best: Choice = ()
     verdict: Verdict | None = None
 
@@ -161,7 +162,8 @@ class _Job:
         except ValueError:  # a value that is refused
             best = ()
         journal = Journal(path and path.with_suffix(".jsonl"), _context(subject, base, address))
-        return cls(subject, address, base, arch, path, journal, best)
+        old = entries(path, (address, base.name, arch)) if path is not None else []
+        return cls(subject, address, base, arch, path, journal, old, best)
 
     def keep(self, choice: Choice, verdict: Verdict) -> None:
         """Write a better choice at once, with its gain as far as it is known."""
@@ -170,19 +172,25 @@ class _Job:
         self._write()
 
     def finished(self, search: Search, bench: RealBench, is_over: bool) -> Report:
-        """Compare the winner with the start once more, if there is time, and write that gain."""
+        """Compare the winner with the start once more, if there is time, and write that gain.
+
+        Where there is none, the file has again what it had before.
+        """
         if search.best and not any(bench.ready([(), search.best])):
             before, after = bench.costs([(), search.best], LAST_ROUNDS)
             if len(before) >= FIRST_ROUNDS:
                 self.verdict = compared(before, after)
-            if self.verdict is not None and self.verdict.is_better:
+            if self.verdict is not None and self.verdict.is_confirmed:
                 self.best = search.best
                 self._write()
+            elif self.path is not None and self.path.is_file():
+                put(self.path, (self.address, self.base.name, self.arch), self.old)
+                _read_again()
         return self.report(search, self.verdict, is_over)
 
     def report(self, search: Search, verdict: Verdict | None, is_over: bool) -> Report:
         """Return what was found; an entry that is no better than noise is not reported."""
-        is_found = verdict is not None and verdict.is_better
+        is_found = verdict is not None and verdict.is_confirmed
         return Report(
             self.address,
             self.base.name,
@@ -202,8 +210,12 @@ class _Job:
             self.subject.shapes,
         )  # fmt: skip
         keep(self.path, winner)
-        now = settings.current()
-        settings.set_current(attrs.evolve(now))  # the database reads its files again
+        _read_again()
+
+
+def _read_again() -> None:
+    """Let the database of options read its files again."""
+    settings.set_current(attrs.evolve(settings.current()))
 
 
 def _tell(hearers: Iterable[Callable[[Trial], None]], trial: Trial) -> None:

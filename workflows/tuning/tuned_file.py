@@ -73,10 +73,14 @@ def keep(path: Path, winner: Winner) -> None:
 
     The file appears whole or not at all.
     """
-    entries = [each for each in read(path) if not _is_same(each, winner)]
-    entries.append(winner.table)
+    put(path, (winner.program, winner.backend, winner.arch), [winner.table])
+
+
+def put(path: Path, place: tuple[str, str, str], new: list[dict[str, Any]]) -> None:
+    """Write entries in the place of those of a program, a backend and an architecture."""
+    rows = [each for each in read(path) if _place(each) != place] + new
     draft = path.with_name(f".{path.name}-{os.getpid()}")
-    draft.write_text(HEAD + "".join(f"\n{entry}" for entry in map(_written, entries)))
+    draft.write_text(HEAD + "".join(f"\n{entry}" for entry in map(_written, rows)))
     os.replace(draft, path)
 
 
@@ -111,12 +115,13 @@ def read(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _is_same(entry: Mapping[str, Any], winner: Winner) -> bool:
-    return (entry.get("program"), entry.get("backend"), entry.get("arch", "")) == (
-        winner.program,
-        winner.backend,
-        winner.arch,
-    )
+def entries(path: Path, place: tuple[str, str, str]) -> list[dict[str, Any]]:
+    """Return what a file has for a program, a backend and an architecture: one entry, or none."""
+    return [each for each in read(path) if _place(each) == place]
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    return entry.get("program"), entry.get("backend"), entry.get("arch", "")
 
 
 def _written(entry: Mapping[str, Any]) -> str:

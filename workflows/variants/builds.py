@@ -178,7 +178,10 @@ class Variants:
             raise NotCompiledError(
                 f"No program compiled for this set of static arguments of '{name}': "
                 f"{describe_variant(variant) or 'none'}.{because}",
-                hints=[f"Call '{name}.compile()' first, or allow it with 'enable_jit=True'."],
+                hints=[
+                    f"Compile it before, by '{name}.compile(...)' or by a value of 'static_args' "
+                    "of 'setup', or allow it with 'enable_jit=True'."
+                ],
             )
 
     def _has_but_for_layout(self, variant: Variant) -> bool:

@@ -36,7 +36,7 @@ def tables_of(
     """
     found = []
     for name, needed in names:
-        given = None if provider is None else provider.get(name)
+        given = provider.get(name) if isinstance(provider, Mapping) else None
         if given is None or isinstance(given, Dimension):
             if needed:
                 raise MissingOffsetError.of(name, provider or ())

@@ -201,7 +201,7 @@ def test_another_table_is_no_misspelling():
 
     assert caught.value.hints == (
         "Pass 'offset_provider={\"C2E\": ...}', beside 'C2E2C', with a table made by "
-        "'as_connectivity'.",
+        "'as_connectivity'; of a mesh pass 'mesh.connectivities(C2E)'.",
     )
 
 

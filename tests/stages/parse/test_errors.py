@@ -208,6 +208,19 @@ def test_a_literal_of_the_wrong_dtype_is_shown_as_it_should_be_written(refused):
     assert error.hints == ("Write 'float32(1.0)'.",)
 
 
+@pytest.mark.parametrize(
+    ("shifted", "hint"),
+    [
+        ("x(K + 0.5)", "A shift by half a cell names the dimension of its result: write 'flip_staggered(K) + 0.5'."),
+        ("faces(K + 1)", "The field lies on 'K_staggered': write 'flip_staggered(K) + 1' to stay there, or 'K + 0.5' to come to 'K'."),
+    ],
+)  # fmt: skip
+def test_a_shift_that_takes_cells_for_faces_says_what_to_write(shifted, hint, refused):
+    error, _ = refused(f"def f(x: FK, faces: FKh) -> FK:\n    return {shifted}")
+
+    assert error.hints == (hint,)
+
+
 def test_an_undefined_name_comes_with_the_nearest_one(refused):
     error, under = refused("def f(velocity: F):\n    return velocty")
 

@@ -86,7 +86,7 @@ REFUSED = [
     ("c(K)", "K", "Expected an offset, got dimension 'K'."),
     ("c(E2CDim(0))", "E2CDim(0)", "Expected an offset, got the index 'E2C(0)'."),
     ("c(K + 0.25)", "0.25", "Invalid offset '0.25' for a Cartesian shift."),
-    ("c(K + 0.5)", "K + 0.5", "Incompatible offset can not shift field defined on Cell, K from staggered K to target dim(s): K."),
+    ("c(K + 0.5)", "K + 0.5", "Incompatible offset can not shift field defined on Cell, K from K_staggered to target dim(s): K."),
     ("c(E2C)(C2E)", "C2E", "Dimensions 'Cell[horizontal], C2E[local], E2C[local], K[vertical]' hold more than one local dimension."),
     ("c(as_offset(E2C, m))", "E2C", "Expected 0-th argument of 'as_offset' to be an offset along one dimension, got offset 'E2C'."),
     ("c(as_offset(Koff, c))", "c", "Expected 1-th argument of 'as_offset' to be a field of integers, got 'Field[[Cell, K], float64]'."),

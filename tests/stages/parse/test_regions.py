@@ -72,7 +72,7 @@ REFUSED = [
     ("concat_where(0 < K < 2, x, x)", "0 < K < 2", "Comparison chains are not supported."),
     ("concat_where(K < 2, x, 1)", "concat_where(K < 2, x, 1)", "Could not promote 'Field[[K], float64]' and 'int32' to common type in call to 'concat_where'."),
     ("concat_where(K < 2, x, (x, x))", "concat_where(K < 2, x, (x, x))", "Expected 2nd and 3rd argument of 'concat_where' to have the same structure, got 'Field[[K], float64]' and 'tuple[Field[[K], float64], Field[[K], float64]]'."),
-    ("concat_where(Kh < 2, x, x)", "concat_where(Kh < 2, x, x)", "Could not promote 'Domain[staggered K]' and 'Field[[K], float64]' to common type in call to 'concat_where'."),
+    ("concat_where(Kh < 2, x, x)", "concat_where(Kh < 2, x, x)", "Could not promote 'Domain[K_staggered]' and 'Field[[K], float64]' to common type in call to 'concat_where'."),
     ("concat_where(K < I, x, x)", "K < I", "Dimensions have no order."),
     ("where(K < 2, x, x)", "K < 2", "Expected 0-th argument to be a field of type 'bool', got 'Domain[K]'."),
     ("K < 2", "K < 2", "A region can not be returned."),

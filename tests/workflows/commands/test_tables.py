@@ -68,7 +68,7 @@ def test_a_program_that_has_seen_its_tables_needs_nothing(model, call, name):
 
 
 @pytest.mark.parametrize("name", ["gradient", "difference"])
-@pytest.mark.parametrize("command", ["show", "explain", "build", "check"])
+@pytest.mark.parametrize("command", ["show", "explain", "build", "check", "report"])
 def test_without_tables_a_command_says_how_to_give_them(model, call, command, name):
     done = call(command, f"{model}:{name}")
 
@@ -102,6 +102,17 @@ def test_a_mesh_file_gives_the_tables_that_follow_from_it(tmp_path):
     found = read_tables(str(tmp_path / "square.nc"), ["E2C", "C2E"], "model:step")
 
     assert (found["E2C"], found["C2E"]) == (TableKind(2, -1), TableKind(3))
+
+
+def test_a_report_takes_tables_by_option_or_with_the_arguments(model, call, tmp_path):
+    address, page = f"{model}:gradient", tmp_path / "page.html"
+
+    written = call("report", address, "--tables", "E2C=2", "-o", page)
+    twice = call("report", address, "--tables", "E2C=2", "--args", ":tables", "-o", page)
+
+    assert written.exit_code == 0
+    assert "gradient" in page.read_text()
+    assert "as 'offset_provider'" in twice.output
 
 
 def test_words_that_are_no_sizes_are_refused(model, call):

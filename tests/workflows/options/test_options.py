@@ -482,3 +482,5 @@ def test_check_lists_what_is_unused_and_refuses_what_is_wrong(call, tmp_path):
     done = call("options", "check", file)
     assert done.exit_code == 1
     assert "model.toml:2: there is no option 'jamm'" in done.output
+    assert "'jam'" in done.output
+    assert "'codegen.jam'" not in done.output

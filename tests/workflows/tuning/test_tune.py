@@ -14,12 +14,14 @@ from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.commands.cli import main
 from fieldforge.workflows.engine.engine import Engine
-from fieldforge.workflows.options.database import database, use_options
+from fieldforge.workflows.options.architecture import names_of
+from fieldforge.workflows.options.database import database, tuned_file, use_options
 from fieldforge.workflows.options.tags import backend_for
 from fieldforge.workflows.tuning import bench as benches
+from fieldforge.workflows.tuning import tune as tuning
 from fieldforge.workflows.tuning.journal import Journal
 from fieldforge.workflows.tuning.tune import TuningError, TuningInterrupt
-from fieldforge.workflows.tuning.tuned_file import Winner, keep
+from fieldforge.workflows.tuning.tuned_file import Winner, keep, kept
 from fieldforge.workflows.tuning.verdict import Verdict
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
@@ -112,6 +114,22 @@ def test_the_winner_is_kept_with_what_it_was_measured_on(own_engine, model, fiel
     assert entry["tuned"]["gain"] == pytest.approx(report.gain, abs=1e-3)
     assert report.gain >= 2.0
     assert "times faster with codegen.jam = true" in report.summary
+
+
+@pytest.mark.parametrize("had", [(), (("codegen.tile_size", 16),)])
+def test_a_winner_that_the_last_comparison_refutes_is_not_kept(
+    own_engine, model, fields, had, monkeypatch
+):
+    file, program = tuned_file(model), smooth.with_backend("cpu")
+    arch = names_of(program.backend.target)[-1]
+    if had:
+        keep(file, Winner(NAME, "cpu", arch, had, "2026-01-01", "this one", 1.1, 0.01))
+    monkeypatch.setattr(tuning, "compared", lambda *_: Verdict(1.0, 0.001))
+
+    report = tuned(program, fields)
+
+    assert report.summary.startswith("Nothing that was tried")
+    assert kept(file, NAME, "cpu", arch) == had
 
 
 def test_a_later_start_uses_what_was_found_and_says_where_it_comes_from(own_engine, model, fields):
