@@ -104,8 +104,12 @@ fuzz: N ?= 10000
 fuzz: SEED ?= 0
 fuzz: JOBS ?= 2
 fuzz: BACKEND ?= cpu
-fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0
+fuzz: $(STAMP)  ## run N generated programs in three ways and compare: make fuzz N=10000 SEED=0; FILES=1: read N changed files of each kind
+ifdef FILES
+	$(BIN)/python -m tests.generated.files $(N) --seed $(SEED)
+else
 	$(BIN)/python -m tests.generated.fuzz $(N) --seed $(SEED) --jobs $(JOBS) --backend $(BACKEND)
+endif
 
 faults: KILLS ?= 10000
 faults: ROUNDS ?= 20000

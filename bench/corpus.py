@@ -1,15 +1,23 @@
-"""The programs, options and targets for which `sources.py` generates code."""
+"""The programs, options and targets for which `sources.py` generates code.
+
+Drawn programs are kept as texts, so that they stay the same when `tests/generated` draws others;
+`python -m bench.corpus` draws them anew.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 from tests.generated.building import SMALL_GPU, define
 from tests.generated.features import EVERY
 from tests.generated.fuzz import draw_batch
+from tests.generated.grids import HORIZONTAL
 
 from fieldforge.examples.precision import in_precision
 from fieldforge.runtime.language.types import FieldType, leaves
@@ -39,8 +47,8 @@ EXAMPLES: Final = (  # those that take longest first
     "nabla.nabla4", "nabla.gradient", "heat_on_triangles.step", "shallow_water_cartesian.fill",
     "exported.model.diffuse", "exported.model.average",
 )  # fmt: skip
+KEPT: Final = Path(__file__).parent / "drawn.json"
 DRAWN: Final = 200
-SEED: Final = 32
 EXTENT: Final = 64  # of every dimension, where domains are compiled in
 
 
@@ -141,6 +149,19 @@ def programs() -> list[str]:
     return [*EXAMPLES, *(f"drawn {number}" for number in range(DRAWN))]
 
 
+@functools.cache
+def drawn() -> list[str]:
+    """Return the texts of the drawn programs."""
+    texts: list[str] = json.loads(KEPT.read_text())
+    return texts
+
+
+def draw() -> None:
+    """Draw programs of all features."""
+    texts = [case.text for case in draw_batch(0, 0, DRAWN, EVERY)]
+    KEPT.write_text(json.dumps(texts, indent=0) + "\n")
+
+
 def generated(program: str, pattern: str = "*") -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a program that match: 'target/program/choice', texts by names of files.
 
@@ -170,8 +191,8 @@ def _lowered(program: str, number: int | None, choice: Choice) -> tuple[Lowered,
         made: Any = getattr(in_precision(module, choice.dtype), name)
         domains = dict.fromkeys(_dims(made), EXTENT) if choice.domains else None
     else:
-        case = draw_batch(SEED + number, 0, 1, EVERY)[0]
-        names = define(case.text, case.unstructured)
+        text = drawn()[number]
+        names = define(text, any(dim in text for dim in HORIZONTAL))
         made, tables = names["program_under_test"], names.get("tables", {})
     variant = made._variants.shape.default(tables, domains=domains)
     stage = Lower(checked=choice.checked)
@@ -213,3 +234,7 @@ def _texts(stage: Stage, lowered: Lowered, variant: Variant) -> dict[str, str]:
     for artifact in (made["generated"], made["interface"], bound):
         files |= {name: data.decode() for name, data in artifact.files().items()}
     return files
+
+
+if __name__ == "__main__":
+    draw()

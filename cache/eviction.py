@@ -95,8 +95,8 @@ class _Census:
         """Delete the oldest records, and the blobs that only they name."""
         is_over = self.size > self.budget.size or self.files > self.budget.files
         room = _ROOM if is_over else 1.0
-        for file, record in sorted(self.records, key=lambda entry: entry[0].stamp):
-            age = self.now - file.stamp
+        for file, record in sorted(self.records, key=lambda row: self._age(row[0]), reverse=True):
+            age = self._age(file)
             fits = self.size <= room * self.budget.size and self.files <= room * self.budget.files
             if age < self.budget.spare or (fits and age < self.budget.age):
                 break
@@ -109,8 +109,12 @@ class _Census:
     def drop_orphans(self) -> None:
         """Delete blobs that no record names, unless they are so young that a record may follow."""
         for name, file in self.blobs.items() if not self.has_foreign else ():
-            if not self.named[name] and self.now - file.stamp >= self.budget.spare:
+            if not self.named[name] and self._age(file) >= self.budget.spare:
                 self.gone_blobs += self._remove(file)
+
+    def _age(self, file: StoredFile) -> float:
+        """Return the seconds since the last use; a time in the future is as wrong as it is far."""
+        return abs(self.now - file.stamp)
 
     def _remove(self, file: StoredFile) -> bool:
         if not self.dry:

@@ -39,6 +39,15 @@ class Faults:
         )
         self.on_event("store.corrupt", path=path, error=error)
 
+    def no_pack(self, path: str, reason: str) -> None:
+        """Report a file that was to be a pack and is none."""
+        self.count("corrupt")
+        error = StoreReadError(
+            f"'{path}' is no pack, or it is damaged: {reason}.",
+            hints=("Write packs with 'fieldforge cache pack'; without it, results are built.",),
+        )
+        self.on_event("store.corrupt", path=path, error=error)
+
     def unreadable(self, path: str, error: OSError) -> None:
         """Report that a file could not be read."""
         message = f"The store could not read '{path}': {_text(error)}."

@@ -16,7 +16,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
+from ..runtime.process.archive import Archive, ArchiveError
 from ..runtime.process.errors import CompilationError, StoreError, StorePermissionError
+from ..runtime.process.shapes import anything, list_of, mapping, parse_json
 from .faults import Faults
 from .layered import Layered
 from .memory import Memory
@@ -25,6 +27,8 @@ from .sealed import ForeignError, seal, unseal
 from .store import Files, OnEvent, Stats, Store, ignore, make_record
 
 _HEAD: Final = "pack.json"
+_FOLDERS: Final = ("act/", "cas/")
+_MOST: Final = 1 << 40  # bytes of a member: members are not compressed, so the file bounds them
 _KIND: Final = "fieldforge-pack-1"
 _DATE: Final = (1980, 1, 1, 0, 0, 0)  # equal contents, equal packs
 
@@ -48,29 +52,36 @@ class Pack:
         """Open a pack; one that others may write to is a `StorePermissionError`.
 
         With `signed`, the pack trusts only records that `secret` signed, whoever owns the
-        file. A damaged pack is an event, and empty.
+        file. A file that is no pack is an event, and empty.
         """
         self._file = os.path.abspath(os.path.expanduser(os.fspath(file)))
         self._secret = secret if signed else None
         self._faults = Faults(on_event)
         self._guard = threading.Lock()
-        self._zip: zipfile.ZipFile | None = None
+        self._archive: Archive | None = None
         self._owner = 0  # a forked child opens the file again: they would share one position
         self._owners = None if signed else (os.geteuid(), 0, *owners)
         try:
-            self._names = frozenset(self._opened().namelist())
+            self._names = _checked(self._opened().sizes)
         except OSError as error:
             self._names = frozenset()
             self._faults.unreadable(self._file, error)
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except ArchiveError as error:
             self._names = frozenset()
-            self._faults.corrupt(self._file, str(error))
+            self._faults.no_pack(self._file, str(error))
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether the file could be opened and has the members of a pack."""
+        return bool(self._names)
 
     def head(self) -> Mapping[str, Any]:
         """Return what the pack says of itself; nothing if that is damaged."""
         content = self._bytes(_HEAD)
         try:
-            found: dict[str, Any] = json.loads(unseal(_KIND, content or b"", self._secret))
+            found: dict[str, Any] = parse_json(
+                unseal(_KIND, content or b"", self._secret), mapping(list_of(anything))
+            )
         except ValueError:
             return {}
         return found
@@ -163,25 +174,25 @@ class Pack:
             return None
         try:
             with self._guard:
-                return self._opened().read(name)
+                return self._opened().read(name, _MOST)
         except OSError as error:
             self._faults.unreadable(self._file, error)
-        except Exception as error:  # zipfile raises many kinds on what is damaged
-            self._faults.corrupt(self._file, f"'{name}': {error}")
+        except ArchiveError as error:
+            self._faults.corrupt(self._file, f"{error}.")
         return None
 
-    def _opened(self) -> zipfile.ZipFile:
+    def _opened(self) -> Archive:
         """Return the archive; owner and mode are checked on the descriptor that is read."""
-        if self._zip is None or self._owner != os.getpid():
+        if self._archive is None or self._owner != os.getpid():
             stream = open(self._file, "rb")  # noqa: SIM115 - closed with the archive
             try:
                 if self._owners is not None:
                     _check(self._file, os.fstat(stream.fileno()), self._owners)
-                self._zip, self._owner = zipfile.ZipFile(stream), os.getpid()
+                self._archive, self._owner = Archive(stream, (zipfile.ZIP_STORED,)), os.getpid()
             except BaseException:
                 stream.close()
                 raise
-        return self._zip
+        return self._archive
 
 
 class Recorder(Layered):
@@ -263,6 +274,16 @@ def _write(path: str, members: Mapping[str, bytes]) -> None:
             about.external_attr = 0o444 << 16
             archive.writestr(about, members[name])
     os.chmod(path, 0o644)
+
+
+def _checked(sizes: Mapping[str, int]) -> frozenset[str]:
+    """Return the names of the members; those of another archive are an `ArchiveError`."""
+    if _HEAD not in sizes:
+        raise ArchiveError(f"it has no '{_HEAD}'")
+    for name in sizes:
+        if name != _HEAD and not (name.startswith(_FOLDERS) and is_key(name[4:])):
+            raise ArchiveError(f"it has the unknown member '{name}'")
+    return frozenset(sizes)
 
 
 def _check(path: str, found: os.stat_result, owners: Sequence[int]) -> None:

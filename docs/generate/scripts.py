@@ -17,12 +17,10 @@ _DIRECTIVE = re.compile(r"[ \t]*# doctest:.*")
 
 
 def as_sessions(markdown: str) -> str:
-    """Mark examples with prompts as sessions, and leave out what only the tests read.
+    r"""Mark examples with prompts as sessions, and leave out what only the tests read.
 
-    >>> print(as_sessions("```python\\n>>> 1\\n```"))
-    ```pycon
-    >>> 1
-    ```
+    >>> as_sessions("```python\n>>> 1\n1\n```")
+    '```pycon\n>>> 1\n1\n```'
     """
     return _DIRECTIVE.sub("", _FENCE.sub("```pycon\n", markdown))
 
@@ -39,9 +37,9 @@ def with_copies(page: str) -> str:
 
 
 def input_of(session: str) -> str:
-    """Return what is typed in a session, without prompts and output.
+    r"""Return what is typed in a session, without prompts and output.
 
-    >>> print(input_of(">>> for i in (1, 2):\\n...     print(i)\\n1\\n2\\n>>> i  # doctest: +SKIP\\n2"))
+    >>> print(input_of(">>> for i in (1, 2):\n...     print(i)\n1\n2\n>>> i\n2"))
     for i in (1, 2):
         print(i)
     i

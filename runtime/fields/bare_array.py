@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from .._core import FieldView
-from ..language.dimension import Dimension
+from ..language.dimension import Dimension, axis_name
 from ..language.structure import elements, rebuilt
 from ..language.types import CollectionType, FieldType, ScalarType, TupleType, Type
 from .device import DeviceType
@@ -25,7 +25,7 @@ _HOST: Final = (1, 3, 11)  # memory that the CPU can reach, as DLPack counts
 def with_fields(type_: Type | None, value: Any) -> Any:
     """Return the value of a parameter with a field for each array that fits its type.
 
-    >>> from fieldforge.runtime.language.dimension import Dimension
+    >>> from fieldforge.runtime.language.dimension import Dimension, axis_name
     >>> from fieldforge.runtime.language.types import ScalarType
     >>> line = FieldType((Dimension("I"),), ScalarType("float64"))
     >>> str(with_fields(line, np.ones(3)))
@@ -153,8 +153,6 @@ def _field_advice(name: str, type_: FieldType, value: Any) -> str:
 
 def _named_advice(name: str, type_: FieldType, value: Any) -> str | None:
     """Return a hint for an array with named axes that cannot be passed for a field."""
-    from .named_axes import axis_name
-
     own, expected = [str(axis) for axis in value.dims], list(map(axis_name, type_.dims))
     if sorted(own) == sorted(expected):
         known = str(value.dtype) == type_.dtype.name
@@ -171,7 +169,7 @@ def _named_advice(name: str, type_: FieldType, value: Any) -> str | None:
 
 
 def _listed(dims: Sequence[Dimension]) -> str:
-    return ", ".join(dim.value for dim in dims)
+    return ", ".join(map(axis_name, dims))
 
 
 def _quoted(names: Sequence[str]) -> str:

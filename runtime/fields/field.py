@@ -18,7 +18,7 @@ from .._core import FieldView
 from ..language import operations
 from ..language.annotations import field_alias
 from ..language.connectivity import CartesianConnectivity, Displacement
-from ..language.dimension import Dimension, DimensionKind, NamedIndex
+from ..language.dimension import Dimension, DimensionKind, NamedIndex, axis_name
 from ..language.domain import Domain
 from ..language.dtype import DType
 from ..language.ranges import UnitRange
@@ -210,6 +210,11 @@ class Field(SingleArray, NumpyFunctions, Interchange, FieldView):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from .notebook import field_html  # only notebooks ask for it
+
+        return field_html(self)
+
     @staticmethod
     def _on(array: Any, domain: Domain) -> Field:
         field = Field(array, domain.dims, tuple(map(first, domain.ranges)))
@@ -320,4 +325,4 @@ def _copied(array: Any, domain: Domain) -> Field:
 
 
 def _ranges(domain: Domain) -> str:
-    return ", ".join(f"{dim.value}={indices}" for dim, indices in domain)
+    return ", ".join(f"{axis_name(dim)}={indices}" for dim, indices in domain)

@@ -14,29 +14,20 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..language.dimension import (
+    SUFFIX,
     Dimension,
     DimensionKind,
-    as_non_staggered,
+    axis_name,
     flip_staggered,
     is_staggered,
 )
 from ..process.errors import ArgumentError, DomainError, MissingPackageError
 
 Array: TypeAlias = np.ndarray[Any, Any]
-SUFFIX: Final = "_staggered"
 START: Final = "start_index"
 KIND: Final = "dimension_kind"
 SHIFT: Final = "c_grid_axis_shift"
 _HALF: Final = 0.5
-
-
-def axis_name(dim: Dimension) -> str:
-    """Return the name of the axis of a dimension.
-
-    >>> axis_name(Dimension("I")), axis_name(flip_staggered(Dimension("I")))
-    ('I', 'I_staggered')
-    """
-    return f"{as_non_staggered(dim).value}{SUFFIX}" if is_staggered(dim) else dim.value
 
 
 def in_order(array: Any, dims: tuple[Dimension, ...]) -> tuple[Array, tuple[int, ...]] | None:

@@ -7,9 +7,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..language.dimension import Dimension, DimensionKind, is_staggered
+from ..language.dimension import Dimension, DimensionKind, axis_name, is_staggered
 from ..process.errors import DomainError, MissingPackageError
-from .named_axes import axis_name
 
 Array: TypeAlias = np.ndarray[Any, Any]
 _LEFT: Final[Mapping[bool, float]] = {False: 0.0, True: 0.5}  # staggered cells lie half below
@@ -32,14 +31,12 @@ def draw(
     if mesh is not None:
         drawn = _on_triangles(axes, flat, mesh, options)
     elif flat.ndim == 1:
-        axes.plot(_middles(flat, 0), flat.asnumpy(), **options)
-        axes.set_xlabel(axis_name(flat.dims[0]))
-        axes.set_ylabel(units or "")
+        _on_line(axes, flat, units or "", options)
     else:
         drawn = _on_cells(axes, flat, options)
     if drawn is not None:
         axes.figure.colorbar(drawn, ax=axes, label=units or "")
-    shown = ", ".join(f"{dim.value} = {index}" for dim, index in places)
+    shown = ", ".join(f"{axis_name(dim)} = {index}" for dim, index in places)
     axes.set_title(", ".join(part for part in (title, shown) if part))
     return axes
 
@@ -67,26 +64,42 @@ def _staggered(field: Any, axis: int) -> bool:
 
 def _cut(field: Any, at: Mapping[Any, int], most: int) -> tuple[Any, list[tuple[Dimension, int]]]:
     """Restrict a field to the dimensions that are drawn."""
-    by_name = {str(getattr(dim, "value", dim)): index for dim, index in at.items()}
+    by_name = {_name(dim): index for dim, index in at.items()}
     for name in by_name:
-        if name not in [dim.value for dim in field.dims]:
+        if name not in map(axis_name, field.dims):
             raise DomainError(f"The field has no dimension '{name}' to choose an index of.")
     places = []
     for dim, start in zip(field.dims, field.starts, strict=True):
         extra = field.ndim - len(at) > most and dim.kind is DimensionKind.VERTICAL
-        if dim.value in by_name or extra:
-            places.append((dim, by_name.get(dim.value, start)))
+        if axis_name(dim) in by_name or extra:
+            places.append((dim, by_name.get(axis_name(dim), start)))
     flat = field
     for dim, index in places:
         flat = flat[dim(index)]
     if not 0 < flat.ndim <= most:
-        names = ", ".join(dim.value for dim in flat.dims) or "none"
+        names = ", ".join(map(axis_name, flat.dims)) or "none"
         raise DomainError(
             f"A picture has {'one dimension' if most == 1 else 'one or two dimensions'}, the "
             f"field has {flat.ndim} left ({names}).",
             hint="Choose an index along the others: 'field.plot(at={K: 0})'.",
         )
     return flat, places
+
+
+def _name(dim: Any) -> str:
+    return axis_name(dim) if isinstance(dim, Dimension) else str(dim)
+
+
+def _on_line(axes: Any, field: Any, units: str, options: dict[str, Any]) -> None:
+    """Draw a line; that of a column is a profile, with the levels upward."""
+    places, values, name = _middles(field, 0), field.asnumpy(), axis_name(field.dims[0])
+    if field.dims[0].kind is DimensionKind.VERTICAL:
+        axes.plot(values, places, **options)
+        name, units = units, name
+    else:
+        axes.plot(places, values, **options)
+    axes.set_xlabel(name)
+    axes.set_ylabel(units)
 
 
 def _on_cells(axes: Any, field: Any, options: dict[str, Any]) -> Any:

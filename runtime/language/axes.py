@@ -19,6 +19,7 @@ from ..process.errors import DomainError, OptionError
 from .ranges import Infinity, RangeLike, UnitRange, unit_range
 
 STAGGERED: Final = "_Staggered"
+SUFFIX: Final = "_staggered"
 
 
 # --- dimensions ---------------------------------------------------------------------------------
@@ -69,10 +70,10 @@ class Dimension:
         return Dimension, (self.value, self.kind)
 
     def __str__(self) -> str:
-        return f"{self.value}[{self.kind}]"
+        return f"{axis_name(self)}[{self.kind}]"
 
     def __repr__(self) -> str:
-        return f"Dimension({self.value!r}, {self.kind!s})"
+        return f"Dimension({axis_name(self)!r}, {self.kind!s})"
 
     def __call__(self, index: int) -> NamedIndex:
         """Name an index along the dimension."""
@@ -145,6 +146,15 @@ def is_staggered(dim: Dimension) -> bool:
     return dim.value.startswith(STAGGERED)
 
 
+def axis_name(dim: Dimension) -> str:
+    """Return the name by which people see a dimension, also in errors, files and pictures.
+
+    >>> axis_name(Dimension("I")), axis_name(flip_staggered(Dimension("I")))
+    ('I', 'I_staggered')
+    """
+    return f"{dim.value.removeprefix(STAGGERED)}{SUFFIX}" if is_staggered(dim) else dim.value
+
+
 def as_non_staggered(dim: Dimension) -> Dimension:
     """Return the base dimension: the counterpart of a staggered one, any other itself.
 
@@ -160,7 +170,7 @@ def flip_staggered(dim: Dimension) -> Dimension:
 
     >>> I = Dimension("I")
     >>> flip_staggered(I), flip_staggered(flip_staggered(I)) is I
-    (Dimension('_StaggeredI', horizontal), True)
+    (Dimension('I_staggered', horizontal), True)
     """
     if is_staggered(dim):
         return Dimension(dim.value.removeprefix(STAGGERED), dim.kind)
@@ -416,10 +426,9 @@ class CartesianConnectivity:
         return (NamedRange(self.domain_dim, image_range - self.offset),)
 
     def __str__(self) -> str:
-        moved = f" to {self.codomain.value}" if self.codomain is not self.domain_dim else ""
-        return (
-            f"{self.domain_dim.value} {'-' if self.offset < 0 else '+'} {abs(self.offset)}{moved}"
-        )
+        name, onto = axis_name(self.domain_dim), axis_name(self.codomain)
+        moved = f" to {onto}" if onto != name else ""
+        return f"{name} {'-' if self.offset < 0 else '+'} {abs(self.offset)}{moved}"
 
 
 def shift(dim: Dimension, offset: float) -> CartesianConnectivity:
@@ -430,7 +439,7 @@ def shift(dim: Dimension, offset: float) -> CartesianConnectivity:
 
     >>> I = Dimension("I")
     >>> str(shift(I, -2)), str(shift(I, 0.5)), str(shift(flip_staggered(I), 0.5))
-    ('I - 2', 'I + 1 to _StaggeredI', '_StaggeredI + 0 to I')
+    ('I - 2', 'I + 1 to I_staggered', 'I_staggered + 0 to I')
     """
     if not isinstance(offset, float):
         return CartesianConnectivity(dim, offset)

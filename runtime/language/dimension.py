@@ -11,10 +11,12 @@ from functools import lru_cache
 from ..process.errors import DomainError
 from .axes import (
     STAGGERED,
+    SUFFIX,
     Dimension,
     DimensionKind,
     NamedIndex,
     as_non_staggered,
+    axis_name,
     flip_staggered,
     in_canonical_order,
     is_staggered,
@@ -22,10 +24,12 @@ from .axes import (
 
 __all__ = [
     "STAGGERED",
+    "SUFFIX",
     "Dimension",
     "DimensionKind",
     "NamedIndex",
     "as_non_staggered",
+    "axis_name",
     "check_dims",
     "flip_staggered",
     "in_canonical_order",

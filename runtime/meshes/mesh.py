@@ -109,7 +109,7 @@ class Mesh:
             _, entry = kinds_of(name)
             if entry in KINDS and entry not in known:
                 found[entry] = max(found.get(entry, 0), int(np.max(table, initial=-1)) + 1)
-        return found
+        return {letter: found[letter] for letter in KINDS if letter in found}
 
     def _known_sizes(self) -> dict[str, int]:
         for letter, (x, y) in self.points.items():

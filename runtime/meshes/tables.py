@@ -198,7 +198,7 @@ def sizes_of(tables: Mapping[str, Sized], sizes: Mapping[str, int] | None = None
     found = dict(sizes or {})
     for name, table in tables.items():
         found.setdefault(kinds_of(name)[0], len(table))
-    return {kind: size for kind, size in found.items() if kind in KINDS}
+    return {kind: found[kind] for kind in KINDS if kind in found}
 
 
 def as_table(name: str, given: Any, start: int = 0, size: int | None = None) -> Table:

@@ -23,17 +23,17 @@ if TYPE_CHECKING:  # a program without errors does not import the printing of er
     from .excerpt import Related
 
 LAST_LINES = 20
-_STAGGERED: Final = re.compile(r"\b_Staggered(?=\w)")
+_STAGGERED: Final = re.compile(r"\b_Staggered(\w+)")
 
 
 class FieldforgeError(Exception):
     """The base of all errors of fieldforge."""
 
     def __init__(self, message: str, *, hint: str | None = None, hints: Iterable[str] = ()) -> None:
-        message = _in_words(message)
+        message = in_words(message)
         super().__init__(message)
         self.message = message
-        self.hints = tuple(map(_in_words, (*([hint] if hint else []), *hints)))
+        self.hints = tuple(map(in_words, (*([hint] if hint else []), *hints)))
 
     def __str__(self) -> str:
         return "\n".join([self.message, *_wrapped("Hint", self.hints)])
@@ -48,9 +48,9 @@ class FieldforgeError(Exception):
         return _restore, (type(self), self.args, self.__dict__.copy())
 
 
-def _in_words(text: str) -> str:
-    """Write staggered dimensions as 'staggered I', not by their internal names."""
-    return _STAGGERED.sub("staggered ", text)
+def in_words(text: str) -> str:
+    """Write staggered dimensions as 'I_staggered', not by their internal names."""
+    return _STAGGERED.sub(r"\1_staggered", text)
 
 
 def _restore(
@@ -114,9 +114,9 @@ class DSLError(FieldforgeError):
     ) -> None:
         super().__init__(message, hints=hints)
         self.location = location
-        self.label = None if label is None else _in_words(label)
+        self.label = None if label is None else in_words(label)
         self.related = tuple(map(_as_related, related))
-        self.notes = tuple(map(_in_words, notes))
+        self.notes = tuple(map(in_words, notes))
 
     def at(self, location: Span) -> Self:
         """Say where the error is, unless that is known; returns the error itself."""

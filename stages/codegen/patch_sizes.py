@@ -7,6 +7,10 @@ from typing import Any, Final
 from ..option_kinds import BYTES, COUNT, MOST_THREADS, Kind, listed, wholes
 
 NONE: Final = (-1,)
+MOST_LEVELS: Final = 1 << 12
+_OF_PATCHES: Final = (
+    (0, COUNT), (0, MOST_LEVELS), (0, MOST_LEVELS), (0, MOST_THREADS), (0, MOST_THREADS)
+)  # fmt: skip
 
 
 def _are_portions(value: Any) -> bool:
@@ -31,7 +35,7 @@ def _are_patches(value: Any) -> bool:
     """
     if value == NONE:
         return True
-    if not wholes(value, ((0, COUNT), (0, COUNT), (0, COUNT), (0, MOST_THREADS), (0, COUNT))):
+    if not wholes(value, _OF_PATCHES):
         return False
     _, levels, points, threads, _ = (*value, 0, 0, 0, 0, 0)[:5]
     lanes = levels // points if points else levels

@@ -13,10 +13,26 @@ import attrs
 from ...cache.files import keep_note, read_note
 from ...cache.root import PINS, VERSION
 from ...cache.sealed import seal, unseal
+from ...runtime.process.shapes import (
+    anything,
+    count,
+    list_of,
+    mapping,
+    number,
+    parse_json,
+    row,
+    table,
+    text,
+    truth,
+)
 from ..target import CpuTarget, runs_here
 
 _KIND: Final = "fieldforge-pins-1"
 _LIMIT: Final = 1 << 20
+_NUMBERS: Final = {"cores": count, "vector_bytes": count, "l2": count, "bandwidth": number}
+_PIN: Final = row(
+    mapping(text), table((*_NUMBERS, "vector_math"), isa=text, vector_math=truth, **_NUMBERS)
+)
 
 
 @attrs.frozen
@@ -43,7 +59,7 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
     try:
         if not place.is_file():
             note = read_note(str(place / VERSION / PINS), _LIMIT, None)
-            return parse_pins(json.loads(unseal(_KIND, note)))
+            return parse_pins(parse_json(unseal(_KIND, note), list_of(anything)))
     except (OSError, ValueError):
         return ()
     from ...cache.opening import read_secret
@@ -58,11 +74,11 @@ def read_pins(place: Path) -> tuple[Pin, ...]:
 def parse_pins(rows: Iterable[Any]) -> tuple[Pin, ...]:
     """Read the rows that `Pin.row` gave; ignore rows of another shape."""
     pins = []
-    for row in rows:
+    for each in rows:
         try:
-            labels, target = row
+            labels, target = _PIN(each, "pin")
             pins.append(Pin(tuple(sorted(labels.items())), CpuTarget(**target)))
-        except (ValueError, TypeError, AttributeError):
+        except ValueError:  # another shape, or an instruction set that this version does not know
             continue
     return tuple(pins)
 

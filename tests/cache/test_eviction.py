@@ -246,3 +246,21 @@ def test_two_versions_of_the_tool_share_a_root_and_not_results(root, disk):
     for each in (ours, theirs):
         disk.keep(each, stage="lower", program="p", components={}, outputs={"o": {"f": b"%r"}})
     assert disk.find(ours) != disk.find(theirs)
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_time_in_the_future_keeps_no_result(root, full, dry):
+    for n in range(10):
+        age(root, n, -365 * DAY)
+
+    pruned = full.prune(Budget(), dry=dry)
+
+    assert (pruned.records, pruned.blobs) == (10, 10)
+    assert is_there(full, 0) is dry
+
+
+def test_a_time_a_moment_ahead_is_that_of_a_result_in_use(root, full):
+    for n in range(10):
+        age(root, n, -HOUR)
+
+    assert full.prune(Budget(size=0)).records == 0

@@ -117,6 +117,39 @@ def test_what_is_no_pack_is_empty_and_reported(content, tmp_path, events):
     assert "store.read_failed" in events.names()
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"readme.txt": b"hello"}, "unknown member 'readme.txt'"),
+        ({"cas/../../x": b""}, "is no plain file"),
+        ({"pack.json": None}, "it has no 'pack.json'"),
+    ],
+)
+def test_another_archive_is_no_pack(file, tmp_path, events, change, said):
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | change
+    other = tmp_path / "other.ffpack"
+    with zipfile.ZipFile(other, "w") as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+
+    pack = Pack(other, on_event=events)
+
+    assert not pack.is_pack
+    assert pack.find(key(1)) is None
+    assert events.names() == ["store.corrupt"]
+    assert said in str(events[-1][1]["error"])
+
+
+def test_a_pack_with_compressed_members_is_refused(tmp_path, events):
+    with zipfile.ZipFile(tmp_path / "a.ffpack", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pack.json", bytes(1 << 26))
+
+    assert not Pack(tmp_path / "a.ffpack", on_event=events).is_pack
+    assert events.names() == ["store.corrupt"]
+
+
 def test_two_processes_that_forked_read_one_pack(file):
     script = f"""
 import os
@@ -174,7 +207,10 @@ def test_a_pin_for_another_machine_is_passed_over(tmp_path):
     assert find_pin([tmp_path]) == PIN
 
 
-@pytest.mark.parametrize("rows", [[1], [[{}, {"isa": "vax"}]], [[[], {}]], ["ab"], [None]])
+@pytest.mark.parametrize(
+    "rows",
+    [[1], [[{"a": []}, {"isa": "x86-64"}]], [[{}, {"isa": "vax"}]], [[[], {}]], ["ab"], [None]],
+)
 def test_what_has_another_shape_is_no_pin(rows):
     assert parse_pins(rows) == ()
 

@@ -77,7 +77,7 @@ class TestOperators:
             same(ff.ones({Staggered: 2}), out=ff.ones({Staggered: 3}))
 
         for caught in (wrong, small):
-            assert "staggered I" in str(caught.value)
+            assert "I_staggered" in str(caught.value)
             assert "_Staggered" not in str(caught.value)
 
 

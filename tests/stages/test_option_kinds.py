@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 
 import fieldforge as ff
@@ -19,10 +20,26 @@ from fieldforge.workflows.options.schema import schemas
 STAGES = [*stages().values(), Check]
 FIELDS = [(stage, field) for stage in STAGES for field in attrs.fields(stage)]
 PROGRAM = "model:step"
+I, J = ff.Dimension("I"), ff.Dimension("J")
+K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
+Levels = ff.Field[ff.Dims[I, J, K], ff.float64]
+
+
+@ff.field_operator
+def risen(u: Levels) -> Levels:
+    return u(I + 1) - u
+
+
+@ff.program
+def rise(u: Levels, out: Levels):
+    risen(u, out=out)
+
+
 # (backend, option, value that no stage can use, a value that it can)
 WRONG = [
     ("cpu", "tile_size", 2**63 - 1, 64),
     ("cpu", "tile_size", 2**70, 0),
+    ("cpu", "tile_size", 2**16 + 1, 2**16),
     ("cpu", "tile_size", "big", 8),
     ("cpu", "tile_size", True, 8),
     ("cpu", "parallel_from", -1, 0),
@@ -119,6 +136,26 @@ def test_the_schema_has_every_option_that_a_file_can_write():
 
     for name in ("block", "points", "patches", "unaligned", "column_block", "block_1d", "block_2d"):
         assert f"codegen.{name}" in known
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("cpu", {"tile_size": 1 << 16, "parallel_from": 0}),
+        ("cpu", {"parallel_from": 1 << 62, "stream_from": 1 << 62}),
+        ("gpu-host", {"points": (16, 16), "block": (16, 1, 64)}),
+    ],
+    ids=str,
+)
+def test_the_largest_values_that_are_taken_compute_right(backend, options):
+    u = ff.as_field({I: (0, 41), J: 5, K: 3}, np.random.default_rng(1).random((41, 5, 3)))
+    out, expected = (ff.zeros({I: 40, J: 5, K: 3}) for _ in range(2))
+
+    rise.with_backend(None)(u, expected)
+    rise.with_backend(BACKENDS[backend].with_options(**options))(u, out)
+
+    assert np.array_equal(out.asnumpy(), expected.asnumpy())
 
 
 @pytest.mark.parametrize(

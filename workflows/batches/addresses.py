@@ -32,7 +32,7 @@ def load_module(where: str) -> ModuleType:
 
 
 def _load_file(file: Path) -> ModuleType:
-    if not file.is_file():
+    if not os.path.isfile(file):  # False for a name that no file system takes, too
         raise AddressError(f"There is no file '{file}'.")
     sys.path.insert(0, str(file.resolve().parent))
     spec = importlib.util.spec_from_file_location(file.stem, file)
@@ -63,7 +63,33 @@ def address_of(function: Callable[..., Any], folder: str = ".") -> str:
         return f"{module}:{name}"
     if not path:
         raise AddressError(f"'{name}' is in no file.", hints=["Write it to a module."])
+    if path.startswith(".."):  # which `find_inside` would refuse
+        raise AddressError(
+            f"'{name}' is in '{path}', outside the folder of the file that is to name it.",
+            hints=["Write that file to a folder above its programs."],
+        )
     return f"{path}:{name}"
+
+
+def find_inside(address: str, folder: str) -> Any:
+    """Return the object at an address of a file: in a module, or in a file below `folder`.
+
+    The words of an address are identifiers. A path that leads out of the folder is refused before
+    anything is imported.
+    """
+    where, _, name = address.rpartition(":")
+    is_file = where.endswith(".py")
+    words = name.split(".") if is_file else [*where.split("."), *name.split(".")]
+    if not (where.isprintable() and all(map(str.isidentifier, words))):
+        raise AddressError(f"{address!r} is no address, expected 'MODULE:NAME' or 'FILE.py:NAME'.")
+    root = os.path.realpath(folder)
+    path = os.path.realpath(os.path.join(root, where))
+    if is_file and os.path.commonpath([root, path]) != root:
+        raise AddressError(
+            f"'{address}' leads out of the folder '{root}' of the file that names it.",
+            hints=["Move that file to a folder above its programs."],
+        )
+    return find(address, folder)
 
 
 def find(address: str, folder: str = ".") -> Any:

@@ -1,4 +1,8 @@
-"""Lock files: every variant that a model builds, for other machines to build, check, compare."""
+"""Lock files: every variant that a model builds, for other machines to build, check, compare.
+
+Reading one imports nothing. `Locked.order` imports the programs and passes that a row names, from
+modules or from files below the lock file's folder; options are set as `from_files` allows.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,26 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
 import attrs
 
 from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.shapes import (
+    ShapeError,
+    anything,
+    list_of,
+    mapping,
+    number,
+    one_of,
+    read_json,
+    row,
+    table,
+    text,
+    truth,
+    whole,
+)
 from ...stages.artifacts import Variant
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
@@ -23,10 +42,26 @@ from ..entries.entry_point import EntryPoint
 from ..graph import text as graph_text
 from ..graph.function_stage import FunctionStage
 from ..graph.graph import Workflow
+from ..options.from_files import check_stage
 from ..variants.dry_run import Asked, recording
-from .addresses import address_of, find
+from .addresses import address_of, find_inside
 
 FORMAT: Final = 1
+_VARIANT: Final = table(
+    tuple(field.name for field in attrs.fields(Variant)),
+    unit=list_of(row(text, text)),
+    static=list_of(row(text, text)),
+    domain=truth,
+    tables=list_of(row(text, whole, truth)),
+    alike=list_of(list_of(text)),
+    ranges=list_of(row(text, text, whole, whole)),
+)
+_ROW: Final = table(
+    ("passes", "key", "seconds", "grid_type", "types"),
+    program=text, backend=text, workflow=text, passes=mapping(text), variant=_VARIANT, key=text,
+    seconds=number, grid_type=one_of("cartesian", "unstructured"), types=list_of(text),
+)  # fmt: skip
+_FILE: Final = table(format=one_of(FORMAT), programs=list_of(_ROW))
 
 
 class LockFileError(FieldforgeError, ValueError):
@@ -57,16 +92,23 @@ class Locked:
         return self.program, self.backend, self.variant.text, self.grid_type or "", *self.types
 
     def order(self, folder: str = ".") -> Order:
-        """Find the program and return the order for this variant."""
-        entry = find(self.program, folder)
+        """Find the program and return the order for this variant.
+
+        Raises:
+            FieldforgeError: the row names what is not there, or what a file may not name or set.
+
+        """
+        entry = find_inside(self.program, folder)
         if not isinstance(entry, EntryPoint):
             raise LockFileError(f"'{self.program}' is not a program or operator.")
         instance = entry.instances.get(self.types)
         if instance is None:
             shown = ", ".join(self.types) or "no types"
             raise LockFileError(f"'{self.program}' has no instance for {shown}.")
-        known = {name: find(address, folder) for name, address in self.passes.items()}
-        flow = Workflow.parse(self.workflow, {**registry(), **known})
+        passes = {name: _pass(address, folder) for name, address in self.passes.items()}
+        flow = Workflow.parse(self.workflow, {**registry(), **passes})
+        for name, stage in flow.nodes:
+            check_stage(name, stage)
         made = Backend(self.backend, flow, getattr(BACKENDS.get(self.backend), "allocator", None))
         program: EntryPoint = instance.with_backend(made)
         if self.grid_type is not None:
@@ -110,19 +152,28 @@ def write(path: str | os.PathLike[str], rows: list[Locked]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Locked, ...]:
-    """Read a lock file."""
+    """Read a lock file; what is none, or has another shape, is a `LockFileError`."""
     try:
-        body = json.loads(Path(path).read_text())
-        if body["format"] != FORMAT:
-            raise LockFileError(f"'{path}' has format {body['format']}, expected {FORMAT}.")
-        return tuple(map(_from_json, body["programs"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, LockFileError):
-            raise
+        head = read_json(path, mapping(anything))
+        if head.get("format") != FORMAT:
+            raise ShapeError(f"it has format {head.get('format')!r}, expected {FORMAT}")
+        return tuple(map(_from_json, _FILE(head, "")["programs"]))
+    except (OSError, ShapeError) as error:
         raise LockFileError(
-            f"'{os.fspath(path)}' cannot be read as a lock file: {error}",
+            f"'{os.fspath(path)}' cannot be read as a lock file: {error}.",
             hints=["Write one with 'with fieldforge.locking(\"programs.lock\"): ...'."],
         ) from error
+
+
+def _pass(address: str, folder: str) -> Any:
+    """Return the function or stage at an address; a workflow may call neither classes nor others.
+
+    Functions of Python have a source, which is part of the key of a build.
+    """
+    found = find_inside(address, folder)
+    if not isinstance(found, FunctionType | FunctionStage):
+        raise LockFileError(f"'{address}' is no pass: expected a function.")
+    return found
 
 
 def _locked(asked: Asked, folder: str) -> Locked:
@@ -153,7 +204,7 @@ def _as_json(row: Locked) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value not in (None, {}, ())}
 
 
-def _from_json(body: dict[str, Any]) -> Locked:
+def _from_json(body: Mapping[str, Any]) -> Locked:
     variant = Variant(**{name: _frozen(value) for name, value in body["variant"].items()})
     types = _frozen(body.get("types", ()))
     return Locked(**{"passes": {}, **body, "variant": variant, "types": types})

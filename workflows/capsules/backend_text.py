@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from ...runtime.process.errors import FieldforgeError
 from ..backends.backend import Backend
 from ..backends.pipelines import registry
-from ..backends.ready_made import find_backend
+from ..backends.ready_made import BACKENDS
 from ..backends.recipes import reference
 from ..graph.text import parse_value, show_value
+from ..options.from_files import check_from_file
 from .values import CapsuleError
+
+HINT: Final = "Name a backend for the replay, such as 'cpu'."
 
 
 def options_text(backend: Backend) -> dict[str, str]:
@@ -31,23 +34,32 @@ def backend_of(name: str | None, options: Mapping[str, str]) -> Backend:
     """Return a backend with the options of a capsule, built for this machine.
 
     Embedded programs are replayed by the reference backend, which then computes the same bits.
+
+    Raises:
+        CapsuleError: if there is no such backend, or an option that a file may not set.
+
     """
-    made = find_backend(name) if name else reference(numerics="strict")
-    assert made is not None, "a name gives a backend"
-    own = options_text(made)
-    changed = {
-        option: _read(option, text)
-        for option, text in options.items()
-        if option in own and own[option] != text and not option.endswith(".target")
-    }
-    return made.with_options(**changed) if changed else made
-
-
-def _read(option: str, text: str) -> Any:
-    try:
-        return parse_value(text, registry())
-    except FieldforgeError as error:
+    if name is not None and name not in BACKENDS:
         raise CapsuleError(
-            f"Option '{option}' is {text}, part of which is not in this fieldforge: {error}",
-            hints=["Name a backend for the replay, such as 'cpu'."],
+            f"It was captured on backend '{name[:60]}', which is not in this fieldforge.",
+            hints=[HINT],
+        )
+    made = BACKENDS[name] if name is not None else reference(numerics="strict")
+    own = options_text(made)
+    for option, text in options.items():
+        if option in own and own[option] != text and not option.endswith(".target"):
+            made = _changed(made, option, text)
+    return made
+
+
+def _changed(backend: Backend, option: str, text: str) -> Backend:
+    try:
+        value = parse_value(text, registry())
+        check_from_file(option, value)
+        return backend.with_options(**{option: value})
+    except (FieldforgeError, ValueError, TypeError, AttributeError) as error:  # of the stage
+        said = getattr(error, "message", error)
+        raise CapsuleError(
+            f"Option '{option}' is {text[:60]}, which this fieldforge refuses: {said}",
+            hints=[HINT],
         ) from error

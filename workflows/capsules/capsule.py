@@ -1,7 +1,7 @@
 """`Capsule`: one call of a program in one file, a zip archive of JSON tables and NumPy arrays.
 
 Nothing in it is code that runs: a replay starts from the parsed program. Arrays are read without
-pickle, tables by the codec of the store.
+pickle, tables by the codec of the store, and what they hold is checked against its declared types.
 """
 
 from __future__ import annotations
@@ -12,17 +12,32 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from types import GenericAlias
+from typing import Any, Final, Self, get_type_hints
 
 import attrs
 import numpy as np
 
+from ...runtime.process.archive import Archive
+from ...runtime.process.shapes import MOST_TEXT, ShapeError
+from ...runtime.process.source import Span
 from ...stages.artifacts import Parsed, Spans, Variant
+from ...stages.ir import codec, syntax
+from ...stages.ir.declared import check
+from .head import bytes_of, read_head, size_of
 from .values import Array, CapsuleError, Json
 
-FORMAT: Final = 1
 HEAD: Final = "capsule.json"
-ARTIFACTS: Final[Mapping[str, type[Any]]] = {"parsed": Parsed, "spans": Spans, "variant": Variant}
+LIMIT: Final = 8 << 30
+_HEADER: Final = 4096  # bytes before the numbers in an `.npy` file, at most
+# The file of each artifact, and what the value inside is.
+ARTIFACTS: Final[Mapping[str, tuple[str, Any, type[Any]]]] = {
+    "parsed": (
+        "syntax.json", tuple[syntax.Root, tuple[tuple[str, syntax.Callee], ...]], Parsed,
+    ),
+    "spans": ("spans.json", tuple[Span, tuple[Span, ...]], Spans),
+    "variant": ("variant.json", GenericAlias(tuple, (*get_type_hints(Variant).values(),)), Variant),
+}  # fmt: skip
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -73,49 +88,91 @@ class Capsule:
         target = Path(path)
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(HEAD, json.dumps(self.head, indent=1, default=str))
+            arrays = {name: np.asarray(array, order="C") for name, array in self.arrays.items()}
+            described = {name: [each.dtype.name, each.shape] for name, each in arrays.items()}
+            head = self.head | {"arrays": described}
+            archive.writestr(HEAD, json.dumps(head, indent=1, default=str))
             for port in ARTIFACTS:
                 for name, content in getattr(self, port).files().items():
                     archive.writestr(f"{port}/{name}", content)
-            for name, array in self.arrays.items():
+            for name, array in arrays.items():
                 stream = io.BytesIO()
-                np.save(stream, array, allow_pickle=False)
+                np.lib.format.write_array(stream, array, (1, 0), allow_pickle=False)
                 archive.writestr(f"arrays/{name}.npy", stream.getvalue())
         part.replace(target)
         return target
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, limit: int = LIMIT) -> Self:
         """Read a file that `save` wrote.
+
+        Everything is checked before it is decompressed or built: the names and sizes of the
+        members, the shape of the tables, the types inside the tree.
+
+        Args:
+            path: the file.
+            limit: how many bytes the arrays may take in memory.
 
         Raises:
             CapsuleError: if the file is no capsule, is damaged, or has another format.
 
         """
         try:
-            with zipfile.ZipFile(path) as archive:
-                files = {name: archive.read(name) for name in archive.namelist()}
-            head = json.loads(files[HEAD])
-            if head["format"] != FORMAT:
-                raise CapsuleError(
-                    f"'{path}' is a capsule of format {head['format']}, this version of fieldforge "
-                    f"reads format {FORMAT}."
-                )
-            artifacts = {port: kind.from_files(_below(files, port)) for port, kind in _KINDS}
-            arrays = {
-                name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
-                for name, content in _below(files, "arrays").items()
-            }
-        except CapsuleError:
-            raise
-        except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-            raise CapsuleError(f"'{path}' is no capsule, or it is damaged: {error}.") from error
-        return cls(head, artifacts["parsed"], artifacts["spans"], artifacts["variant"], arrays)
+            with open(path, "rb") as stream:
+                return cls._read(Archive(stream), limit)
+        except (OSError, ValueError) as error:  # all that the readers of its parts raise
+            said = str(getattr(error, "message", error)).rstrip(".")
+            raise CapsuleError(
+                f"'{path}' is no capsule, or it is damaged: {said}.",
+                hints=getattr(error, "hints", ()),
+            ) from error
+
+    @classmethod
+    def _read(cls, archive: Archive, limit: int) -> Self:
+        if HEAD not in archive.sizes:
+            raise ShapeError(f"it has no '{HEAD}'")
+        head = read_head(archive.read(HEAD, MOST_TEXT))
+        _check_members(archive, head, limit)
+        artifacts = {
+            port: _artifact(archive.read(f"{port}/{member}", MOST_TEXT), declared, kind)
+            for port, (member, declared, kind) in ARTIFACTS.items()
+        }
+        arrays = {
+            name: _array(archive.read(f"arrays/{name}.npy", limit + _HEADER), *described)
+            for name, described in head["arrays"].items()
+        }
+        return cls(head, arrays=arrays, **artifacts)
 
 
-_KINDS: Final = tuple(ARTIFACTS.items())
+def _check_members(archive: Archive, head: Json, limit: int) -> None:
+    """Refuse members that no capsule has, and arrays that need more memory than allowed."""
+    known = {HEAD, *(f"{port}/{row[0]}" for port, row in ARTIFACTS.items())}
+    known |= {f"arrays/{name}.npy" for name in head["arrays"]}
+    if known != set(archive.sizes):
+        odd = min(known ^ set(archive.sizes))
+        raise ShapeError(f"the member '{odd[:60]}' is {'missing' if odd in known else 'unknown'}")
+    for name, described in head["arrays"].items():
+        size = archive.sizes[f"arrays/{name}.npy"]
+        if not 0 <= size - size_of(*described) <= _HEADER:
+            raise ShapeError(f"the array '{name}' has {size} bytes, not those of its shape")
+    needed = bytes_of(head)
+    if needed > limit:
+        raise CapsuleError(
+            f"Its arrays take {needed} bytes, the limit is {limit}",
+            hints=["If you trust it, give a larger limit, such as '--limit 64G'."],
+        )
 
 
-def _below(files: Mapping[str, bytes], folder: str) -> dict[str, bytes]:
-    start = f"{folder}/"
-    return {name.removeprefix(start): files[name] for name in files if name.startswith(start)}
+def _artifact(content: bytes, declared: Any, kind: type[Any]) -> Any:
+    """Decode an artifact; what is not as its classes declare it is a `ValueError`."""
+    value = codec.decode(content)
+    check(value, declared, words=kind is not Spans)
+    return kind(*value)
+
+
+def _array(content: bytes, dtype: str, shape: list[int]) -> Array:
+    """Return the array in an `.npy` file of format 1; the head of the capsule says what it is."""
+    start = 10 + int.from_bytes(content[8:10], "little")
+    if content[:8] != b"\x93NUMPY\x01\x00" or len(content) - start != size_of(dtype, shape):
+        raise ShapeError(f"an array is no {dtype} of shape {shape}")
+    return np.frombuffer(content, np.dtype(dtype).newbyteorder("<"), offset=start).reshape(shape)

@@ -18,8 +18,9 @@ from ..backends.backend import Backend
 from ..backends.recipes import reference
 from ..builds.building import trace
 from .backend_text import options_text
-from .capsule import FORMAT, Capsule
+from .capsule import Capsule
 from .digests import digest_of
+from .head import FORMAT
 from .replaying import execute
 from .values import Array, Json, Writer, fields_of
 from .written import is_written, written_leaves
@@ -42,7 +43,7 @@ def capture(call: Captured, make: Callable[[], None], seed: int | None = None) -
     With a `seed` the capsule holds statistics in place of values, and what the program writes for
     numbers drawn from them: `make` does not run.
     """
-    writer = Writer(seed)
+    writer = Writer.of(call.arguments, seed)
     described = {name: writer.value(name, value) for name, value in call.arguments.items()}
     tables = {name: writer.table(name, each) for name, each in _tables(call.provider)}
     built = trace(call.definition, call.backend or reference(), call.variant, None)

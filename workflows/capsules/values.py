@@ -1,7 +1,7 @@
 """The arguments of a call as JSON and arrays: fields, numbers, tuples and neighbour tables.
 
-A `Writer` keeps each array once: two arguments that are one field are one field again when they are
-read. Named collections become tuples, which programs accept in their place.
+A `Writer` keeps each array once: arguments that are one field, or views of one array, are that
+again when they are read. Named collections become tuples, which programs accept in their place.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...runtime.language.dimension import Dimension
 from ...runtime.language.domain import Domain
 from ...runtime.language.structure import elements
 from ...runtime.process.errors import FieldforgeError
+from .sharing import Memory, place_of, shared_memory
 from .statistics import drawn, statistics_of
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -32,11 +33,21 @@ class CapsuleError(FieldforgeError, ValueError):
 
 @attrs.frozen(eq=False)
 class Writer:
-    """Collects the arrays of arguments; with a `seed`, only the statistics of fields."""
+    """Collects the arrays of arguments; with a `seed`, only the statistics of fields.
+
+    `shared` is the memory of the fields that are views of one array; with a seed there are none.
+    """
 
     seed: int | None = None
+    shared: Mapping[Any, Memory] = attrs.field(factory=dict)
     arrays: dict[str, Array] = attrs.field(factory=dict, init=False)
     _seen: dict[Any, Json] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], seed: int | None = None) -> Writer:
+        """Return the writer for the arguments of a call by name."""
+        fields = [each for name, value in arguments.items() for _, each in fields_of(name, value)]
+        return cls(seed, shared_memory(fields) if seed is None else {})
 
     def value(self, name: str, value: Any) -> Json:
         """Describe one argument; `name` names its arrays."""
@@ -66,7 +77,7 @@ class Writer:
         }
 
     def _field(self, name: str, field: Any) -> Json:
-        place = (field.pointer, field.shape, field.strides, field.dims, tuple(field.starts))
+        place = place_of(field)
         if place in self._seen:
             return self._seen[place]
         array = field.asnumpy()
@@ -77,12 +88,28 @@ class Writer:
             "order": order,
             "domain": [_dimension(*each) for each in zip(field.dims, field.starts, strict=True)],
         }
-        if self.seed is None:
+        if place in self.shared:
+            row |= self._view(field, self.shared[place])
+        elif self.seed is None:
             self.arrays[key] = np.array(array.transpose(order), order="C")
         else:
             row |= statistics_of(array.transpose(order), self.seed, len(self._seen))
         self._seen[place] = row
         return row
+
+    def _view(self, field: Any, memory: Memory) -> Json:
+        """Keep a field inside the memory that it shares; bytes between fields are zero."""
+        array = field.asnumpy()
+        layout: Json = {
+            "memory": memory.name,
+            "offset": field.pointer - memory.start,
+            "strides": list(field.strides),
+            "shape": list(array.shape),
+            "dtype": array.dtype.name,
+        }
+        kept = self.arrays.setdefault(memory.name, np.zeros(memory.size, np.uint8))
+        _laid_out(kept, layout)[...] = array
+        return layout
 
 
 @attrs.frozen(eq=False)
@@ -95,6 +122,7 @@ class Reader:
     arrays: Mapping[str, Array]
     allocator: Any = None
     _made: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _memory: dict[str, Array] = attrs.field(factory=dict, init=False)
 
     def value(self, row: Json) -> Any:
         """Return an argument."""
@@ -115,12 +143,25 @@ class Reader:
         return Connectivity(array, _domain(row["domain"], array.shape), codomain, row["skip"])
 
     def _field(self, row: Json) -> Any:
+        if "memory" in row:
+            return self._view(row)
         kept = drawn(row) if "statistics" in row else self.arrays[row["field"]].copy()
         array = kept.transpose(np.argsort(row["order"]))
         domain = _domain(row["domain"], array.shape)
         if self.allocator is not None:
             return as_field(domain, array, allocator=self.allocator)
         return make(array, domain)
+
+    def _view(self, row: Json) -> Any:
+        """Return a field in the memory that others share."""
+        if self.allocator is not None:
+            raise CapsuleError(
+                "Arguments of the capsule are views of one array; a GPU gets copies of its own.",
+                hints=["Replay it with '--backend cpu' or '--backend reference'."],
+            )
+        kept = self._memory.setdefault(row["memory"], self.arrays[row["memory"]].copy())
+        array = _laid_out(kept, row)
+        return make(array, _domain(row["domain"], array.shape))
 
 
 def fields_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -134,6 +175,11 @@ def fields_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from fields_of(f"{name}.{at}", part)
     if parts is None and hasattr(value, "starts"):
         yield name, value
+
+
+def _laid_out(memory: Array, row: Json) -> Array:
+    """Return the view of memory that a row describes; NumPy refuses one that leads out of it."""
+    return np.ndarray(row["shape"], row["dtype"], memory.data, row["offset"], row["strides"])
 
 
 def _spelled(number: bool | float) -> bool | int | str:

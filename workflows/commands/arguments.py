@@ -12,7 +12,8 @@ import click
 from ...cache.memory import Memory
 from ...cache.store import Store
 from ...runtime.calls.call_limits import Limited
-from ...runtime.process.errors import FieldforgeError
+from ...runtime.process.errors import FieldforgeError, OptionError
+from ...runtime.process.settings import read_size
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS, find_backend
 from ..batches.addresses import AddressError, load_module
@@ -34,6 +35,19 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise click.ClickException("\n".join([str(error), *notes])) from error
 
     return run
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
+    """A number of bytes, or of K, M, G or T of them."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the number; anything else is an error of this option."""
+        try:
+            return value if isinstance(value, int) else read_size("--size", value)
+        except OptionError:
+            self.fail(f"Expected a number of bytes, such as 500M or 2G, got '{value}'.", param, ctx)
 
 
 program_argument = click.argument("program", metavar="MODULE:PROGRAM")

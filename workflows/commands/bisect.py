@@ -15,7 +15,7 @@ from ..capsules.bisecting import bisect as bisect_capsule
 from ..capsules.capsule import Capsule
 from ..capsules.replaying import chosen
 from .arguments import report_errors
-from .replay import capsule_argument, tolerance_option
+from .replay import capsule_argument, limit_option, tolerance_option
 
 
 @click.command(
@@ -36,14 +36,17 @@ from .replay import capsule_argument, tolerance_option
     help="An option of that backend, such as numerics=strict; may be given several times.",
 )
 @tolerance_option
+@limit_option
 @report_errors
-def bisect(file: Path, against: str | None, options: tuple[str, ...], tolerance: float) -> None:
+def bisect(
+    file: Path, against: str | None, options: tuple[str, ...], tolerance: float, limit: int
+) -> None:
     """Find the statement, option or pass where two executions of a capsule part.
 
     One execution is that of the capsule with its backend and options, the other that of --against
     and --option.
     """
-    capsule = Capsule.load(file)
+    capsule = Capsule.load(file, limit)
     one = chosen(capsule, None)
     other = one if options and against is None else backend_of(against or "reference", {})
     click.echo(bisect_capsule(capsule, one, _with(other, options), tolerance).text)

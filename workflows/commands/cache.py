@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,30 +13,17 @@ from ...cache.disk import Disk
 from ...cache.opening import SUFFIX, read_secret
 from ...cache.record import Record
 from ...cache.store import Store
-from ...runtime.process.errors import OptionError, StoreError
-from ...runtime.process.settings import current, read_size
+from ...runtime.process.errors import StoreError
+from ...runtime.process.settings import current
 from ...stages.compile.pins import Pin, add_pins, parse_pins
 from ...stages.compile.stage import Compile
 from ..backends.backend import Backend
 from ..backends.ready_made import BACKENDS
 from ..engine.engine import Engine
 from ..engine.session import engine, using
-from .arguments import backend_of, find_program, report_errors
+from .arguments import Size, backend_of, find_program, report_errors
 
 _SHORT = 12  # digits of a key in a table
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
-    """A number of bytes, or of K, M, G or T of them."""
-
-    name = "bytes"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number; anything else is an error of this option."""
-        try:
-            return value if isinstance(value, int) else read_size("--size", value)
-        except OptionError:
-            self.fail(f"Expected a number of bytes, such as 500M or 2G, got '{value}'.", param, ctx)
 
 
 @click.group()
@@ -197,17 +183,23 @@ def unpack(file: Path, trust: bool) -> None:
     from ...cache.pack import unpack as copy
 
     secret = read_secret(current().cache_key)
+    owners = (file.stat().st_uid,) if trust else ()
+    found = Pack(file, secret=secret, signed=not trust, owners=owners)
+    if not found.is_pack:
+        raise StoreError(
+            f"'{file}' is no pack, or it is damaged.",
+            hints=("'fieldforge cache pack' writes packs.",),
+        )
     if secret is None and not trust:
         raise StoreError(
             f"'{file}' is not verified by a key, and the contents of a pack run as code.",
             hints=("Give --trust if it is yours, or name its key in FIELDFORGE_CACHE_KEY.",),
         )
-    owners = (file.stat().st_uid,) if trust else ()
-    found = Pack(file, secret=secret, signed=not trust, owners=owners)
     disk = _own_disk()
     count = copy(found, disk)
     if not count:
-        raise StoreError(f"'{file}' holds no result that is intact and signed by the key.")
+        signed = "" if trust else " and signed by the key"
+        raise StoreError(f"'{file}' holds no result that is intact{signed}.")
     if disk.stats().failed_writes:
         raise StoreError(f"Not all results of '{file}' could be written to {disk.path}.")
     add_pins(disk.path, parse_pins(found.head().get("pins", ())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,10 @@ from .events import log_event
 ROUTINE = ("store.kept", "store.swept", "store.pruned")
 
 _chosen: list[Engine] = []
+
+
+class StoreWarning(UserWarning):
+    """The store could not read or write something, so that it is built again."""
 
 
 def engine() -> Engine:
@@ -44,7 +49,7 @@ def using(chosen: Engine) -> Iterator[Engine]:
 
 @functools.lru_cache(maxsize=8)
 def _engine_for(settings: Settings) -> Engine:
-    store = open_store(settings, _log_store)
+    store = open_store(settings, tell_of_store)
     if not settings.dump:
         return Engine(store, observers=[log_event])
     from .dump import Dump
@@ -53,6 +58,10 @@ def _engine_for(settings: Settings) -> Engine:
     return Engine(store, observers=[log_event], dump=dump)
 
 
-def _log_store(name: str, **facts: Any) -> None:
+def tell_of_store(name: str, **facts: Any) -> None:
+    """Log an event of the store; a fault, which has an error for the user, is a warning too."""
     logger = get_logger("fieldforge.store")
     (logger.debug if name in ROUTINE else logger.warning)(name, **facts)
+    error = facts.get("error")
+    if error is not None:
+        warnings.warn(StoreWarning(str(error)), stacklevel=2)

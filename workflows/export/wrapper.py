@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...runtime.calls.plan import Access, Box, Code, Plan
+from ...runtime.language.dimension import axis_name
 from .header import declaration
 from .names import C_TYPES, DTYPES
 from .program import Built, Exported, Leaf
@@ -55,7 +56,7 @@ def _dispatch(library: str, program: Exported) -> Iterator[str]:
     fields = [leaf for leaf in program.leaves if leaf.dims is not None]
     scalars = [leaf for leaf in program.leaves if leaf.dims is None]
     for leaf in fields:
-        dims = ", ".join(f'"{dim.value}"' for dim in leaf.dims or ()) or "nullptr"
+        dims = ", ".join(f'"{axis_name(dim)}"' for dim in leaf.dims or ()) or "nullptr"
         yield f"static const char* const {program.name}_dims_{leaf.c}[] = {{{dims}}};"
     yield f"EXPORTED {declaration(library, program)} {{"
     rows = [
@@ -134,7 +135,7 @@ def _other_ranges(program: Exported) -> Iterator[str]:
 def _layouts(program: Exported) -> str:
     plan = program.variants[0].plan
     found = [
-        f"'{each.name}' along '{each.dims[each.unit].value}'"
+        f"'{each.name}' along '{axis_name(each.dims[each.unit])}'"
         for each in plan.arguments
         if each.unit >= 0
     ]

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from ...runtime.process.errors import OptionError, WorkflowError
+from ...runtime.process.errors import FieldforgeError, OptionError, WorkflowError
 from ...stages.base import Stage
 from .function_stage import as_stage
 from .options import options_of
@@ -133,41 +133,55 @@ def parse_value(text: str, registry: Mapping[str, Any]) -> Any:
     """Read what `show_value` wrote: a literal, a tuple, or a call of a class of the registry."""
     try:
         tree = ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        raise WorkflowError(
-            f"Expected 'stage(option=value)' in a workflow, got '{text}'."
-        ) from error
-    return _evaluate(tree, registry)
+        return _evaluate(tree, registry)
+    except (SyntaxError, RecursionError, MemoryError) as error:  # the latter: too many brackets
+        raise _unexpected(text) from error
 
 
 def _evaluate(tree: ast.expr, registry: Mapping[str, Any]) -> Any:
     match tree:
         case ast.Name(id=name):
             return _known(name, registry)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-            positional = [_evaluate(arg, registry) for arg in args]
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords):
             named = {str(word.arg): _evaluate(word.value, registry) for word in keywords}
-            made = _known(name, registry)
-            _check_options(made, named)
-            make = partial(attrs.evolve, made) if isinstance(made, Stage) else made
-            return make(*positional, **named)
+            return _made(_known(name, registry), named, ast.unparse(tree))
+        case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=value)], keywords=[]):
+            kind = _known(name, registry)
+            if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+                raise _unexpected(ast.unparse(tree))
+            return kind(value)
         case ast.Tuple(elts=elements):
             return tuple(_evaluate(element, registry) for element in elements)
         case _:
             try:
                 return ast.literal_eval(tree)
-            except ValueError:
+            except (ValueError, TypeError):
                 raise WorkflowError(
                     f"Expected a literal as an option in a workflow, got '{ast.unparse(tree)}'."
                 ) from None
 
 
-def _check_options(made: Any, named: Mapping[str, Any]) -> None:
-    kind = made if isinstance(made, type) else type(made)
-    known = [field.alias for field in attrs.fields(kind)] if attrs.has(kind) else list(named)
+def _made(known: Any, named: Mapping[str, Any], text: str) -> Any:
+    """Return a stage or option with these options; nothing else that a registry has is called."""
+    kind: Any = known if isinstance(known, type) else type(known)
+    if not (attrs.has(kind) and (kind is known or isinstance(known, Stage))):
+        raise _unexpected(text)
+    # text names the options that `show` writes: those outside the comparison are paths and tools
+    options = [field.alias for field in attrs.fields(kind) if field.init and field.eq]
     for name in named:
-        if name not in known:
-            raise OptionError(f"There is no option '{name}'.", name=name, known=known)
+        if name not in options:
+            raise OptionError(f"There is no option '{name}'.", name=name, known=options)
+    try:
+        make = kind if kind is known else partial(attrs.evolve, known)
+        return make(**named)
+    except FieldforgeError:
+        raise
+    except (ValueError, TypeError, AttributeError) as error:  # of converters and validators
+        raise WorkflowError(f"'{text}' is refused: {error}") from error
+
+
+def _unexpected(text: str) -> WorkflowError:
+    return WorkflowError(f"Expected 'stage(option=value)' in a workflow, got '{text[:200]}'.")
 
 
 def _known(name: str, registry: Mapping[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from ...runtime.process.errors import OptionError
 from ..backends.backend import TARGET, Backend
 from ..backends.ready_made import names_of_backend
 from .architecture import names_of
+from .from_files import check_from_file
 from .option_file import Entry, Origin, read_options
 from .schema import Option, Schema, schema_of, schemas
 
@@ -165,7 +166,7 @@ def tuned_file(model: Path) -> Path:
 
 
 def checked(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return the entries; an unknown option or a value of another type is an `OptionError`."""
+    """Return the entries; an `OptionError` names what is unknown or what a file may not set."""
     found = tuple(entries)
     for entry in found:
         _check(entry)
@@ -278,6 +279,10 @@ def _add(
 
 def _checked(option: Option, value: Any, origin: Origin) -> Any:
     try:
+        if origin.file:
+            check_from_file(option.name, value)
+        if origin.layer == TUNED and not option.tune:
+            raise OptionError(f"Option '{option.name}' cannot be tuned: it changes results.")
         return option.checked(value)
     except OptionError as error:
         raise OptionError(f"{origin}: {error.message}", hints=error.hints) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process.errors import OptionError
+from ...runtime.process.shapes import ShapeError, read_toml
 
 WHEN: Final = "when"
 PATTERNS: Final = ("program", "backend", "arch")
@@ -79,10 +79,9 @@ class Entry:
 def read_options(path: Path, layer: str) -> tuple[Entry, ...]:
     """Read the entries of a file; what cannot be read is an `OptionError` with file and line."""
     try:
-        text = path.read_text()
-        body = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise OptionError(f"The options in '{path}' cannot be read: {error}") from error
+        text, body = read_toml(path)
+    except (OSError, ShapeError) as error:
+        raise OptionError(f"The options in '{path}' cannot be read: {error}.") from error
     return read_text(text, body, str(path), layer)
 
 

@@ -12,10 +12,13 @@ from .view import BuildView, StageView, StepView
 
 MOST: Final = 1_000_000  # bytes of a page
 
+# Colours follow from those of the page around: a notebook may be light where the system is dark.
 STYLE: Final = """
-.ff{--ink:#1c2430;--dim:#5c6675;--line:#d5dae2;--soft:#f4f6f9;--new:#e2f5e5;--old:#fde5e5;
---ran:#f6c177;--disk:#a8d5b0;--memory:#a8c7e8;color:var(--ink);line-height:1.45;
-font-family:system-ui,sans-serif;font-size:15px}
+.ff{--ink:currentColor;--dim:color-mix(in srgb,currentColor 72%,transparent);
+--line:color-mix(in srgb,currentColor 22%,transparent);
+--soft:color-mix(in srgb,currentColor 6%,transparent);
+--new:#2da44e38;--old:#cf222e38;--ran:#e08a1e80;--disk:#3fa35880;--memory:#3f82c980;
+color:inherit;line-height:1.45;font-family:system-ui,sans-serif;font-size:15px}
 .ff h1{font-size:1.4em;overflow-wrap:anywhere}
 .ff pre,.ff code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12.5px}
 .ff pre{overflow:auto;max-height:75vh;background:var(--soft);padding:.7em;border-radius:5px;
@@ -45,16 +48,14 @@ background:var(--ran);border-radius:2px}
 .ff .dag rect{fill:var(--soft);stroke:var(--line)}.ff .dag rect.ran{fill:var(--ran)}
 .ff .dag rect.disk,.ff .dag rect.deep{fill:var(--disk)}.ff .dag rect.memory{fill:var(--memory)}
 .ff .dag .arrow{fill:none;stroke:var(--dim);marker-end:url(#tip)}.ff .dag marker{fill:var(--dim)}
-@media(prefers-color-scheme:dark){.ff{--ink:#e3e7ee;--dim:#9aa5b5;--line:#3a424f;--soft:#1d232d;
---new:#143d24;--old:#4a1f24;--ran:#8a5a1c;--disk:#2c5e3a;--memory:#2d4f75}}
 """
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><title>{title}</title>
 <style>{style}
-body{{margin:0 auto;max-width:70em;padding:1em}}
-@media(prefers-color-scheme:dark){{body{{background:#12161c}}}}</style></head>
-<body class="ff"><h1>{title}</h1>{body}</body></html>
+body{{margin:0 auto;max-width:70em;padding:1em;color:#1c2430}}
+@media(prefers-color-scheme:dark){{body{{background:#12161c;color:#e3e7ee}}}}</style></head>
+<body><div class="ff"><h1>{title}</h1>{body}</div></body></html>
 """
 
 

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from ...runtime.process.shapes import (
+    ShapeError,
+    anything,
+    mapping,
+    number,
+    parse_json,
+    positive,
+    table,
+    text,
+)
 from .search import Trial
 from .verdict import Verdict
+
+LONGEST: Final = 1 << 20  # bytes of a line that is read
+_ROW: Final = table(
+    context=text, code=text, before=mapping(anything), choice=mapping(anything),
+    ratio=positive, spread=number,
+)  # fmt: skip
 
 
 @attrs.frozen
@@ -46,7 +63,7 @@ class Journal:
         found = {
             row["code"]: Verdict(row["ratio"], row["spread"])
             for row in self._rows()
-            if row.get("context") == self.context
+            if row["context"] == self.context
         }
         return {code: verdict for code, verdict in found.items() if verdict.is_sure}
 
@@ -54,8 +71,7 @@ class Journal:
         """Yield the lines that are whole; a run that was killed may have left half a line."""
         if self.path is None or not self.path.is_file():
             return
-        for line in self.path.read_text().splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue
+        with self.path.open("rb") as lines:
+            while line := lines.readline(LONGEST):
+                with suppress(ShapeError):
+                    yield parse_json(line, _ROW)

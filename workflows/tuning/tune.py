@@ -158,7 +158,7 @@ class _Job:
         best = kept(path, address, base.name, arch) if path is not None else ()
         try:
             applied(base, best)
-        except ValueError:  # an option that is gone, a value that is refused
+        except ValueError:  # a value that is refused
             best = ()
         journal = Journal(path and path.with_suffix(".jsonl"), _context(subject, base, address))
         return cls(subject, address, base, arch, path, journal, best)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,9 +11,15 @@ from typing import Any, Final
 import attrs
 
 from ...runtime.process.errors import OptionError
-from ..options.option_file import MEASURED, WHEN
+from ...runtime.process.shapes import ShapeError, number, read_toml, table, text
+from ..options.database import TUNED, checked
+from ..options.option_file import MEASURED, WHEN, read_options
 from .candidates import Choice
 
+_MEASUREMENT: Final = table(
+    ("date", "machine", "gain", "spread", "fields"),
+    date=text, machine=text, gain=number, spread=number, fields=text,
+)  # fmt: skip
 HEAD: Final = "# Written by `fieldforge tune`: options that were measured to be faster.\n"
 
 
@@ -75,12 +81,19 @@ def keep(path: Path, winner: Winner) -> None:
 
 
 def kept(path: Path, program: str, backend: str, arch: str) -> Choice:
-    """Return the options that an earlier run found; none without one."""
-    wanted = Winner(program, backend, arch, (), "", "", 1.0, 0.0)
-    for entry in read(path):
-        if _is_same(entry, wanted):
-            found = _flat(entry.get("set", {}))
-            return tuple(sorted((n, tuple(v) if isinstance(v, list) else v) for n, v in found))
+    """Return the options that an earlier run found; none without one.
+
+    Raises:
+        OptionError: the file is no file of options, or sets what a tuned file may not set.
+
+    """
+    if not path.is_file():
+        return ()
+    wanted = ((program,), (backend,), (arch,) if arch else ())
+    for entry in checked(read_options(path, TUNED)):
+        if (entry.programs, entry.backends, entry.archs) == wanted:
+            values = ((name, value) for name, value, _ in entry.values)
+            return tuple(sorted((n, tuple(v) if isinstance(v, list) else v) for n, v in values))
     return ()
 
 
@@ -88,10 +101,13 @@ def read(path: Path) -> list[dict[str, Any]]:
     """Return the entries of a file, none if there is no file."""
     if not path.is_file():
         return []
-    try:
-        found: list[dict[str, Any]] = tomllib.loads(path.read_text()).get(WHEN, [])
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise OptionError(f"The options in '{path}' cannot be read: {error}") from error
+    checked(read_options(path, TUNED))
+    found: list[dict[str, Any]] = read_toml(path)[1].get(WHEN, [])
+    for entry in found:
+        try:
+            _MEASUREMENT(entry.get(MEASURED, {}), MEASURED)
+        except ShapeError as error:
+            raise OptionError(f"The options in '{path}' cannot be read: {error}.") from error
     return found
 
 
@@ -130,8 +146,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(value)

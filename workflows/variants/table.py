@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from ...runtime.process import classes
+from ...runtime.process.errors import in_words
 from ...stages.artifacts import Variant
 from .naming import why
 
@@ -112,7 +113,7 @@ class VariantTable:
     def text(self) -> str:
         """The variants, one per line, with the reason for each build."""
         with self._lock:
-            known = [(variant.text, self.reasons[variant]) for variant in self.entries]
+            known = [(in_words(variant.text), self.reasons[variant]) for variant in self.entries]
         rows = [
             f"{text.replace(chr(10), '; ') or 'any layout'}  ({reason})" for text, reason in known
         ]

@@ -11,7 +11,7 @@ from ....runtime.process import classes
 from ...artifacts import Generated, Interface, Lowered, Variant
 from ...base import VALUES, Artifact, Stage
 from ...numerics import EXACTNESS, FUNCTIONS
-from ...option_kinds import BYTES, COUNT, FLAG, VALUE_NAMES, option, optional, whole
+from ...option_kinds import BYTES, FLAG, VALUE_NAMES, option, optional, whole
 from ...target import CPU_TARGET, CpuTarget
 from ..pass_list import CPU_PASSES, LOOP_PASSES, PassName, without
 from ..patch_sizes import PORTIONS
@@ -26,6 +26,7 @@ FLAGS = (
     "-std=c++17", "-O3", "-fopenmp-simd", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv",
     "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
 )  # fmt: skip
+MOST_TILE = 1 << 16  # points; a thread has room for the levels of each
 FAST = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros")
 VECTOR_MATH = ("-Wl,--push-state,--no-as-needed", "-lmvec", "-Wl,--pop-state")
 
@@ -75,7 +76,7 @@ class Codegen(Stage):
     )
     arrays: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
     inline: tuple[str, ...] = option(VALUE_NAMES, (), tune=[VALUES])
-    tile_size: int = option(whole(0, COUNT), 0, tune=[0, 8, 16, 32, 64, 128, 256])
+    tile_size: int = option(whole(0, MOST_TILE), 0, tune=[0, 8, 16, 32, 64, 128, 256])
     numerics: str = option(EXACTNESS, "contract")
     mathematics: str = option(FUNCTIONS, "own")
     stream_from: int | None = option(optional(whole(0, BYTES)), None, tune=[0, 1 << 20, 12 << 20])
@@ -88,6 +89,7 @@ class Codegen(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
+        from ...ir.loops.flat import flat
         from ...ir.loops_text import show
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
@@ -97,7 +99,8 @@ class Codegen(Stage):
         from .names import Steps
         from .operations import DECLARATION
 
-        kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        tree, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        kernel = flat(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, kernel)
@@ -127,7 +130,7 @@ class Codegen(Stage):
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the loops after each pass."""
+        """Return the text of the loops after each pass."""
         from ..passes import listings
 
         return listings(lowered, variant, self.rules(), self.chosen())

@@ -75,3 +75,14 @@ def test_what_cannot_be_drawn_says_why():
         ff.zeros({I: 2, J: 2, V: 2}).plot()
     with pytest.raises(ff.errors.DomainError, match="no dimension 'K'"):
         ff.zeros({I: 2}).plot(at={K: 0})
+
+
+def test_the_profile_of_a_column_has_its_levels_upward():
+    profile = ff.as_field([K], [3.0, 2.0, 1.0])
+
+    axes = profile.plot(units="m s-1")
+
+    (line,) = axes.get_lines()
+    assert line.get_ydata().tolist() == [0.0, 1.0, 2.0]
+    assert line.get_xdata().tolist() == [3.0, 2.0, 1.0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("m s-1", "K")

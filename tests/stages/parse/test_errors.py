@@ -179,7 +179,7 @@ RULES = [
     ("return 0 < n < 3", "0 < n < 3", "Comparison chains are not supported."),
     ("return x(I + n)", "n", "Cartesian offsets are only supported with a literal right-hand side."),
     ("return x(I + 0.3)", "0.3", "Invalid offset '0.3' for a Cartesian shift."),
-    ("return x(I + 0.5)", "I + 0.5", "Incompatible offset can not shift field defined on I from staggered I to target dim(s): I."),
+    ("return x(I + 0.5)", "I + 0.5", "Incompatible offset can not shift field defined on I from I_staggered to target dim(s): I."),
     ("return x(I < 3)", "I < 3", "Expected an offset, got a value of type 'Domain[I]'."),
     ("z: float\n    return x", "z: float", "Variable declaration without assignment."),
     ("p, (q, r) = t\n    return x", "(q, r)", "A tuple can only be unpacked to plain names."),

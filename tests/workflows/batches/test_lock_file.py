@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,7 @@ def set_up():
 
 BACKEND = ff.cpu
 """
+TO_CODEGEN = "parse -> lower -> codegen(target=CpuTarget(isa='x86-64-v3')"
 
 
 @pytest.fixture
@@ -218,8 +220,108 @@ def test_diff_says_what_an_edit_would_rebuild_and_how_long_that_took(model, lock
     assert "3 of 3 builds have changed, about" in shown
 
 
+def edited(lock, **changes):
+    """Change the first row of a lock file."""
+    body = json.loads(lock.read_text())
+    body["programs"] = [body["programs"][0] | changes]
+    lock.write_text(json.dumps(body))
+    return lock
+
+
+@pytest.fixture
+def one(model, lock):
+    """Write a lock file of one program in a folder, and a program that must not run beside it."""
+    made = model()
+    folder = lock.parent
+    (folder / "outside.py").write_text(f"open({str(folder / 'canary')!r}, 'w').close()\n")
+    with locking(lock):
+        made.rise.compile()
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "climbing.py").write_text(MODEL)
+    (inner / "link.py").symlink_to(folder / "outside.py")
+    return lock.rename(inner / "programs.lock")
+
+
+@pytest.mark.parametrize("address", ["../outside.py:p", "{folder}/outside.py:p", "link.py:p"])
+@pytest.mark.parametrize("key", ["program", "passes"])
+def test_a_lock_file_imports_no_files_outside_its_folder(one, call, address, key):
+    address = address.format(folder=one.parent.parent)
+    edited(one, **{key: address if key == "program" else {"keep": address}})
+
+    done = call("check", one)
+
+    assert done.exit_code == 1
+    assert "leads out of the folder" in done.output
+    assert not (one.parent.parent / "canary").exists()
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"format": 1}', '{"format": 1, "programs": [{}]}', "{"]
+    "address",
+    ["", ":", "a:", ":p", "a b:p", "a.py:p()", "a\0.py:p", "-.py:p-", f"{'x' * 5000}.py:p"],
+)
+def test_what_is_no_address_is_refused(one, address):
+    (row,) = read(edited(one, program=address))
+
+    with pytest.raises(AddressError, match=r"is no address|There is no file"):
+        row.order(one.parent)
+
+
+@pytest.mark.parametrize("address", ["os:system", "subprocess:Popen", "fieldforge:ff"])
+def test_a_workflow_calls_nothing_that_a_lock_file_names(one, call, address, monkeypatch):
+    monkeypatch.chdir(one.parent)
+    edited(one, passes={"made": address}, workflow="parse -> made(args='touch canary')")
+
+    done = call("check", one)
+
+    assert done.exit_code == 1
+    assert "is no pass: expected a function" in done.output or "has no 'ff'" in done.output
+
+
+@pytest.mark.parametrize(
+    ("workflow", "said"),
+    [
+        ("parse -> keep('touch canary')", "Expected 'stage\\(option=value\\)'"),
+        ("parse -> keep(program=1)", "Expected 'stage\\(option=value\\)'"),
+        ("parse -> compile(cxx='touch canary')", "There is no option 'cxx'"),
+        (f"{TO_CODEGEN}) -> compile(flags=('-wrapper', 'sh'))", "A file may set flags of"),
+        (f"{TO_CODEGEN}, launch_bounds='1)')", "There is no option 'launch_bounds'"),
+        ("parse -> " + "(" * 150, "Expected"),
+    ],
+)
+def test_a_workflow_sets_what_a_file_may_set_only(one, workflow, said):
+    (row,) = read(edited(one, passes={"keep": "climbing.py:keep"}, workflow=workflow))
+
+    with pytest.raises(ff.errors.FieldforgeError, match=said):
+        row.order(one.parent)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"workflow": None}, {"program": 3}, {"passes": ["a"]}, {"variant": {"unit": [["u"]]}},
+        {"variant": {"unit": [["u", {}]]}}, {"seconds": "long"}, {"grid_type": "round"},
+        {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_row_of_another_shape_is_refused(one, change):
+    with pytest.raises(LockFileError, match=r"cannot be read as a lock file: .*programs"):
+        read(edited(one, **change))
+
+
+def test_no_lock_file_is_written_that_could_not_be_read(model, lock, own_engine, monkeypatch):
+    made = model()
+    monkeypatch.setitem(sys.modules, "__main__", made)
+    monkeypatch.setattr(made.rise.__definition__.function, "__module__", "__main__")
+    (lock.parent / "inner").mkdir()
+
+    with pytest.raises(AddressError, match="outside the folder"), locking(lock.parent / "inner/a"):
+        made.rise.compile()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", '{"format": 1}', '{"format": 1, "programs": [{}]}', "{", "[" * 100_000],
 )
 def test_a_damaged_lock_file_is_refused(lock, text):
     lock.write_text(text)

@@ -104,6 +104,17 @@ def test_stats_count_the_layers_too(call, disk, tmp_path, monkeypatch):
     assert output.count("MB") == 2
 
 
+@pytest.mark.parametrize("words", [(), ("--trust",)])
+def test_unpack_of_what_is_no_pack_speaks_of_no_key(call, disk, tmp_path, words):
+    (tmp_path / "a.ffpack").write_text("junk")
+
+    done = call("unpack", tmp_path / "a.ffpack", *words)
+
+    assert done.exit_code == 1
+    assert "is no pack, or it is damaged" in done.output
+    assert "key" not in done.output.lower()
+
+
 def test_without_a_store_on_disk_there_is_nothing_to_work_on(call):
     with using(Engine(Memory())):
         assert "no store on disk" in call("verify").output

@@ -154,11 +154,30 @@ def test_the_environment_is_read():
         ("[[when]]\nset.numerics = 'loose'\n", r"toml:2: Option '.*numerics' takes .*'strict'"),
         ("[[if]]\n", r"expected tables '\[\[when\]\]', got 'if'"),
         ("[[when]\n", "cannot be read"),
+        ("a = " + "[" * 5_000, "cannot be read"),
+        ("a = " + "9" * 5_000, "cannot be read"),
+        ("[[when]]\nset.flags = ['-wrapper', 'sh']\n", r"toml:2: A file may set flags of .*'-wrap"),
+        ("[[when]]\nset.arrays = ['%3; x']\n", r"toml:2: A file may set numbers and words only"),
     ],
 )
 def test_mistakes_are_errors_with_file_and_line(model, text, message):
     with pytest.raises(OptionError, match=message):
         model(text)
+
+
+def test_flags_that_a_file_may_not_set_are_set_in_the_environment(model):
+    model("[[when]]\nset.flags = ['-O2', '-mtune=generic']\n")
+    assert value_of("compile.flags") == (("-O2", "-mtune=generic"), "model.toml:2")
+
+    settings.set_current(attrs.evolve(settings.current(), options=(("flags", "['-DX']"),)))
+    assert value_of("compile.flags") == (("-DX",), "environment FIELDFORGE_OPTIONS")
+
+
+def test_a_tuned_file_changes_no_results(model, tmp_path):
+    (tmp_path / "model.tuned.toml").write_text("[[when]]\nset.numerics = 'fast'\n")
+
+    with pytest.raises(OptionError, match=r"tuned.toml:2: Option '.*numerics' cannot be tuned"):
+        model("")
 
 
 def test_a_value_that_the_stage_refuses_names_its_line(model):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import fieldforge as ff
 from fieldforge.workflows.commands.cli import main
-from fieldforge.workflows.reports.page import page
+from fieldforge.workflows.reports.page import STYLE, page
 from fieldforge.workflows.reports.view import BuildView, StageView
 
 I = ff.Dimension("I")
@@ -116,3 +116,8 @@ def test_the_command_writes_one_file(tmp_path):
     _, words = read(path.read_text())
     assert "diffuse on 'cpu'" in words
     assert path.stat().st_size < 1_000_000
+
+
+def test_what_a_notebook_shows_takes_its_colours_from_the_page():
+    assert "prefers-color-scheme" not in STYLE
+    assert "--ink:currentColor" in STYLE

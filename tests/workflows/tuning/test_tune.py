@@ -17,7 +17,10 @@ from fieldforge.workflows.engine.engine import Engine
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.tags import backend_for
 from fieldforge.workflows.tuning import bench as benches
+from fieldforge.workflows.tuning.journal import Journal
 from fieldforge.workflows.tuning.tune import TuningError, TuningInterrupt
+from fieldforge.workflows.tuning.tuned_file import Winner, keep
+from fieldforge.workflows.tuning.verdict import Verdict
 
 I, J = ff.Dimension("I"), ff.Dimension("J")
 K = ff.Dimension("K", kind=ff.DimensionKind.VERTICAL)
@@ -140,6 +143,52 @@ def test_the_next_run_measures_nothing_again(own_engine, model, fields):
     assert again.options == first.options
     assert all(trial.said == "measured before" for trial in again.trials if trial.verdict)
     assert set(measured) == {(), first.options}  # the comparison at the end
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]", "3", "null", "{", "[" * 100_000, "\xff",
+        '{"context": "here"}', '{"context": ["here"]}',
+        '{"context": "here", "code": "b", "before": {}, "choice": {}, "ratio": 0, "spread": 0}',
+        '{"context": "here", "code": {}, "before": {}, "choice": {}, "ratio": 1, "spread": 0}',
+        '{"context": "here", "code": "b", "before": {}, "choice": {}, "ratio": "1", "spread": 0}',
+        '{"context": "here", "code": "b", "before": {}, "choice": {}, "ratio": NaN, "spread": 0}',
+    ],
+)  # fmt: skip
+def test_a_line_of_another_shape_is_no_trial(tmp_path, line):
+    good = '{"context": "here", "code": "a", "before": {}, "choice": {}, "ratio": 0.5, "spread": 0}'
+    path = tmp_path / "model.jsonl"
+    path.write_bytes(f"{line}\n{good}\n".encode("latin-1"))
+
+    assert Journal(path, "here").known() == {"a": Verdict(0.5, 0)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when = 3", "[[when]]\nset = 1", "a = " + "[" * 5_000,
+        "[[when]]\ntuned = 3", "[[when]]\ntuned.date = 1979-05-27", "[[when]]\ntuned.more = 1",
+        "[[when]]\nset.flags = ['-wrapper', 'x']", "[[when]]\nset.numerics = 'fast'",
+    ],
+)  # fmt: skip
+def test_a_tuned_file_of_another_shape_is_not_written_to(tmp_path, text):
+    path = tmp_path / "a.tuned.toml"
+    path.write_text(text)
+    winner = Winner("m:p", "cpu", "", (("codegen.jam", True),), "", "", 1.5, 0.1)
+
+    with pytest.raises(OptionError):
+        keep(path, winner)
+
+    assert path.read_text() == text
+
+
+def test_a_word_with_quotes_and_ends_of_lines_is_read_again(tmp_path):
+    path = tmp_path / "a.tuned.toml"
+    machine = 'a "machine"\n\\ \x7f é'
+    keep(path, Winner("m:p", "cpu", "", (("codegen.jam", True),), "", machine, 1.5, 0.1))
+
+    assert tomllib.loads(path.read_text())["when"][0]["tuned"]["machine"] == machine
 
 
 def test_other_programs_in_the_file_stay(own_engine, model, fields):
