@@ -61,6 +61,13 @@ def step(fields, backend):
     return made
 
 
+def launch(graph):
+    ready = graph.instantiate()
+    with gpu.Stream() as stream:
+        ready.launch()
+        stream.sync()
+
+
 def test_a_step_is_one_graph_for_each_assignment(fields, step):
     now, _, new = fields
     with gpu.null.recorded() as calls:
@@ -99,10 +106,7 @@ def test_a_step_inside_a_capture_becomes_part_of_it(fields, step):
     now, between, new = fields
     with gpu.Stream() as stream, stream.capture() as graph:
         step(now=now, new=new)
-    ready = graph.instantiate()
-    with gpu.Stream() as stream:
-        ready.launch()
-        stream.sync()
+    launch(graph)
     assert (between.asnumpy() == 2).all()
     assert (new.asnumpy() == 3).all()
 
@@ -115,10 +119,7 @@ def test_a_call_inside_a_capture_is_recorded_and_does_not_run(fields, backend):
     assert (between.asnumpy() == 1).all()
     assert (new.asnumpy() == 1).all()
     assert graph.nodes == 2
-    ready = graph.instantiate()
-    with gpu.Stream() as stream:
-        ready.launch()
-        stream.sync()
+    launch(graph)
     assert (between.asnumpy() == 2).all()
     assert (new.asnumpy() == 3).all()
 
@@ -137,6 +138,5 @@ def test_a_graph_runs_when_its_program_is_gone(fields, backend):
 
     graph = captured()
     gc.collect()
-    graph.instantiate().launch()
-    gpu.current_device().sync()
+    launch(graph)
     assert (new.asnumpy() == 2).all()

@@ -17,7 +17,7 @@ from ..errors import CodegenError
 
 
 class JoinedStatesError(CodegenError):
-    """A hook joined nodes of states that must stay apart."""
+    """A hook tied nodes of states that must stay apart, or added a state."""
 
 
 @attrs.frozen
@@ -109,6 +109,8 @@ def _part(sdfg: Any, joined: Joined) -> None:
     from dace.sdfg.nodes import AccessNode
 
     states, homes = joined.states, _homes(joined)
+    if sdfg.nodes() != states[:1]:
+        raise JoinedStatesError("There are more states than one.")
     order, edges = list(states[0].nodes()), list(states[0].edges())
     reads: dict[tuple[Any, int], Any] = {}
     for each in edges:

@@ -74,6 +74,10 @@ def mark_second(sdfg: Any) -> None:
     sdfg.states()[1].label = "marked"
 
 
+def add_state(sdfg: Any) -> None:
+    sdfg.add_state_after(sdfg.states()[-1], "more")
+
+
 def write_input(sdfg: Any) -> None:
     for state in sdfg.states():
         for node in state.data_nodes():
@@ -166,6 +170,7 @@ def test_a_hook_that_ties_states_is_left_out() -> None:
 
 def test_a_hook_that_wants_our_states_gets_them() -> None:
     assert states_of(written(mark_second).loops) == ["state state0_out", "state marked"]
+    assert len(states_of(written(add_state).loops)) == 3
 
 
 def test_a_pass_must_not_write_what_the_program_reads() -> None:
