@@ -192,7 +192,7 @@ class TestCompile:
 
     def test_10_static_values_have_exactly_the_type(self, compiled):
         with pytest.raises(ff.errors.DSLTypeError, match=r"expected 'int32', but static value"):
-            choose.with_backend(compiled).compile(n=[1.0], offset_provider={})
+            choose.with_backend(compiled).compile(n=[1.5], offset_provider={})
         with pytest.raises(ff.errors.DSLTypeError, match="Invalid static argument 'u' with type"):
             choose.with_backend(compiled).compile(u=[field(I, random(3))], offset_provider={})
         with pytest.raises(ff.errors.DSLTypeError, match=r"m"):

@@ -287,11 +287,12 @@ def _add(
 
 def _checked(option: Option, value: Any, origin: Origin) -> Any:
     try:
+        made = option.checked(value)
         if origin.file:
             check_from_file(option.name, value)
         if origin.layer == TUNED and not option.tune:
             raise OptionError(f"Option '{option.name}' cannot be tuned: it changes results.")
-        return option.checked(value)
+        return made
     except OptionError as error:
         raise OptionError(f"{origin}: {error.message}", hints=error.hints) from None
 

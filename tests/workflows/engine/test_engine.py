@@ -248,6 +248,7 @@ def test_failed_stage_may_be_tried_again(engine):
 
 
 def test_first_error_cancels_what_has_not_begun(engine):
+    settings.set_current(attrs.evolve(settings.current(), jobs=0))  # stages run in turn
     flow = Workflow.merge(bad=Workflow.chain(Read(), Fail()), good=Workflow.chain(Read(), Sort()))
 
     with pytest.raises(ValueError, match="cannot be sorted"):

@@ -10,6 +10,7 @@ from fieldforge.errors import OptionError
 from fieldforge.runtime.process import settings
 from fieldforge.workflows.backends.ready_made import BACKENDS
 from fieldforge.workflows.commands.cli import main
+from fieldforge.workflows.options import architecture
 from fieldforge.workflows.options.database import database, use_options
 from fieldforge.workflows.options.schema import schema_of
 from fieldforge.workflows.options.tags import backend_for
@@ -157,7 +158,7 @@ def test_the_environment_is_read():
         ("a = " + "[" * 5_000, "cannot be read"),
         ("a = " + "9" * 5_000, "cannot be read"),
         ("[[when]]\nset.flags = ['-wrapper', 'sh']\n", r"toml:2: A file may set flags of .*'-wrap"),
-        ("[[when]]\nset.arrays = ['%3; x']\n", r"toml:2: A file may set numbers and words only"),
+        ("[[when]]\nset.arrays = ['%3; x']\n", r"toml:2: Option .*takes names of values such as"),
     ],
 )
 def test_mistakes_are_errors_with_file_and_line(model, text, message):
@@ -281,8 +282,11 @@ set.patches = [192, 16]
 """
 
 
-def test_a_block_size_by_program_and_gpu(model):
+def test_a_block_size_by_program_and_gpu(model, monkeypatch):
     model(BLOCKS)
+    monkeypatch.setattr(
+        architecture, "_device", lambda: (None, ())
+    )  # a GPU that is here is one product
     on = {name: backend_for(f"gpu:{name}", DIFFUSE).options for name in ("A100", "GH200", "MI250")}
 
     assert on["A100"]["codegen.block"] == (64, 4)
@@ -297,7 +301,6 @@ def test_a_block_size_by_program_and_gpu(model):
 
 def test_a_gpu_that_is_here_has_the_name_of_its_own_product_only(monkeypatch):
     from fieldforge.stages.gpu_target import GpuTarget
-    from fieldforge.workflows.options import architecture
 
     monkeypatch.setattr(architecture, "_device", lambda: ("sm_90", ("NVIDIA", "GH200", "480GB")))
 
