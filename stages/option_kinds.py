@@ -72,6 +72,8 @@ class Kind:
         return converted
 
     def _refusal(self, where: str, value: Any) -> OptionError:
+        if self.convert is listed and isinstance(value, tuple) and len(value) == 1:
+            value = value[0] if isinstance(value[0], str) else value  # as it was given
         name = value if isinstance(value, str) else ""
         known = self.known if name else ()
         return OptionError(

@@ -6,9 +6,11 @@ differs from lane to lane, `Diverged` makes the walk run each half by itself.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,11 +28,32 @@ class Diverged(Exception):  # noqa: N818 - it steers the walk and is no error
         self.mask = mask
 
 
+class Undecided(Exception):  # noqa: N818 - likewise
+    """Raised when a condition is invalid in all lanes; `lack` says what makes it so."""
+
+    def __init__(self, lack: Any) -> None:
+        super().__init__()
+        self.lack = lack
+
+
+_decisions: Final[ContextVar[Iterator[bool]]] = ContextVar("decisions")
+
+
+@contextlib.contextmanager
+def decided(taken: Sequence[bool]) -> Iterator[None]:
+    """Let the first invalid conditions be what `taken` says, in the order of their use."""
+    token = _decisions.set(iter(taken))
+    try:
+        yield
+    finally:
+        _decisions.reset(token)
+
+
 class Lanes(Operators):
     """A number that may differ from lane to lane: an array with one axis.
 
     `lack` says for each lane what makes the number invalid, as in a `PartialField`; None if
-    nothing does. A condition that is invalid is taken as it is.
+    nothing does. An invalid condition makes the walk try both ways, see `Undecided`.
     """
 
     __slots__ = ("array", "lack")
@@ -55,6 +78,13 @@ class Lanes(Operators):
         return Lanes(array, functools.reduce(np.maximum, lacks))
 
     def __bool__(self) -> bool:
+        if np.any(invalid := lack_of_lanes(self) != VALID):
+            if not np.all(invalid):
+                raise Diverged(invalid)
+            decision = next(_decisions.get(), None)
+            if decision is None:
+                raise Undecided(self.lack)
+            return decision
         if self.array.all():
             return True
         if self.array.any():

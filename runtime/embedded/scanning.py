@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import numpy as np
@@ -23,12 +24,14 @@ from ..language.structure import leaves_of, map_leaves
 from ..language.types import ScalarType, Type
 from ..process.errors import ArgumentError, EmbeddedExecutionError, IndexOutOfBounds
 from .arguments import MISFIT, as_number, converted_to, describe
-from .lanes import Diverged, Lanes, lack_of_lanes, unwrapped
+from .lanes import Diverged, Lanes, Undecided, decided, lack_of_lanes, unwrapped
 from .origins import VALID
 from .partial import PartialField, lack_of, origins_of, required, settled, sure_of
 from .piecewise_field import AnyValue, Piece, assembled, pieces_of
 from .strips import Strip, strips
 from .walking import ScanResult, Walks, walked
+
+MOST_UNDECIDED: Final = 3  # conditions of one level; each more would double the work
 
 
 @attrs.frozen
@@ -192,9 +195,17 @@ def _states(
 
 
 def _step(
-    walk: Walk, like: Any, arguments: Sequence[Any], state: list[Any], columns: list[Any]
+    walk: Walk,
+    like: Any,
+    arguments: Sequence[Any],
+    state: list[Any],
+    columns: list[Any],
+    taken: tuple[bool, ...] = (),
 ) -> list[Any]:
-    """Run the body for one level on all lanes; split them where they disagree on a condition."""
+    """Run the body for one level on all lanes; split them where they disagree on a condition.
+
+    `taken` decides the first conditions that are invalid.
+    """
     width = len(state[0])
     leaves, fields = len(list(leaves_of(like))), len(_fields(arguments))
     result = [np.empty_like(leaf) for leaf in state]
@@ -209,9 +220,16 @@ def _step(
             tuple(arguments),
         )
         try:
-            after = walk.body(before, *now)
+            with decided(taken):
+                after = walk.body(before, *now)
         except Diverged as turn:
             waiting += [lanes[turn.mask], lanes[~turn.mask]]
+            continue
+        except Undecided as turn:
+            some, there = ([array[pick] for array in arrays] for arrays in (state, columns))
+            step = functools.partial(_step, walk, like, arguments, some, there)
+            for kept, array in zip(result, _both_ways(step, some, turn, taken), strict=True):
+                kept[pick] = array
             continue
         found = [leaf for _, leaf in leaves_of(after)]
         for kept, array in zip(result, map(unwrapped, found), strict=False):
@@ -219,6 +237,21 @@ def _step(
         for kept, lack in zip(result[leaves:], map(lack_of_lanes, found), strict=False):
             kept[pick] = lack
     return result
+
+
+def _both_ways(
+    step: Callable[..., list[Any]], state: list[Any], turn: Undecided, taken: tuple[bool, ...]
+) -> list[Any]:
+    """Run a step with an invalid condition true and false; leaves that differ are invalid too."""
+    count = len(state) // 2  # the leaves, and then what they lack
+    if len(taken) == MOST_UNDECIDED:
+        return [*state[:count], *[turn.lack] * count]
+    yes, no = step((*taken, True)), step((*taken, False))
+    lacks = []
+    for one, other, *lack in zip(yes, no, yes[count:], no[count:], strict=False):
+        is_same = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124  # NaN
+        lacks.append(np.maximum(np.maximum(*lack), np.where(is_same, VALID, turn.lack)))
+    return [*yes[:count], *lacks]
 
 
 def _fields(arguments: Sequence[Any]) -> list[AnyValue]:

@@ -30,22 +30,10 @@ _DENSEST: Final = 1100  # deflate makes data smaller by a factor of 1032 at most
 
 
 def read_mesh(path: str | Path) -> Mesh:
-    """Read the tables of a NetCDF file with a UGRID topology, or of a grid file of ICON.
-
-    The tables are checked by themselves and against each other.
-
-    Args:
-        path: the file.
-
-    Raises:
-        InputDataError: if it is no such file, if a table holds what is no index, or if the tables
-            contradict each other; the error names the file, and the table, row and entry.
-        MissingPackageError: if netCDF4 is not installed.
-
-    """
-    netcdf = _netcdf()
+    """Read the mesh of a NetCDF file in this process, and check its tables."""
+    library = netcdf()
     try:
-        with netcdf.Dataset(str(path)) as dataset:
+        with library.Dataset(str(path)) as dataset:
             mesh = _mesh(dataset, Path(path).stat().st_size)
         check(mesh.tables)
     except InputDataError as error:
@@ -167,7 +155,8 @@ def _start(variable: Any) -> int:
     return int(start)
 
 
-def _netcdf() -> Any:
+def netcdf() -> Any:
+    """Return the package netCDF4."""
     try:
         import netCDF4
     except ModuleNotFoundError as error:

@@ -52,7 +52,7 @@ if _TYPE_CHECKING:  # else a name is imported when it is first used, see '_PLACE
     )
     from .runtime.language.domain import Domain, UnitRange, domain, unit_range
     from .runtime.language.namespace import FrozenNamespace
-    from .runtime.meshes.files import read_mesh
+    from .runtime.meshes.isolated import read_mesh
     from .runtime.meshes.mesh import Mesh
     from .workflows.backends import recipes
     from .workflows.backends.backend import Backend
@@ -193,7 +193,7 @@ _PLACES: _Final[dict[str, tuple[str, ...]]] = {
     ),
     ".runtime.language.domain": ("Domain", "UnitRange", "domain", "unit_range"),
     ".runtime.language.namespace": ("FrozenNamespace",),
-    ".runtime.meshes.files": ("read_mesh",),
+    ".runtime.meshes.isolated": ("read_mesh",),
     ".runtime.meshes.mesh": ("Mesh",),
     ".workflows.backends": ("recipes",),
     ".workflows.backends.backend": ("Backend",),

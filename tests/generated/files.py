@@ -38,7 +38,8 @@ from .mutations import CANARY
 BATCH: Final = 50
 MEMORY: Final = 2 << 30  # bytes that a child may map beyond those of the empty process
 GROWTH: Final = 512 << 10  # kilobytes that reading one file may add to the most that it has used
-SECONDS: Final = 60  # for one change
+SECONDS: Final = 90  # for one change
+BRIEF: Final = 10  # where what takes longer is read again alone
 # Written down again, because the allow-list must not be tested by itself.
 FORBIDDEN: Final = re.compile(
     r"-wrapper|-include|-specs|-fplugin.*|-B.*|-I.*|@.*|-mllvm|.*canary.*"
@@ -58,6 +59,7 @@ class Options:
     seed: int
     folder: Path
     only: int | None = None
+    alone: bool = False  # read each change in a process of its own
 
     def changed(self, kind: Kind, sample: bytes, number: int) -> bytes:
         """Return change `number` of the sample."""
@@ -69,9 +71,14 @@ class Options:
 
 def read_batch(options: Options, sample: bytes, numbers: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the number of each change before it is read, and what went wrong."""
-    kind, started = KINDS[options.kind], _recorded()
+    kind, started, patience = KINDS[options.kind], _recorded(), SECONDS
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, _too_long)
+    if kind.alone is not None and options.alone:
+        kind = attrs.evolve(kind, read=kind.alone)
+    elif kind.alone is not None:  # a C library that hangs runs no handler: let the alarm end it
+        patience = BRIEF
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for number in numbers:
         yield [number]
         folder = Path(tempfile.mkdtemp(dir=options.folder))
@@ -81,16 +88,16 @@ def read_batch(options: Options, sample: bytes, numbers: Sequence[int]) -> Itera
             (folder / name).write_text(text)
         started.clear()
         os.chdir(folder)
-        is_refused, wrong = _read(kind, path)
+        is_refused, wrong = _read(kind, path, patience)
         yield [number, wrong or _executed(options.folder, started), is_refused]
         os.chdir(options.folder)
         shutil.rmtree(folder)
 
 
-def _read(kind: Kind, path: Path) -> tuple[bool, str]:
+def _read(kind: Kind, path: Path, patience: int) -> tuple[bool, str]:
     """Return whether a reader refused a file, and what it did that is not documented."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.alarm(SECONDS)
+    signal.alarm(patience)
     try:
         kind.read(path)
     except kind.errors as error:
@@ -139,8 +146,13 @@ def _recorded() -> list[str]:
 
 
 def _is_ours(words: Sequence[str], compiler: str) -> bool:
-    """Tell whether words start the compiler, alone or by the shell that announces or ends it."""
-    known = ([compiler], [SHELL, "-c", _WATCH], [SHELL, "-c", _ANNOUNCE, "sh", compiler])
+    """Tell whether words start the reader of meshes, or the compiler, maybe by its shell."""
+    known = (
+        [compiler],
+        [SHELL, "-c", _WATCH],
+        [SHELL, "-c", _ANNOUNCE, "sh", compiler],
+        [sys.executable, "-P", "-m", "fieldforge.runtime.meshes.isolated"],
+    )
     return any(list(words[: len(start)]) == start for start in known)
 
 
@@ -185,6 +197,15 @@ def batch_apart(options: Options, sample: bytes, numbers: Sequence[int]) -> Iter
             yield from batch_apart(options, sample, rest)
 
 
+def judged(options: Options, sample: bytes, numbers: Sequence[int]) -> Iterator[list[Any]]:
+    """Read a batch; what goes wrong is read again alone, if the package does that by default."""
+    for row in batch_apart(options, sample, numbers):
+        if row[1] and KINDS[options.kind].alone is not None:
+            yield from batch_apart(attrs.evolve(options, alone=True), sample, row[:1])
+        else:
+            yield row
+
+
 def _rows(reading: int) -> Iterator[list[Any]]:
     rest = b""
     while select.select([reading], [], [], 2 * SECONDS)[0] and (part := os.read(reading, 1 << 16)):
@@ -215,7 +236,7 @@ def run(options: Options, sample: bytes, show: bool = True) -> Counter[str]:
             task = progress.add_task("", total=len(numbers))
             for start in range(0, len(numbers), BATCH):
                 batch = numbers[start : start + BATCH]
-                for number, wrong, is_refused in batch_apart(options, sample, batch):
+                for number, wrong, is_refused in judged(options, sample, batch):
                     done += 1
                     refused += is_refused
                     if wrong:

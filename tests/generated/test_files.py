@@ -13,16 +13,17 @@ import pytest
 
 from . import files
 from .file_kinds import KINDS, Kind
-from .files import GROWTH, Options, batch_apart, prepared
+from .files import GROWTH, Options, batch_apart, judged, prepared
 from .mutations import CANARY
 
 ROOT = Path(__file__).parents[2]
-OF_OTHERS = sorted(set(KINDS) - {"mesh"})  # meshes: 'make fuzz FILES=1'
 
 
 @pytest.mark.needs_compiler
-@pytest.mark.parametrize("kind", OF_OTHERS)
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_changed_file_leads_to_documented_errors_only(kind):
+    if kind == "mesh":
+        pytest.importorskip("netCDF4", reason="the extra 'xarray' is not installed")
     command = [sys.executable, "-m", "tests.generated.files", "60", "--kind", kind]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -76,6 +77,26 @@ def test_what_a_reader_must_not_do_is_seen(read, said, tmp_path, monkeypatch):
 
     assert number == 7
     assert said in wrong
+
+
+def abort(path):
+    os.abort()
+
+
+@pytest.mark.parametrize(("alone", "said"), [(len, "TypeError in"), (Path.exists, "")])
+def test_what_ends_the_process_is_judged_by_the_reader_that_is_alone(
+    alone, said, tmp_path, monkeypatch
+):
+    for name in ("CXX", "CACHE_DIR", "LOCAL_DIR"):
+        monkeypatch.setenv(f"FIELDFORGE_{name}", "")
+    kind = Kind("a", lambda _, content: content, lambda _: b"", abort, (OSError,), alone=alone)
+    monkeypatch.setitem(files.KINDS, "ending", kind)
+    options = Options("ending", 2, 0, tmp_path)
+
+    rows = list(judged(options, b"", [0, 1]))
+
+    assert [number for number, _, _ in rows] == [0, 1]
+    assert all(wrong.startswith(said) and bool(wrong) == bool(said) for _, wrong, _ in rows)
 
 
 def test_ctrl_c_ends_the_run_with_a_summary():

@@ -130,6 +130,57 @@ def in_a_scan_of_some(q: Cells, is_there: Mask) -> Edges:
     return total_of_some(q(E2C[1]), broadcast(is_there, (Edge, K)))
 
 
+@scan_operator(axis=K, forward=True, init=0.0)
+def count_large(state: float64, x: float64, is_there: bool) -> float64:
+    return state + (1.0 if x > 4.0 else 0.0)
+
+
+@scan_operator(axis=K, forward=True, init=0.0)
+def count_large_of_some(state: float64, x: float64, is_there: bool) -> float64:
+    large = 1.0 if x > 4.0 else 0.0
+    small = 1.0
+    if x < 2.0:
+        small = 2.0
+    return state + (large * small if is_there else 7.0)
+
+
+@scan_operator(axis=K, forward=True, init=0.0)
+def five_conditions(state: float64, x: float64, is_there: bool) -> float64:
+    low = (1.0 if x > 1.0 else 0.0) + (1.0 if x > 2.0 else 0.0) + (1.0 if x > 3.0 else 0.0)
+    return state + low + (1.0 if x > 4.0 else 0.0) + (1.0 if x > 5.0 else 0.0)
+
+
+@field_operator
+def counted(q: Cells, is_there: Mask) -> Edges:
+    return count_large(q(E2C[1]), broadcast(is_there, (Edge, K)))
+
+
+@field_operator
+def counted_of_some(q: Cells, is_there: Mask) -> Edges:
+    return count_large_of_some(q(E2C[1]), broadcast(is_there, (Edge, K)))
+
+
+@field_operator
+def counted_by_five(q: Cells, is_there: Mask) -> Edges:
+    return five_conditions(q(E2C[1]), broadcast(is_there, (Edge, K)))
+
+
+@pytest.mark.parametrize("operator", [counted, counted_by_five])
+def test_a_condition_of_a_scan_has_no_value_either(operator):
+    mask = ff.as_field([Edge], CELLS[:, 1] >= 0)
+    with pytest.raises(ff.errors.IndexOutOfBounds, match=r"at Edge=1, K=0: .* slot 1 of Edge=1"):
+        run(operator, mask)
+    inside = {"domain": {Edge: (2, 4), K: (0, 3)}}
+    compiled = run(operator.with_backend(ff.cpu), mask, **inside)
+    np.testing.assert_array_equal(run(operator, mask, **inside), compiled)
+
+
+def test_a_condition_that_changes_nothing_is_no_error():
+    mask = ff.as_field([Edge], CELLS[:, 1] >= 0)
+    compiled = run(counted_of_some.with_backend(ff.cpu), mask)
+    np.testing.assert_array_equal(run(counted_of_some, mask), compiled)
+
+
 def test_regions_and_scans_hide_it_too():
     assert run(in_a_region)[1].tolist() == [5.0] * 3
     assert run(in_a_scan_of_some, ff.as_field([Edge], CELLS[:, 1] >= 0))[1].tolist() == [1, 2, 3]

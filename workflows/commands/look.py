@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ..backends import pipelines
+from ..engine.session import engine
 from ..graph.options import options_of
 from ..graph.text import show_value
 from .arguments import backend_of, backend_option, find_program, program_argument, report_errors
@@ -101,7 +102,9 @@ def explain(program: str, tables: str | None, backend: str | None) -> None:
     from ..batches.orders import orders_of
 
     found = with_tables(find_program(program, backend), tables, program)
-    told = [(order.name, changes(order)) for order in orders_of(found)]
+    provider = found._tables(None)
+    usual = [found.order(found.usual(provider), provider, engine())] if found.open_static() else []
+    told = [(order.name, changes(order)) for order in usual or orders_of(found)]
     trace = found.trace()  # afterwards the store has what these look for
     for name, since in told:
         if since is not None and (since.record is not None or trace.is_new):

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.meshes import files
+from ...runtime.meshes import isolated
 from ...runtime.meshes.numbering import Indices, has_scipy, reverse_cuthill_mckee
 from ...runtime.process.errors import InputDataError, OptionError
 
@@ -50,7 +50,7 @@ def read_mesh(where: str) -> dict[str, NDArray[Any]]:
             f"There is no file '{where}', and it is not a level such as 'R2B4'.",
         )
     if not is_zipfile(where):
-        return dict(files.read_mesh(where).tables)
+        return dict(isolated.read_mesh(where).tables)
     try:
         with np.load(where) as file:
             return {name: file[name] for name in file.files}

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from ...runtime.meshes import files
+from ...runtime.meshes import isolated
 from ..batches.addresses import AddressError, find
 from ..entries.entry_point import EntryPoint
 from ..variants.tables import TableKind
@@ -62,7 +62,7 @@ def read_tables(words: str, names: list[str], address: str) -> Mapping[str, Any]
             raise click.BadParameter(str(error)) from error
         return made
     if Path(words).suffix in (".nc", ".nc4"):
-        tables: Mapping[str, Any] = files.read_mesh(words).with_tables(*names).tables
+        tables: Mapping[str, Any] = isolated.read_mesh(words).with_tables(*names).tables
     else:
         tables = read_mesh(words)
     return {name: _kind(table) for name, table in tables.items()}

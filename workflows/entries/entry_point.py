@@ -267,6 +267,16 @@ class EntryPoint(Decorated):
             lambda: self.provide(variant, provider, used),
         )
 
+    def usual(self, provider: Provider) -> Variant:
+        """Return the variant of the default layout; open static values stay arguments in it."""
+        shape = self._variants.shape
+        known = shape.static_of(dict(self._made.bound)) if shape.static else ()
+        return shape.default(provider, known)
+
+    def open_static(self) -> set[str]:
+        """Return the static parameters whose values only a call knows."""
+        return set(self._variants.shape.static) - {name for name, _ in self._made.bound}
+
     def _check_compilable(self) -> None:
         if self.backend is None:
             raise NotCompilableError(
@@ -328,11 +338,8 @@ class EntryPoint(Decorated):
         """
         provider = self._tables(offset_provider)
         definition, variants = self._current(), self._variants
-        shape, bound = variants.shape, dict(self._made.bound)
-        if args or kwargs:
-            variant = variants.variant(args, kwargs, provider)
-        else:
-            variant = shape.default(provider, shape.static_of(bound) if shape.static else ())
+        is_given = bool(args or kwargs)
+        variant = variants.variant(args, kwargs, provider) if is_given else self.usual(provider)
         return trace(definition, self.backend or reference(), variant, until, variants.budget)
 
     def _tables(self, given: Provider) -> Provider:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from ...runtime.language.operations import of_same_value
 from ...runtime.language.types import FieldType, ScalarType, Type, type_of_value
 from ...runtime.process.errors import ArgumentError, FieldforgeError, nearest
 
@@ -113,9 +114,13 @@ def make_request(
     if isinstance(static, Mapping):
         listed["static_args"], static = dict(static), DEFAULT_STATIC
     _check_names(program, types, fixed | listed)
-    for where, members in fixed.items():
-        for name, value in members.items():
-            _check_fixed(program, where, name, types[name], value)
+    taken = {
+        where: {
+            name: _fixed(program, where, name, types[name], value)
+            for name, value in members.items()
+        }
+        for where, members in fixed.items()
+    }
     chosen = (static,) if isinstance(static, str) else tuple(static)
     _check_static(program, types, chosen)
     values = {
@@ -123,7 +128,7 @@ def make_request(
         for where, members in listed.items()
         for name, each in members.items()
     }
-    return Request(fixed, chosen, values)
+    return Request(taken, chosen, values)
 
 
 def warn_of(program: str, types: Mapping[str, Type], request: Request, stacklevel: int) -> None:
@@ -189,8 +194,8 @@ def _check_static(program: str, types: Mapping[str, Type], chosen: Sequence[str]
             )
 
 
-def _check_fixed(program: str, where: str, name: str, expected: Type, value: Any) -> None:
-    """Refuse sizes that are no integers, and what cannot be compiled in or has another type."""
+def _fixed(program: str, where: str, name: str, expected: Type, value: Any) -> Any:
+    """Return a value as `_typed` does; refuse sizes that are no integers, and static fields."""
     if where == BOUND_STATIC and not _is_number(expected):
         raise ArgumentError(
             f"'{name}' in '{where}' of '{program}' must be a scalar, which is compiled in, got a "
@@ -204,23 +209,30 @@ def _check_fixed(program: str, where: str, name: str, expected: Type, value: Any
             f"'{name}' in '{where}' is no size: '{program}' declares it as '{expected}'.",
             hint="Sizes are integers; give fields and other scalars as 'constant_args'.",
         )
-    _check_type(program, where, name, expected, value)
+    return _typed(program, where, name, expected, value)
 
 
-def _check_type(program: str, where: str, name: str, expected: Type, value: Any) -> None:
-    """Refuse a scalar or field of another type; the call itself checks arrays and collections."""
+def _typed(program: str, where: str, name: str, expected: Type, value: Any) -> Any:
+    """Return a value, a Python number as the type of its parameter if that has the same number.
+
+    Scalars and fields of other types are refused; the call itself checks arrays and collections.
+    """
     is_field = getattr(type(value), "__fieldforge_field__", False)
     if not isinstance(expected, ScalarType) and not (isinstance(expected, FieldType) and is_field):
-        return
+        return value
     try:
         found: Any = type_of_value(value)
     except FieldforgeError:
         found = type(value).__name__
-    if found != expected:
+    if found == expected:
+        return value
+    same = of_same_value(value, expected.name) if isinstance(expected, ScalarType) else None
+    if same is None:
         raise ArgumentError(
             f"'{name}' in '{where}' of '{program}' must be a '{expected}', got a '{found}'.",
-            hint="Numbers are never converted silently; give one of the type of the parameter.",
+            hint="A Python number is converted if the type of the parameter has the same number.",
         )
+    return same
 
 
 def _listed(program: str, where: str, name: str, expected: Type, values: Any) -> tuple[Any, ...]:
@@ -234,11 +246,9 @@ def _listed(program: str, where: str, name: str, expected: Type, values: Any) ->
             f"'{name}' in '{where}' takes a list of values, got '{values!r}'.",
             hint=f"A single value is a constant: 'constant_args={{\"{name}\": {values!r}}}'.",
         )
-    listed = tuple(values)
+    listed = tuple(_typed(program, where, name, expected, value) for value in values)
     if not listed:
         raise ArgumentError(f"'{name}' in '{where}' of '{program}' has no values.")
-    for value in listed:
-        _check_type(program, where, name, expected, value)
     return tuple(dict.fromkeys(listed))
 
 

@@ -12,10 +12,12 @@ from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.flat_kernel import Kernel
 from ...ir.loops.flat import flat
+from ...ir.strides import Stride
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD, stream_function
+from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_slots
 from ..pass_list import PLAN_ONLY, PassName, without
@@ -79,11 +81,15 @@ _PARALLEL: Final = re.compile(r"#pragma omp parallel for(.*?) num_threads\((\d+)
 
 @attrs.frozen
 class Written:
-    """The source of a kernel, the listing of its SDFG, and the kernel after DaCe's passes."""
+    """The source of a kernel, the listing of its SDFG, and the kernel after DaCe's passes.
+
+    `clamping` has the integers that this kernel needs besides.
+    """
 
     source: str
     listing: str
     kernel: Kernel
+    clamping: Clamping | None
 
 
 @attrs.frozen
@@ -185,7 +191,8 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
     names, style = Names(kernel), plan.style
     tests = tested_stores(kernel) if style.checked else {}
     text = _text(kernel, names, plan)
-    rare = RareVersion(kernel, plan.clamping, style, plan.steps)
+    clamping = clamping_after(plan.clamping, kernel, text.left)
+    rare = RareVersion(kernel, clamping, style, plan.steps)
     called = set(re.findall(r"\b(\w+)\(", text.code))
     functions = [each for name, each in FUNCTIONS.items() if name in called]
     functions += [*check_functions(kernel, tests, style.checked)]
@@ -215,7 +222,7 @@ def sdfg_source(kernel: Kernel, plan: Plan) -> Written:
         "",
     ]
     joined = rare.joined(as_steps(text.left, text.graph.together))
-    return Written("\n".join(source), text.listing, joined)
+    return Written("\n".join(source), text.listing, joined, clamping)
 
 
 def _handle(text: _Text) -> list[str]:
@@ -250,6 +257,16 @@ def with_arrays_left(kernel: Kernel, names: Names, graph: Graph) -> Kernel:
     return attrs.evolve(
         kernel, buffers=planned.buffers, slots=planned.slots, workspace=planned.workspace
     )
+
+
+def clamping_after(clamping: Clamping | None, kernel: Kernel, left: Kernel) -> Clamping | None:
+    """Add the integers that only the kernel `left` by DaCe's passes needs: sizes of its slots."""
+    if clamping is None:
+        return None
+    known = {*integers(kernel), *clamping.integers}
+    bounds = (each for each in integers(left) if not isinstance(each, Stride))
+    more = (each for each in bounds if each not in known)
+    return attrs.evolve(clamping, integers=(*clamping.integers, *more))
 
 
 def _merged(kernel: Kernel, together: Sequence[Together]) -> tuple[Any, ...]:

@@ -114,8 +114,8 @@ class CodegenDace(SdfgStage):
                 BACKEND,
                 self.target.device,
                 alike,
-                statuses(written.kernel, plan.clamping) if self.checked else (),
-                clamping=plan.clamping,
+                statuses(written.kernel, written.clamping) if self.checked else (),
+                clamping=written.clamping,
                 in_steps=True,
             ),
         }

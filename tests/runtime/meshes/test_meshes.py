@@ -8,7 +8,8 @@ import pytest
 import fieldforge as ff
 from fieldforge.errors import InputDataError
 from fieldforge.examples.icosahedral import icosahedral
-from fieldforge.runtime.meshes.files import ICON, UGRID, read_mesh
+from fieldforge.runtime.meshes.files import ICON, UGRID
+from fieldforge.runtime.meshes.isolated import read_mesh
 from fieldforge.runtime.meshes.tables import check, derive
 
 

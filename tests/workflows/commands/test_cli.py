@@ -27,6 +27,25 @@ def steep(u: Line, out: Line):
     rise(u, out=out)
 """
 
+OPEN = """
+import warnings
+import fieldforge as ff
+
+I = ff.Dimension("I")
+Line = ff.Field[ff.Dims[I], ff.float64]
+
+@ff.field_operator
+def scaled(u: Line, by: ff.float64) -> Line:
+    return u * by
+
+@ff.program
+def scale(u: Line, by: ff.float64, out: Line):
+    scaled(u, by, out=out)
+
+warnings.simplefilter("ignore")
+step = ff.setup(scale, static_args=("by",))
+"""
+
 
 @pytest.fixture
 def model(tmp_path, own_engine):
@@ -145,6 +164,17 @@ def test_explain_names_what_changed(call, model):
     assert second.startswith("parse: ran, because its key changed")
     assert "input 'source' changed" in second
     assert "lower: found in this process." in second
+
+
+def test_explain_of_a_set_up_with_open_static_values_is_that_of_the_usual_build(call, tmp_path):
+    (tmp_path / "open_values.py").write_text(OPEN)
+    address = f"{tmp_path / 'open_values.py'}:step"
+
+    done = [call("explain", address, "--backend", "reference") for _ in range(2)]
+
+    assert [each.exit_code for each in done] == [0, 0]
+    assert done[0].output.startswith("scale: 'scale' was never built into this store.")
+    assert done[1].output.startswith("parse: found in this process.")
 
 
 def test_stages_lists_ports_and_options(call):

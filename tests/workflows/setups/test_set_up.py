@@ -258,7 +258,10 @@ def test_a_checked_call_finds_invalid_numbers():
         ({"constant_args": {"rate": 0.5, "top": ff.int32(3)}}, "'top' of 'relax' is given twice"),
         ({"vertical_sizes": {"bottom": 0.5}}, r"'bottom' in 'vertical_sizes'.*'int32'.*'float64'"),
         ({"vertical_sizes": {"rate": 1}, "constant_args": {}}, "'rate' in 'vertical_sizes' is no"),
-        ({"constant_args": {"rate": 1}}, r"'rate' in 'constant_args'.*'float64', got a 'int32'"),
+        (
+            {"constant_args": {"rate": 2**53 + 1}},
+            r"'rate' in 'constant_args'.*'float64', got a 'int64'",
+        ),
         ({"constant_args": {"u": ff.zeros({I: 3})}}, r"'u' in 'constant_args'.*Field\[\[I\]"),
         ({"variants": {"twice": True}}, r"takes a list of values, got 'True'"),
         ({"variants": {"twice": []}}, "'twice' in 'variants' of 'relax' has no values"),
@@ -307,6 +310,18 @@ def test_a_size_that_does_not_match_a_field_is_an_error_that_names_both():
     short = ff.zeros({I: 4, K: 3})
     with pytest.raises(DomainError, match=r"'u' is too small: along 'I' .* reads 1:5.*0:4"):
         set_up(constant_args={"rate": 0.5, "u": short}).wait()
+
+
+def test_python_numbers_become_those_of_the_parameters():
+    step = set_up(constant_args={"rate": 2}, bound_args={"twice": True}, variants=None)
+    chosen = set_up(constant_args={}, variants={"rate": [2, 3.0], "twice": [True]})
+    u, out = fields()
+
+    step(u, out)
+
+    assert [type(step.fixed["rate"]), step.fixed["rate"]] == [np.float64, 2.0]
+    assert chosen.request.variants["rate"] == (2.0, 3.0)
+    assert np.array_equal(out.asnumpy(), meant(2.0, True))
 
 
 def test_an_operator_is_refused():

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import attrs
+
 from ....ir.flat_kernel import Kernel
 from ....ir.nests import Constant
 from ....vendors.vendor import Vendor
@@ -16,7 +18,7 @@ from ..checks import finite_functions, status_of
 from ..entry import Entry
 from ..names import SDFG_NAME, Names, type_name
 from ..settings import dace_defaults
-from ..source import Plan, Written, optimised, with_arrays_left
+from ..source import Plan, Written, clamping_after, optimised, with_arrays_left
 from ..text import show_graph
 from .opening import FUNCTIONS, opening
 from .rare_kernels import RareKernels
@@ -43,6 +45,7 @@ def gpu_source(kernel: Kernel, plan: Plan, vendor: Vendor) -> Written:
     device = "\n".join(each.clean_code for each in objects if each.language in ("cu", "cpp")
                        and each.name == f"{SDFG_NAME}_cuda")  # fmt: skip
     text = gpu_text(frame, device, names.symbols, vendor).text
+    plan = attrs.evolve(plan, clamping=clamping_after(plan.clamping, kernel, left))
     rare = RareKernels(kernel, plan, vendor)
     entry = Entry(left, names, rare.integers)
     called = set(re.findall(r"\b(\w+)\(", text))
@@ -64,7 +67,8 @@ def gpu_source(kernel: Kernel, plan: Plan, vendor: Vendor) -> Written:
         ),
         "",
     ]
-    return Written("\n".join(source), listing, rare.joined(as_steps(left, graph.together)))
+    joined = rare.joined(as_steps(left, graph.together))
+    return Written("\n".join(source), listing, joined, plan.clamping)
 
 
 def _choose_vendor(vendor: Vendor) -> None:

@@ -114,8 +114,8 @@ class CodegenDaceGpu(SdfgStage):
             BACKEND,
             self._device(),
             () if variant.domain else variant.alike,
-            statuses(written.kernel, plan.clamping) if self.checked else (),
-            clamping=plan.clamping,
+            statuses(written.kernel, written.clamping) if self.checked else (),
+            clamping=written.clamping,
             in_steps=True,
         )
         if self.checked:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fieldforge as ff
+from fieldforge.examples import terrain
 from fieldforge.runtime.process.errors import OptionError
 from fieldforge.stages.artifacts import Variant
 from fieldforge.stages.codegen.dace.pass_list import DACE_PASSES
@@ -22,6 +24,7 @@ from fieldforge.stages.codegen.dace.time_limit import PassTimeLimitError
 from fieldforge.stages.ir.bounds import DomainSymbol, Range, add
 from fieldforge.stages.ir.dataflow import Body
 from fieldforge.stages.lower.graph import Graph
+from fieldforge.workflows.backends.ready_made import BACKENDS
 
 from .. import grids
 from ..grids import C, K, Native, make, units
@@ -315,3 +318,25 @@ def test_what_dace_cannot_eliminate_stays(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(DeadDataflowElimination, "apply_pass", give_up)
     assert text_of(chain()).source == plain
+
+
+@pytest.mark.parametrize("halo", [2, 1])
+@pytest.mark.parametrize("backend", ["dace_cpu", "dace_gpu-host"])
+def test_arrays_that_the_passes_leave_have_their_sizes_beside_soft_reads(
+    backend: str, halo: int
+) -> None:
+    """Where a mask excludes the outermost cells, a halo of 1 takes the version that clamps."""
+    chosen = BACKENDS[backend].with_options(fusion="dace")
+    shape = {terrain.I: (-halo, 20 + halo), terrain.J: (-halo, 17 + halo)}
+    heights = np.random.default_rng(1).random((24, 21))[2 - halo : 22 + halo, 2 - halo : 19 + halo]
+    found = []
+    for each in ("cpu", chosen):
+        h, out = ff.as_field(ff.domain(shape), heights), ff.zeros({terrain.I: 20, terrain.J: 17})
+        faces = [ff.zeros(ff.domain(shape), bool) for _ in range(2)]
+        faces[0][ff.domain({terrain.I: (0, 19), terrain.J: (0, 17)})] = True
+        faces[1][ff.domain({terrain.I: (0, 20), terrain.J: (0, 16)})] = True
+        call = terrain.smooth_step.with_backend(each)
+        call(h, *faces, out, 1 / 32, ff.int32(20), ff.int32(17))
+        found.append(out.asnumpy())
+
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-13)
