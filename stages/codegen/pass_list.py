@@ -16,7 +16,7 @@ from ..option_kinds import Kind, listed
 
 PassName: TypeAlias = str | Callable[..., Any]
 
-# Each name is that of a function in `loop_passes/`; `passes.py` has them all.
+# The passes of each platform in order; `passes.py` has the function of each name.
 CPU_PASSES: Final = (
     "tile", "stream", "march", "prefetch", "unswitch", "slide", "patch", "plan_arena",
 )  # fmt: skip

@@ -7,9 +7,10 @@ from typing import Any, Final, TypeAlias
 
 from ...runtime.process.errors import OptionError
 from ..artifacts import Lowered, Variant
-from ..ir.flat_kernel import Kernel
-from ..ir.loops_text import show
-from ..ir.verify_loops import verify
+from ..ir.loops.kernel import Kernel
+from ..ir.loops.lift import lift
+from ..ir.loops.text import show
+from ..ir.loops.verify import verify
 from .loop_passes.arena import plan_arena
 from .loop_passes.fusing import fuse
 from .loop_passes.handing_on import hand_on
@@ -25,21 +26,22 @@ from .loop_passes.streaming import stream
 from .loop_passes.tiling import tile
 from .loop_passes.unswitching import unswitch
 from .loop_passes.widening import widen
+from .on_lists import LoopPass
 from .pass_list import PassName, name_of
 from .schedule.drafts import Group
 from .schedule.rules import Rules
 from .schedule.schedule import schedule
 
-LoopPass: TypeAlias = Callable[[Kernel, Rules], Kernel]
 Watch: TypeAlias = Callable[[str, Kernel], None]
 
-PASSES: Final[tuple[LoopPass, ...]] = (
-    tile, stream, march, prefetch, unswitch, slide, patch, plan_arena,
-)  # fmt: skip
-ON_GPUS: Final[tuple[LoopPass, ...]] = (
-    fuse, spread, widen, share_reciprocals, share_in_patches, load_ahead, hand_on,
-)  # fmt: skip
-BY_NAME: Final[Mapping[str, LoopPass]] = {step.__name__: step for step in (*PASSES, *ON_GPUS)}
+# Without an order: `pass_list.py` has that of each platform.
+BY_NAME: Final[Mapping[str, LoopPass]] = {
+    step.__name__: step
+    for step in (
+        fuse, hand_on, load_ahead, march, patch, plan_arena, prefetch, share_in_patches,
+        share_reciprocals, slide, spread, stream, tile, unswitch, widen,
+    )
+}  # fmt: skip
 
 
 def ignore(name: str, kernel: Kernel) -> None:
@@ -57,8 +59,9 @@ def make_loops(
 
     `watch` sees the kernel after each step, under the name of the step; the first is `schedule`.
     """
-    kernel, groups = schedule(lowered, variant, rules)
-    watch("schedule", verify(kernel))
+    lists, groups = schedule(lowered, variant, rules)
+    kernel = verify(lift(lists))
+    watch("schedule", kernel)
     for step in passes:
         kernel = verify(_applied(step, kernel, rules))
         watch(name_of(step), kernel)
@@ -68,7 +71,7 @@ def make_loops(
 def listings(
     lowered: Lowered, variant: Variant, rules: Rules, passes: Iterable[PassName]
 ) -> dict[str, str]:
-    """Return the listing of the loops after each step, by its name."""
+    """Return the text of the loops after each step, by its name."""
     texts: dict[str, str] = {}
 
     def keep(name: str, kernel: Kernel) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 
 import pytest
@@ -12,7 +13,10 @@ from fieldforge.workflows.backends.ready_made import BACKENDS
 
 I = ff.Dimension("I")
 Line = ff.Field[ff.Dims[I], ff.float64]
-HOST = BACKENDS["gpu-host"].with_options(on_device=True)
+BOTH = [
+    "gpu-host",
+    pytest.param("dace_gpu-host", marks=pytest.mark.needs_dace),  # the library queues its kernels
+]
 pytestmark = pytest.mark.needs_compiler
 
 
@@ -21,7 +25,7 @@ def doubled(u: Line) -> Line:
     return u + u
 
 
-@ff.program(backend=HOST)
+@ff.program
 def double(u: Line, out: Line):
     doubled(u, out=out)
 
@@ -31,9 +35,14 @@ def one_more(u: Line) -> Line:
     return u + 1.0
 
 
-@ff.program(backend=HOST)
+@ff.program
 def add_one(u: Line, out: Line):
     one_more(u, out=out)
+
+
+@pytest.fixture(params=BOTH)
+def backend(request):
+    return BACKENDS[request.param].with_options(on_device=True)
 
 
 @pytest.fixture
@@ -43,17 +52,24 @@ def fields():
         assert gpu.null.problems() == []
 
 
-def recorded(fields):
+@pytest.fixture
+def step(fields, backend):
     now, between, new = fields
-    with ff.record(now=now, new=new) as step:
-        double(now, between)
-        add_one(between, new)
-    return step
+    with ff.record(now=now, new=new) as made:
+        double.with_backend(backend)(now, between)
+        add_one.with_backend(backend)(between, new)
+    return made
 
 
-def test_a_step_is_one_graph_for_each_assignment(fields):
+def launch(graph):
+    ready = graph.instantiate()
+    with gpu.Stream() as stream:
+        ready.launch()
+        stream.sync()
+
+
+def test_a_step_is_one_graph_for_each_assignment(fields, step):
     now, _, new = fields
-    step = recorded(fields)
     with gpu.null.recorded() as calls:
         for _ in range(3):
             step(now=now, new=new)
@@ -62,9 +78,8 @@ def test_a_step_is_one_graph_for_each_assignment(fields):
     assert calls.count("capture_begin") == 2
 
 
-def test_a_step_computes_what_its_calls_compute(fields):
+def test_a_step_computes_what_its_calls_compute(fields, step):
     now, _, new = fields
-    step = recorded(fields)
     expected_now, expected_new = 1.0, 3.0
     for _ in range(3):
         step(now=now, new=new)
@@ -75,9 +90,8 @@ def test_a_step_computes_what_its_calls_compute(fields):
     assert (new.asnumpy() == expected_new).all()
 
 
-def test_what_cannot_be_captured_is_called_one_by_one_and_says_why(fields):
+def test_what_cannot_be_captured_is_called_one_by_one_and_says_why(fields, step):
     now, _, new = fields
-    step = recorded(fields)
     gpu.null.fail_next("graph_instantiate", 900)
     with pytest.warns(UserWarning, match="launches its kernels one by one: "):
         step(now=now, new=new)
@@ -88,14 +102,41 @@ def test_what_cannot_be_captured_is_called_one_by_one_and_says_why(fields):
     assert (new.asnumpy() == 2 * 7 + 1).all()
 
 
-def test_a_step_inside_a_capture_becomes_part_of_it(fields):
+def test_a_step_inside_a_capture_becomes_part_of_it(fields, step):
     now, between, new = fields
-    step = recorded(fields)
     with gpu.Stream() as stream, stream.capture() as graph:
         step(now=now, new=new)
-    ready = graph.instantiate()
-    with gpu.Stream() as stream:
-        ready.launch()
-        stream.sync()
+    launch(graph)
     assert (between.asnumpy() == 2).all()
     assert (new.asnumpy() == 3).all()
+
+
+def test_a_call_inside_a_capture_is_recorded_and_does_not_run(fields, backend):
+    now, between, new = fields
+    with gpu.Stream() as stream, stream.capture() as graph:
+        double.with_backend(backend)(now, between)
+        add_one.with_backend(backend)(between, new)
+    assert (between.asnumpy() == 1).all()
+    assert (new.asnumpy() == 1).all()
+    assert graph.nodes == 2
+    launch(graph)
+    assert (between.asnumpy() == 2).all()
+    assert (new.asnumpy() == 3).all()
+
+
+def test_a_graph_runs_when_its_program_is_gone(fields, backend):
+    now, _, new = fields
+
+    def captured():
+        @ff.program(backend=backend)
+        def double_once(u: Line, out: Line):
+            doubled(u, out=out)
+
+        with gpu.Stream() as stream, stream.capture() as graph:
+            double_once(now, new)
+        return graph
+
+    graph = captured()
+    gc.collect()
+    launch(graph)
+    assert (new.asnumpy() == 2).all()

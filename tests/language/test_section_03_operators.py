@@ -424,6 +424,34 @@ class TestArithmetic:
         assert caught.value.notes
         assert caught.value.hints
 
+    @pytest.mark.parametrize("argument", ["x", "x * half", "2.0", "u, x"])
+    def test_3_4_scalars_of_two_precisions_do_not_meet_in_a_call(self, argument):
+        given = argument if "," in argument else f"v, {argument}"
+        names = {"Line32": Line32, "Line": Line, "float64": float64, "float32": float32}
+        head = "def op(u: Line, v: Line32, x: float64, half: float32) -> Line32:"
+
+        with pytest.raises(
+            ff.errors.DSLTypeError, match=r"Invalid call to 'single'|Could not prom"
+        ):
+            made(f"{head}\n    return single({given})\n", {**names, "single": single})
+
+    def test_3_4_a_scalar_computed_in_single_precision_is_an_argument(self, backend):
+        @ff.field_operator(backend=None)
+        def stepped(u: Line32, step: float32) -> Line32:
+            return single(u, float32("0.1") * step)
+
+        u, step = REAL.astype(np.float32), np.float32(0.3)
+
+        np.testing.assert_array_equal(
+            run(stepped, field(I, u), step, on={I: 6}, dtype=float32, backend=backend),
+            u * (np.float32(0.1) * step),
+        )
+
+
+@ff.field_operator(backend=None)
+def single(u: Line32, s: float32) -> Line32:
+    return u * s
+
 
 LIMIT = 0.25
 COUNT = np.int32(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -24,7 +25,7 @@ from .tables import tables_option, with_tables
 @click.option(
     "--pass",
     "step",
-    help="Print the IR after this pass of the stage, of stage 'codegen' by default.",
+    help="Print the IR before and after this pass of the stage, of stage 'codegen' by default.",
 )
 @click.option(
     "--html",
@@ -64,7 +65,14 @@ def show(
         return
     stage = stage or "codegen"
     shown = found.trace(until=stage)[stage]
-    click.echo(shown.after[step] if step else shown.loops if loops else shown.text)
+    click.echo(_around(shown.after, step) if step else shown.loops if loops else shown.text)
+
+
+def _around(after: Mapping[str, str], step: str) -> str:
+    """Return the text after a pass, below that before it if it is not the first."""
+    text = f"after '{step}':\n{after[step]}"
+    before = list(after)[: list(after).index(step)][-1:]
+    return "\n".join([*(f"before '{step}':\n{after[name]}" for name in before), text])
 
 
 @click.command(epilog="Example: fieldforge graph examples/terrain.py:smooth --mermaid")

@@ -1,8 +1,10 @@
-// What a test asks the null driver: which calls were made, what went wrong, what is still held.
+// What a test asks the null driver: which calls were made, what went wrong, what is still held. And
+// the work of programs whose kernels are not functions of a module.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct Allocation {
     const char* kind;
     int device;
 };
+
+// Runs work on the host in the order of a stream; a capture records it.
+Result submit_host_work(Handle stream, std::function<Result()> work);
 
 void record(bool on);                  // begin or end a log of calls; a new one is empty
 std::vector<CallRecord> recorded();

@@ -73,7 +73,7 @@ struct Access {
 };
 
 struct Node {
-    int type;  // as CUDA counts: 0 kernel, 1 copy, 2 fill, 10 alloc, 11 free
+    int type;  // as CUDA counts: 0 kernel, 1 copy, 2 fill, 3 work on the host, 10 alloc, 11 free
     std::vector<Access> accesses;
     std::function<Result(const Node&)> run;
     KernelNode kernel{};  // of kernels: its params point into `values`

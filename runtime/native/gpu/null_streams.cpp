@@ -213,6 +213,13 @@ Result submit(Stream* stream, std::shared_ptr<Node> node) {
     return success;
 }
 
+Result submit_host_work(Handle stream, std::function<Result()> work) {
+    NULL_ENTER(launch, stream);
+    return submit(stream_of(stream),
+                  std::make_shared<Node>(3, std::vector<Access>{},
+                                         [work = std::move(work)](const Node&) { return work(); }));
+}
+
 Result replay(Stream* stream, const std::vector<std::shared_ptr<Node>>& nodes) {
     for (const auto& node : nodes) {
         const Result result = submit(stream, node);

@@ -89,6 +89,7 @@ class Codegen(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the source and what it expects at its entry point."""
+        from ...ir.loops.flat import flat
         from ...ir.loops_text import show
         from ..interface import describe, step_numbers, step_place
         from ..passes import make_loops
@@ -98,7 +99,8 @@ class Codegen(Stage):
         from .names import Steps
         from .operations import DECLARATION
 
-        kernel, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        tree, groups = make_loops(lowered, variant, self.rules(), self.chosen())
+        kernel = flat(tree)
         # a call with `domain=` compares the domains, not the ranges of the fields
         alike = () if variant.domain else variant.alike
         clamping = clamping_of(lowered.program, groups, kernel)
@@ -128,7 +130,7 @@ class Codegen(Stage):
         }
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the loops after each pass."""
+        """Return the text of the loops after each pass."""
         from ..passes import listings
 
         return listings(lowered, variant, self.rules(), self.chosen())

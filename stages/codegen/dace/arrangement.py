@@ -18,6 +18,7 @@ from ...ir.bounds import Const, Range
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Tiling
 from ...ir.nests import Load, Loop, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 
 
@@ -53,6 +54,7 @@ def arranged(kernel: Kernel) -> tuple[Together, ...]:
     return tuple(found)
 
 
+@on_lists
 def of_threads(kernel: Kernel, _: Rules) -> Kernel:
     """Give each thread an array in place of those of tiles: the first index is the thread's."""
     if not all(_is_row_by_row(kernel, each) for each in kernel.tilings):

@@ -7,12 +7,10 @@ machine.
 from __future__ import annotations
 
 import copy
-import ctypes
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +18,9 @@ import attrs
 
 from ....runtime.process.errors import OptionError
 from ..errors import CodegenError
+from .one_state import one_state
 from .pass_list import SdfgPass, name_of
+from .time_limit import PassTimeLimitError, time_limit
 
 # Passes of DaCe's 'simplify' that do not run. States must not fuse, because their order protects
 # values from being overwritten, also where two arguments of a call share memory, which an SDFG
@@ -40,10 +40,6 @@ class TransformationWarning(UserWarning):
 
 class InvalidGraphError(CodegenError):
     """A transformation of the user left an SDFG that is not valid."""
-
-
-class PassTimeLimitError(CodegenError):
-    """A transformation of the user took longer than option 'pass_seconds' allows."""
 
 
 @attrs.frozen
@@ -76,16 +72,12 @@ def run_passes(sdfg: Any, passes: Sequence[SdfgPass], settings: Settings, watch:
             continue
         before = copy.deepcopy(sdfg)
         try:
-            count = _applied(step, sdfg, settings)
-        except PassTimeLimitError:
-            raise
-        except Exception as error:  # a function of the user may raise anything
-            if not isinstance(step, str) and name_of(step) in settings.gt4py_hooks:
-                _warn_of_shape(name_of(step), error)
-                sdfg = before
-                watch(name_of(step), sdfg)
-                continue
-            if step != "simplify" or not isinstance(error, NotImplementedError):
+            if name_of(step) in settings.gt4py_hooks:
+                sdfg, count = _hooked(step, sdfg, settings)
+            else:
+                count = _applied(step, sdfg, settings)
+        except NotImplementedError:
+            if step != "simplify":
                 raise
             # DaCe cannot remove the results of some tasklets that nothing reads: they stay
             sdfg = copy.deepcopy(before)
@@ -115,6 +107,7 @@ def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
     """Run a pass; return how often it was applied."""
     if isinstance(step, str):
         return BY_NAME[step](sdfg, settings)
+    written = _written_arguments(sdfg)
     with _lists_of_states(sdfg), time_limit(name_of(step), settings.seconds):
         result = step(sdfg)
     if result is not None and not isinstance(result, int | dict):
@@ -123,7 +116,43 @@ def _applied(step: SdfgPass, sdfg: Any, settings: Settings) -> int:
             "that it is given, and returns nothing."
         )
     _validate(sdfg, f"pass '{name_of(step)}'")
+    if more := sorted(_written_arguments(sdfg) - written):
+        raise InvalidGraphError(
+            f"After pass '{name_of(step)}' the SDFG writes '{more[0]}', which the program only "
+            "reads: a call would copy it where arguments share memory, and lose the result."
+        )
     return 1
+
+
+def _hooked(step: Any, sdfg: Any, settings: Settings) -> tuple[Any, int]:
+    """Return the SDFG after a hook made for gt4py, which has one state or else as many as ours.
+
+    A hook that fails on both leaves it as it is, with a warning.
+    """
+    errors: list[Exception] = []
+    for view in (one_state, nullcontext):
+        changed, has_joined = copy.deepcopy(sdfg), None
+        try:
+            with view(changed) as has_joined:
+                _applied(step, changed, settings)
+            return changed, 1
+        except PassTimeLimitError:
+            raise
+        except Exception as error:  # a function of the user may raise anything
+            errors.append(error)
+        if not has_joined:
+            break
+    _warn_of_shape(name_of(step), errors[0])
+    return sdfg, 0
+
+
+def _written_arguments(sdfg: Any) -> set[str]:
+    return {
+        node.data
+        for state in sdfg.states()
+        for node in state.data_nodes()
+        if state.in_degree(node) and not sdfg.arrays[node.data].transient
+    }
 
 
 def _warn(name: str, count: int, nodes: int, settings: Settings) -> None:
@@ -162,56 +191,6 @@ def _lists_of_states(sdfg: Any) -> Iterator[None]:
 
 def _listed_states(kind: Any, sdfg: Any) -> list[Any]:
     return list(kind.states(sdfg))
-
-
-@contextmanager
-def time_limit(name: str, seconds: float) -> Iterator[None]:
-    """Interrupt a function of the user in this thread after some seconds; 0 is no limit.
-
-    Raises:
-        PassTimeLimitError: in the place where the function is, or after it.
-
-    """
-    if not seconds:
-        yield
-        return
-    thread, has_ended, is_late = threading.get_ident(), threading.Lock(), threading.Event()
-
-    def interrupt() -> None:
-        with has_ended:
-            if not is_over:
-                is_late.set()
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread), ctypes.py_object(_LateError)
-                )
-
-    is_over: list[bool] = []
-    timer = threading.Timer(seconds, interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        try:
-            yield
-        finally:
-            with has_ended:
-                is_over.append(True)
-            timer.cancel()
-            for _ in range(_DELIVERED if is_late.is_set() else 0):
-                pass  # an interrupt that is on its way arrives between two instructions
-    except _LateError:
-        pass
-    if is_late.is_set():
-        raise PassTimeLimitError(
-            f"Pass '{name}' took longer than {seconds:g} s.",
-            hints=["Give it more by option 'pass_seconds', or leave the pass out."],
-        )
-
-
-class _LateError(BaseException):
-    """Ends a function of the user; no `except Exception` of its own may stop it."""
-
-
-_DELIVERED: Final = 10_000
 
 
 def _validate(sdfg: Any, who: str) -> None:

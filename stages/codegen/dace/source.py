@@ -11,12 +11,13 @@ import attrs
 from ...artifacts import Lowered, Variant
 from ...ir.bounds import Bound
 from ...ir.flat_kernel import Kernel
+from ...ir.loops.flat import flat
 from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD, stream_function
 from ..interface import step_numbers, step_place
-from ..loop_passes.arena import plan_arena
+from ..loop_passes.arena import plan_slots
 from ..pass_list import PLAN_ONLY, PassName, without
 from ..passes import make_loops
 from ..schedule.drafts import Group
@@ -111,7 +112,8 @@ def with_loops(
     lowered: Lowered, variant: Variant, plan: Plan
 ) -> tuple[Kernel, tuple[Group, ...], Plan]:
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
-    kernel, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
+    tree, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
+    kernel = flat(tree)
     clamping = clamping_of(lowered.program, groups, kernel)
     if has_tile_arrays(kernel) or (kernel.tilings and clamping is not None):
         untiled = without(plan.loop_passes, "tile")
@@ -169,7 +171,7 @@ def _text(kernel: Kernel, names: Names, plan: Plan) -> _Text:
         from dace.codegen.codegen import generate_code
 
         graph = optimised(kernel, names, plan, lambda *_: None)
-        left = with_arrays_left(kernel, names, graph, plan.rules)
+        left = with_arrays_left(kernel, names, graph)
         frame = generate_code(graph.sdfg, validate=False)[0]
         init = graph.sdfg.init_signature(for_call=True)
         signature = list(graph.sdfg.arglist())
@@ -225,7 +227,7 @@ def _handle(text: _Text) -> list[str]:
     ]
 
 
-def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -> Kernel:
+def with_arrays_left(kernel: Kernel, names: Names, graph: Graph) -> Kernel:
     """Make arguments of the arrays that remain after DaCe's passes, and plan their slots."""
     from dace import dtypes
 
@@ -242,8 +244,8 @@ def with_arrays_left(kernel: Kernel, names: Names, graph: Graph, rules: Rules) -
     buffers = [
         buffer for buffer in kernel.buffers if buffer.memory != "arena" or buffer.name in left
     ]
-    planned = plan_arena(
-        attrs.evolve(kernel, buffers=tuple(buffers), nests=_merged(kernel, graph.together)), rules
+    planned = plan_slots(
+        attrs.evolve(kernel, buffers=tuple(buffers), nests=_merged(kernel, graph.together))
     )
     return attrs.evolve(
         kernel, buffers=planned.buffers, slots=planned.slots, workspace=planned.workspace

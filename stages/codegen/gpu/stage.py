@@ -93,6 +93,7 @@ class CodegenGpu(Stage):
 
     def run(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, Artifact]:  # type: ignore[override]
         """Return the kernels, and what a call computes and launches."""
+        from ...ir.loops.flat import flat
         from ...ir.loops_text import show
         from ..cpp.checks import codes, statuses
         from ..interface import describe, step_numbers
@@ -101,7 +102,8 @@ class CodegenGpu(Stage):
         from .kernel import write_gpu
         from .launches import orders_of, with_launches
 
-        kernel, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        tree, groups = make_loops(lowered, variant, self.rules(), self.passes)
+        kernel = flat(tree)
         clamping = clamping_of(lowered.program, groups, kernel)
         source, kernels = write_gpu(kernel, self._writer_options(), self.vendor, clamping)
         orders = orders_of(kernel, kernels, step_numbers(groups))
@@ -129,7 +131,7 @@ class CodegenGpu(Stage):
         return {"generated": generated, "interface": interface}
 
     def after_passes(self, *, lowered: Lowered, variant: Variant) -> Mapping[str, str]:  # type: ignore[override]
-        """Return the listing of the loops after each pass."""
+        """Return the text of the loops after each pass."""
         from ..passes import listings
 
         return listings(lowered, variant, self.rules(), self.passes)

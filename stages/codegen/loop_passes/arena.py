@@ -9,14 +9,21 @@ import attrs
 from ...ir.bounds import Apply, Bound, Const, Range, add, difference, maximum, multiply
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Load, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
 ALIGNMENT = 64
 
 
+@on_lists
 def plan_arena(kernel: Kernel, _: Rules) -> Kernel:
-    """Give every array of the kernel a slot; the workspace is the sum of the slots.
+    """Give every array of the kernel a slot."""
+    return plan_slots(kernel)
+
+
+def plan_slots(kernel: Kernel) -> Kernel:
+    """Return lists whose arrays have slots; the workspace is the sum of the slots.
 
     Each thread has its own copy of the slots of tile arrays. These slots come last, and those of
     one thread lie together: hardware prefetch beyond the end of a row then fetches no line that

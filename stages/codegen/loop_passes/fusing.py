@@ -17,6 +17,7 @@ from ...ir.bounds import Bound, Const, Range, difference, maximum, multiply, sub
 from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Instead
 from ...ir.nests import Instruction, Load, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 from .unrolling import joined
 
@@ -25,6 +26,7 @@ WORTH: Final = 0.75
 LONGEST: Final = 400  # instructions
 
 
+@on_lists
 def fuse(kernel: Kernel, rules: Rules) -> Kernel:
     """Bring pairs of nests that share what they load beside each other, with a nest for both."""
     if rules.checked:

@@ -13,6 +13,7 @@ from ...ir.bounds import Bound, Const, Range, add, maximum, multiply, subtract
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Together
 from ...ir.nests import Load, Loop, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .blocking import in_blocks
@@ -28,6 +29,7 @@ THREADS_OF_WORDS: Final = 96  # where no array has elements of more than 4 bytes
 WORD: Final = 4
 
 
+@on_lists
 def hand_on(kernel: Kernel, rules: Rules) -> Kernel:
     """Make scans that follow each other one kernel if they save arrays in memory."""
     if rules.checked or not rules.gpu.shared:

@@ -14,6 +14,7 @@ import attrs
 from ...ir.bounds import Const
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Compute, Constant, Index, Instruction, Load, Nest, Number, Row
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -25,6 +26,7 @@ USUALLY_FROM: Final = 8  # levels
 SHORT: Final = 50  # instructions of a body whose values need few of the others
 
 
+@on_lists
 def load_ahead(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each scan the loads that a thread does some levels ahead."""
     if rules.checked or rules.gpu.ahead < 0:

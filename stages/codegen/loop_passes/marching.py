@@ -15,6 +15,7 @@ import attrs
 
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Load, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -22,6 +23,7 @@ DEPTH: Final = 3  # planes, rows, points
 SHARE: Final = 1 / 2  # of the second cache
 
 
+@on_lists
 def march(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest how many points of a row, over all planes it reads, a block may hold."""
     tiled = {index for each in kernel.tilings for index in range(each.first, each.stop)}

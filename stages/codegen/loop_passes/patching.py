@@ -17,6 +17,7 @@ from ...ir.bounds import PatchOrder
 from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .mesh_chains import Chain, accesses, chains, extent, members_of, without_arrays
@@ -40,6 +41,7 @@ MODEL: Final = {
 AGAIN: Final = 250
 
 
+@on_lists
 def patch(kernel: Kernel, rules: Rules) -> Kernel:
     """Run nests on a mesh together, on a CPU or a GPU, if that saves arrays in memory."""
     if rules.checked:

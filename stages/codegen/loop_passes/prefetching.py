@@ -15,6 +15,7 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Load, Nest, Row
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -22,6 +23,7 @@ NEXT: Final = 2
 COLUMNS: Final = 16
 
 
+@on_lists
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}

@@ -12,9 +12,11 @@ import attrs
 
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Nest
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 
 
+@on_lists
 def share_reciprocals(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest whether several of its quotients have one divisor."""
     nests = (attrs.evolve(nest, shares_reciprocals=_shares(nest)) for nest in kernel.nests)

@@ -18,6 +18,7 @@ from ...ir.bounds import Apply, Bound, PatchBound, PatchOrder, Range
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Instead, Patches, PatchLoop
 from ...ir.nests import ALWAYS, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .neighbour_values import Handed, evaluated_here, handed, read_from
@@ -28,6 +29,7 @@ from .unrolling import joined
 LENGTH: Final = 80
 
 
+@on_lists
 def share_in_patches(kernel: Kernel, rules: Rules) -> Kernel:
     """Let the nests of a patch load once what several of them need."""
     if rules.checked:

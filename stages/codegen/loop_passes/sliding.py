@@ -15,6 +15,7 @@ import attrs
 
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Index, Instruction, Load, Nest, Row, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES, operations
 from ..schedule.rules import Rules
 
@@ -33,6 +34,7 @@ Value: TypeAlias = tuple[object, int | None]
 Moves: TypeAlias = Mapping[Row, tuple[Row, int]]
 
 
+@on_lists
 def slide(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest which rows are earlier ones of a neighbouring point."""
     return attrs.evolve(kernel, nests=tuple(_slid(nest) for nest in kernel.nests))

@@ -8,6 +8,7 @@ import attrs
 
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Loop, Nest
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 
 MOST_AXES: Final = 3  # a grid has x, y and z
@@ -17,12 +18,18 @@ _OF_POINTS: Final = ((), (256,), (32, 8), (32, 8, 1))
 _OF_COLUMNS: Final = ((), (64,), (32, 2), (32, 2, 1))
 
 
+@on_lists
 def spread(kernel: Kernel, rules: Rules) -> Kernel:
     """Give every iteration of the inner loops a thread; the loop over the levels of a scan stays.
 
     The innermost of these loops becomes x, so that neighbouring threads read neighbouring numbers
     if it has unit stride. Loops around the third run inside each thread.
     """
+    return spread_lists(kernel, rules)
+
+
+def spread_lists(kernel: Kernel, rules: Rules) -> Kernel:
+    """Do so with lists."""
     return attrs.evolve(kernel, nests=tuple(_spread(nest, rules) for nest in kernel.nests))
 
 

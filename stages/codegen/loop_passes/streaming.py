@@ -15,6 +15,7 @@ import attrs
 from ....runtime.language.dimension import Dimension
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Load, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -22,6 +23,7 @@ from ..schedule.rules import Rules
 SMALLEST: Final = 4
 
 
+@on_lists
 def stream(kernel: Kernel, rules: Rules) -> Kernel:
     """Mark in each nest the fields that non-temporal stores may write."""
     if not rules.target.can_stream:

@@ -19,6 +19,7 @@ from ...ir.bounds import Const, Range, difference, greatest, least
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nest_groups import Cut, Tiling
 from ...ir.nests import Load, Loop, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .arena import lives_of
@@ -35,6 +36,7 @@ ROW: Final = 64  # rows of columns are cut in multiples of so many
 NO_MARGIN: Final[Margin] = (0, 0)
 
 
+@on_lists
 def tile(kernel: Kernel, rules: Rules) -> Kernel:
     """Tile the nests that hand arrays to each other."""
     lives = lives_of(kernel.nests)

@@ -14,9 +14,11 @@ import attrs
 from ...ir.bounds import Const
 from ...ir.flat_kernel import Kernel
 from ...ir.nests import Compute, Index, Instruction, Nest, Number
+from ..on_lists import on_lists
 from ..schedule.rules import Rules
 
 
+@on_lists
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
     return attrs.evolve(kernel, nests=tuple(_usual(nest) for nest in kernel.nests))

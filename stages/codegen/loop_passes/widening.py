@@ -11,6 +11,7 @@ from ...gpu_target import WIDEST
 from ...ir.bounds import Const, Range, add, floor_divide, multiply
 from ...ir.flat_kernel import Buffer, Kernel
 from ...ir.nests import Instruction, Load, Nest, Store
+from ..on_lists import on_lists
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .unrolling import DimsOf, unrolled
@@ -34,6 +35,7 @@ OF_LEVELS: Final = ((), (128,), (128, 1), (128, 1, 1))
 OF_PATCHES: Final = ((), (128,), (32, 4), (32, 4, 1))
 
 
+@on_lists
 def widen(kernel: Kernel, rules: Rules) -> Kernel:
     """Choose how many points each thread has, and align the rows of arrays."""
     if rules.checked:

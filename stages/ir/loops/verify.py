@@ -57,9 +57,10 @@ class _Checks:
         nests = [node for node in self.nodes if isinstance(node, Nest)]
         kinds = {loop.kind for nest in nests for loop in nest.loops}
         parts = (*self.nodes, *(nest.marks for nest in nests))
-        on_cpu = "vector" in kinds or any(isinstance(part, ON_CPUS) for part in parts)
-        on_gpu = "thread" in kinds or any(isinstance(part, ON_GPUS) for part in parts)
-        if on_cpu and on_gpu:
+        on_cpu, on_gpu = (
+            any(isinstance(part, own) for part in parts) for own in (ON_CPUS, ON_GPUS)
+        )
+        if (on_cpu and on_gpu) or {"vector", "thread"} <= kinds:
             raise ValueError("it has parts for a CPU and parts for a GPU.")
 
     def _check_owners(self) -> None:

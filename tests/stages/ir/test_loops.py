@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import attrs
-import pytest
-
 from fieldforge.runtime.language.dimension import Dimension
 from fieldforge.stages.ir.bounds import Const, Range
 from fieldforge.stages.ir.flat_kernel import Buffer, Kernel
 from fieldforge.stages.ir.loops_text import show
 from fieldforge.stages.ir.nests import Compute, Constant, Instruction, Load, Loop, Nest, Store
-from fieldforge.stages.ir.verify_loops import verify
 
 I = Dimension("I")
 BOX = (Range(I, Const(0), Const(8)),)
@@ -50,36 +46,3 @@ def test_a_kernel_prints_buffers_loops_and_reasons() -> None:
         "    %2 float64 = mul %0 %1\n"
         "    store out = %2\n"
     )
-
-
-def test_a_sound_kernel_is_returned_as_it_is() -> None:
-    sound = kernel((load("u"), store("@0", 0)), (load("@0"), store("out", 0)))
-    assert verify(sound) is sound
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ((store("out", 0),), "refers to row %0, which is not defined before it"),
-        ((load("w"), store("out", 0)), "unknown buffer 'w'"),
-        ((load("u", level=0), store("out", 0)), "stands outside a loop that buffer 'u' needs"),
-        ((load("u", level=2),), "level 2 is not one of 1 loops"),
-        ((load("@0"), store("out", 0)), "reads '@0' before a nest has written it"),
-        (
-            (attrs.evolve(load("u"), offsets=(0, 0)), store("out", 0)),
-            "dimensions or offsets are not those of 'u'",
-        ),
-        (
-            (load("u"), Compute(dtype="float64", op="neg", args=(0,)), store("out", 1)),
-            "stands outside a loop that its operand %0 needs",
-        ),
-        (
-            (load("u"), Compute(dtype="float64", level=1, op="twice", args=(0,))),
-            "unknown operation 'twice'",
-        ),
-    ],
-)
-def test_a_kernel_that_is_not_sound_is_refused(body: tuple[Instruction, ...], problem: str) -> None:
-    with pytest.raises(ValueError, match=r"Nest 0 of kernel 'small'") as caught:
-        verify(kernel(body))
-    assert problem in str(caught.value)

@@ -70,17 +70,19 @@ def test_show_prints_what_a_stage_made(call, model):
     assert done.output.startswith("program steep(u, out)")
 
 
-def test_show_prints_the_loops_after_a_pass(call, model):
+def test_show_prints_the_loops_before_and_after_a_pass(call, model):
     done = call("show", f"{model}:steep", "--stage", "codegen", "--pass", "tile")
 
-    assert done.output.startswith("kernel steep")
+    before, after = done.output.split("\nafter 'tile':\n")
+    assert before.startswith("before 'tile':\nkernel steep")
+    assert after.startswith("kernel steep")
     assert call("show", f"{model}:steep", "--pass", "tile").output == done.output
 
 
 def test_show_prints_the_dataflow_after_a_pass(call, model):
     done = call("show", f"{model}:steep", "--stage", "lower", "--pass", "push_shifts")
 
-    assert done.output.startswith("program steep")
+    assert "\nafter 'push_shifts':\nprogram steep" in done.output
 
 
 def test_show_names_the_passes_that_ran(call, model):

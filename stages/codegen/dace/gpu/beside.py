@@ -17,11 +17,13 @@ from .....runtime.language.dimension import Dimension
 from ....ir.bounds import Ranges
 from ....ir.flat_kernel import Buffer, Kernel
 from ....ir.nests import Instruction, Load, Loop, Nest, Reading, Store
+from ...on_lists import on_lists
 from ...schedule.rules import Rules
 
 TILE: Final = (8, 32)  # threads of a copy along levels, and along the dimension around them
 
 
+@on_lists
 def beside(kernel: Kernel, rules: Rules) -> Kernel:
     """Return the kernel with copies around scans over contiguous levels.
 

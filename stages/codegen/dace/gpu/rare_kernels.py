@@ -24,7 +24,7 @@ from ...gpu.kernel import Written, write_version
 from ...gpu.launches import MOST_BLOCKS
 from ...gpu.spellings import on_device
 from ...integers import integers
-from ...loop_passes.spreading import spread
+from ...loop_passes.spreading import spread_lists
 from .opening import launched
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class RareKernels:
 
     def __init__(self, kernel: Kernel, plan: Plan, vendor: Vendor) -> None:
         clamping = plan.clamping
-        self.kernel = spread(kernel, plan.rules)
+        self.kernel = spread_lists(kernel, plan.rules)
         self.integers = () if clamping is None else (*integers(kernel), *clamping.integers)
         self.vendor = vendor
         self.lines: list[str] = []

@@ -35,7 +35,7 @@ def gpu_source(kernel: Kernel, plan: Plan, vendor: Vendor) -> Written:
 
         _choose_vendor(vendor)
         graph = optimised(kernel, names, plan, lambda *_: None)
-        left = with_arrays_left(kernel, names, graph, plan.rules)
+        left = with_arrays_left(kernel, names, graph)
         objects = generate_code(graph.sdfg, validate=False)
         signature = list(graph.sdfg.arglist())
         listing = show_graph(graph.sdfg, kernel, names)

@@ -15,7 +15,7 @@ from fieldforge.stages.codegen.cpp.stage import Codegen
 from fieldforge.stages.codegen.gpu.stage import CodegenGpu
 from fieldforge.stages.codegen.passes import make_loops
 from fieldforge.stages.gpu_target import GpuTarget
-from fieldforge.stages.ir.flat_kernel import Kernel
+from fieldforge.stages.ir.loops.kernel import Kernel
 from fieldforge.stages.target import Target
 from fieldforge.workflows.backends.ready_made import BACKENDS
 
