@@ -50,9 +50,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, path, abs_src_path=str(ROOT / "bench/results" / path)))
     for name in PAGES:
         script = name.replace(".md", ".py")
-        made = File.generated(config, script, content=script_of(pages[name], script))
-        made.inclusion = InclusionLevel.INCLUDED  # `exclude_docs` has '*.py'
-        files.append(made)
+        text, kept = script_of(pages[name], script), InclusionLevel.INCLUDED
+        # Without `inclusion`, '*.py' of `exclude_docs` leaves the script out.
+        files.append(File.generated(config, script, content=text, inclusion=kept))
     return files
 
 
