@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from ....runtime.language.dimension import Dimension
@@ -29,6 +31,17 @@ class CpuMarks(Marks):
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     slides: tuple[tuple[Row, Row, int], ...] = ()
+
+
+def cpu_marks(nest: Nest) -> CpuMarks:
+    """Return the marks of a nest; a nest without any has those by default."""
+    return nest.marks if isinstance(nest.marks, CpuMarks) else CpuMarks()
+
+
+def marked(nest: Nest, **changes: Any) -> Nest:
+    """Return a nest with some marks changed; marks by default are None."""
+    marks = attrs.evolve(cpu_marks(nest), **changes)
+    return attrs.evolve(nest, marks=None if marks == CpuMarks() else marks)
 
 
 @attrs.frozen
