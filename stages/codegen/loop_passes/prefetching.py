@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension, DimensionKind
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Load, Nest, Row
-from ..on_lists import on_lists
+from ...ir.loops.cpu import cpu_marks, marked
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Row
+from ...ir.loops.traverse import rewrite_nests
 from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -23,11 +22,10 @@ NEXT: Final = 2
 COLUMNS: Final = 16
 
 
-@on_lists
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
-    return attrs.evolve(kernel, nests=tuple(_asking(nest, memory) for nest in kernel.nests))
+    return rewrite_nests(kernel, lambda nest: _asking(nest, memory))
 
 
 def _asking(nest: Nest, memory: set[str]) -> Nest:
@@ -38,7 +36,7 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
         for row, load in enumerate(nest.body)
         if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
     }
-    if nest.marching:
+    if cpu_marks(nest).march:
         loads = _first_plane(loads, nest)
     read = {_place(load, nest) for load in loads.values()}
     around = nest.loops[-2]
@@ -50,7 +48,7 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
             asked.setdefault((rest, offset), row)
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
     ahead = COLUMNS if is_column else max(1, NEXT // around.step)
-    return attrs.evolve(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
+    return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
 
 
 def _first_plane(loads: dict[Row, Load], nest: Nest) -> dict[Row, Load]:
