@@ -9,19 +9,17 @@ they take.
 
 from __future__ import annotations
 
-import attrs
-
 from ...ir.bounds import Const
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Compute, Index, Instruction, Nest, Number
-from ..on_lists import on_lists
+from ...ir.loops.cpu import marked
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Compute, Index, Instruction, Nest, Number
+from ...ir.loops.traverse import rewrite_nests
 from ..schedule.rules import Rules
 
 
-@on_lists
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    return attrs.evolve(kernel, nests=tuple(_usual(nest) for nest in kernel.nests))
+    return rewrite_nests(kernel, _usual)
 
 
 def _usual(nest: Nest) -> Nest:
@@ -36,7 +34,7 @@ def _usual(nest: Nest) -> Nest:
     used = {
         row for each in nest.body if each.level == depth for row in _conditions(nest, each.operands)
     }
-    return attrs.evolve(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+    return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
 
 
 def _likely(nest: Nest, row: Instruction) -> bool | None:
