@@ -14,7 +14,7 @@ from typing import Final
 from ...ir.loops.cpu import marked
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, rewrite_nests
+from ...ir.loops.traverse import accesses, with_nests
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -26,7 +26,7 @@ def march(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest how many points of a row, over all planes it reads, a block may hold."""
     most = int(rules.target.core_memory * SHARE)
     sizes = {buffer.name: ITEMSIZES[buffer.dtype] for buffer in kernel.buffers}
-    return rewrite_nests(kernel, lambda nest: _marching(nest, sizes, most))
+    return with_nests(kernel, lambda nest: _marching(nest, sizes, most))
 
 
 def _marching(nest: Nest, sizes: dict[str, int], most: int) -> Nest:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Final
 
 from ....runtime.language.dimension import Dimension, DimensionKind
-from ...ir.loops.cpu import cpu_marks, marked
+from ...ir.loops.cpu import marked, marks_of
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Row
-from ...ir.loops.traverse import rewrite_nests
+from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -25,7 +25,7 @@ COLUMNS: Final = 16
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
-    return rewrite_nests(kernel, lambda nest: _asking(nest, memory))
+    return with_nests(kernel, lambda nest: _asking(nest, memory))
 
 
 def _asking(nest: Nest, memory: set[str]) -> Nest:
@@ -36,7 +36,7 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
         for row, load in enumerate(nest.body)
         if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
     }
-    if cpu_marks(nest).march:
+    if marks_of(nest).march:
         loads = _first_plane(loads, nest)
     read = {_place(load, nest) for load in loads.values()}
     around = nest.loops[-2]

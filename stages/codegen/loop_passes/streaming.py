@@ -14,7 +14,7 @@ from ....runtime.language.dimension import Dimension
 from ...ir.loops.cpu import marked
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, rewrite_nests
+from ...ir.loops.traverse import accesses, with_nests
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -34,7 +34,7 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
         and buffer.name not in read
         and ITEMSIZES[buffer.dtype] >= SMALLEST
     }
-    return rewrite_nests(kernel, lambda nest: _streaming(nest, fields))
+    return with_nests(kernel, lambda nest: _streaming(nest, fields))
 
 
 def _streaming(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:

@@ -13,13 +13,13 @@ from ...ir.bounds import Const
 from ...ir.loops.cpu import marked
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Compute, Index, Instruction, Nest, Number
-from ...ir.loops.traverse import rewrite_nests
+from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    return rewrite_nests(kernel, _usual)
+    return with_nests(kernel, _usual)
 
 
 def _usual(nest: Nest) -> Nest:

@@ -33,15 +33,15 @@ class CpuMarks(Marks):
     slides: tuple[tuple[Row, Row, int], ...] = ()
 
 
-def cpu_marks(nest: Nest) -> CpuMarks:
-    """Return the marks of a nest; a nest without any has those by default."""
+def marks_of(nest: Nest) -> CpuMarks:
+    """Return what a CPU decided about a nest, the defaults before that."""
     return nest.marks if isinstance(nest.marks, CpuMarks) else CpuMarks()
 
 
 def marked(nest: Nest, **changes: Any) -> Nest:
-    """Return a nest with some marks changed; marks by default are None."""
-    marks = attrs.evolve(cpu_marks(nest), **changes)
-    return attrs.evolve(nest, marks=None if marks == CpuMarks() else marks)
+    """Return a nest with other marks, with none if all are the defaults."""
+    made = attrs.evolve(marks_of(nest), **changes)
+    return attrs.evolve(nest, marks=None if made == CpuMarks() else made)
 
 
 @attrs.frozen

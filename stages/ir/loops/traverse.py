@@ -61,8 +61,8 @@ def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
     return with_children(tree, lambda child: rule(rewrite(child, rule)))
 
 
-def rewrite_nests(tree: T, change: Callable[[Nest], Nest]) -> T:
-    """Return a kernel, or a node, in which `change` was applied to each nest below it."""
+def with_nests(tree: T, change: Callable[[Nest], Nest]) -> T:
+    """Return a kernel, or a node, with each nest changed, also where it stands twice."""
     return rewrite(tree, lambda node: change(node) if isinstance(node, Nest) else node)
 
 
