@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from ....runtime.language.dimension import Dimension, DimensionKind
-from ...ir.loops.cpu import marked, marks_of
+from ...ir.loops.cpu import marked, marks_of, with_rows
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Row
-from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -25,12 +24,10 @@ COLUMNS: Final = 16
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
-    return with_nests(kernel, lambda nest: _asking(nest, memory))
+    return with_rows(kernel, lambda nest: _asking(nest, memory))
 
 
 def _asking(nest: Nest, memory: set[str]) -> Nest:
-    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
-        return nest
     loads = {
         row: load
         for row, load in enumerate(nest.body)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...ir.loops.cpu import marked, marks_of
+from ...ir.loops.cpu import marked, marks_of, with_rows
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
-from ...ir.loops.traverse import accesses, with_nests
+from ...ir.loops.traverse import accesses
 from ..schedule.costs import operations
 from ..schedule.rules import Rules
 
@@ -35,13 +35,10 @@ Moves: TypeAlias = Mapping[Row, tuple[Row, int]]
 
 def slide(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest which rows are earlier ones of a neighbouring point."""
-    return with_nests(kernel, _slid)
+    return with_rows(kernel, _slid)
 
 
 def _slid(nest: Nest) -> Nest:
-    depth = len(nest.loops)
-    if depth < 2 or nest.loops[-1].kind != "vector":
-        return nest
     if nest.parts or marks_of(nest).usual or nest.states or nest.loops[-1].backward:
         return nest
     chosen = _worth(nest, _candidates(nest))

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from ....runtime.language.dimension import Dimension
-from ...ir.loops.cpu import marked
+from ...ir.loops.cpu import marked, with_rows
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, with_nests
+from ...ir.loops.traverse import accesses
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -34,14 +34,11 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
         and buffer.name not in read
         and ITEMSIZES[buffer.dtype] >= SMALLEST
     }
-    return with_nests(kernel, lambda nest: _streaming(nest, fields))
+    return with_rows(kernel, lambda nest: _streaming(nest, fields))
 
 
 def _streaming(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
     """Mark the fields of which a nest stores whole rows."""
-    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
-        return nest
     inner = nest.loops[-1].range.dim
-    stored = (row.buffer for row in accesses(nest, Store))
-    names = tuple(name for name in dict.fromkeys(stored) if fields.get(name) is inner)
-    return marked(nest, streams=names)
+    stored = dict.fromkeys(row.buffer for row in accesses(nest, Store))
+    return marked(nest, streams=tuple(name for name in stored if fields.get(name) is inner))

@@ -9,8 +9,7 @@ also cut along the rows of columns.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
@@ -18,11 +17,10 @@ import attrs
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.bounds import Const, Range, difference, greatest, least
 from ...ir.loops.buffers import Buffer
-from ...ir.loops.column import Column
 from ...ir.loops.cpu import Cut, Member, Tiles
 from ...ir.loops.kernel import Kernel, Node, Seq, in_order
 from ...ir.loops.nest import Load, Nest, Store
-from ...ir.loops.traverse import accesses, arrays_of, rewrite, walk
+from ...ir.loops.traverse import accesses, rewrite, touches
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 from .rings import in_ring, is_ring
@@ -41,40 +39,32 @@ NO_MARGIN: Final[Margin] = (0, 0)
 def tile(kernel: Kernel, rules: Rules) -> Kernel:
     """Tile the nests that hand arrays to each other."""
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    users = _users(walk(kernel))
+    everywhere = touches(kernel)
     cut: dict[str, Buffer] = {}
 
     def in_tiles(node: Node) -> Node:
         if not isinstance(node, Seq):
             return node
-        nodes = []
-        for each, arrays in _tiled(node.steps, users, buffers, rules):
-            nodes.append(each)
-            cut.update((array.name, array) for array in arrays)
-        return in_order(*nodes)
+        pairs = list(_tiled(node.steps, everywhere, buffers, rules))
+        cut.update((array.name, array) for _, arrays in pairs for array in arrays)
+        return in_order(*(each for each, _ in pairs))
 
     kernel = rewrite(kernel, in_tiles)
     return attrs.evolve(kernel, buffers=tuple({**buffers, **cut}.values()))
 
 
 def _tiled(
-    nodes: Sequence[Node], users: Counter[str], buffers: Mapping[str, Buffer], rules: Rules
+    nodes: Sequence[Node],
+    everywhere: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    rules: Rules,
 ) -> Iterator[tuple[Node, Sequence[Buffer]]]:
     """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
     while nodes:
-        run = _run_from(nodes, users, buffers)
+        run = _run_from(nodes, everywhere, buffers)
         tiles = None if run is None else _tiles(run, buffers, rules)
         yield tiles or (nodes[0], ())
         nodes = nodes[len(run.nests) if run and tiles else 1 :]
-
-
-def _users(nodes: Iterable[Node]) -> Counter[str]:
-    """Return by buffer how many nests touch it."""
-    users: Counter[str] = Counter()
-    for node in nodes:
-        if isinstance(node, Nest | Column):
-            users.update(arrays_of(node))
-    return users
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -97,23 +87,21 @@ class _Run:
 
 
 def _run_from(
-    nodes: Sequence[Node], users: Counter[str], buffers: Mapping[str, Buffer]
+    nodes: Sequence[Node], everywhere: Mapping[str, int], buffers: Mapping[str, Buffer]
 ) -> _Run | None:
     """Return the longest run of nests at the start that hands an array on; shorten it to fit."""
     members: list[Nest] = []
     for node in nodes:
-        if not isinstance(node, Nest) or (members and node.group != members[0].group):
-            break
-        if not _shared_dims([*members, node]):
+        if not isinstance(node, Nest) or not _shared_dims([*members, node]):
             break
         members.append(node)
     while len(members) > 1:
         stored = {row.buffer for nest in members for row in accesses(nest, Store)}
-        inside = _users(members)
+        inside = touches(Seq(tuple(members)))
         local = {
             name
             for name in stored
-            if buffers[name].memory == "arena" and inside[name] == users[name]
+            if buffers[name].memory == "arena" and inside[name] == everywhere[name]
         }
         margins: list[dict[Dimension, Margin]] = [{} for _ in members]
         ends = []
@@ -143,14 +131,15 @@ def _made(
 
 
 def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
-    """Return the dimensions that threads share in every nest, and the common innermost one."""
-    dims = [loop.range.dim for loop in members[0].loops if loop.kind == "parallel"]
-    dims += [loop.range.dim for loop in members[0].loops if loop.kind == "vector"]
-    for nest in members[1:]:
-        kinds = {loop.range.dim: loop.kind for loop in nest.loops}
-        own = {loop.range.dim: loop.kind for loop in members[0].loops}
-        dims = [dim for dim in dims if kinds.get(dim) == own[dim]]
-    return dims
+    """Return the dimensions that threads share in every nest, and the common innermost one.
+
+    There are none in nests of several groups.
+    """
+    kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
+    dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
+    one_group = len({nest.group for nest in members}) == 1
+    alike = (dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds))
+    return list(alike) if one_group else []
 
 
 def _margins(

@@ -10,22 +10,19 @@ they take.
 from __future__ import annotations
 
 from ...ir.bounds import Const
-from ...ir.loops.cpu import marked
+from ...ir.loops.cpu import marked, with_rows
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Compute, Index, Instruction, Nest, Number
-from ...ir.loops.traverse import with_nests
 from ..schedule.rules import Rules
 
 
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    return with_nests(kernel, _usual)
+    return with_rows(kernel, _usual)
 
 
 def _usual(nest: Nest) -> Nest:
     depth = len(nest.loops)
-    if depth < 2 or nest.loops[-1].kind != "vector":
-        return nest
     values = {
         row: value
         for row, each in enumerate(nest.body)

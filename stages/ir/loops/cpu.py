@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 
 from ....runtime.language.dimension import Dimension
 from ..bounds import Bound, PatchOrder, Range
-from .kernel import Node
+from .kernel import Kernel, Node
 from .nest import Each, Marks, Nest, Row
+from .traverse import with_nests
 
 
 @attrs.frozen
@@ -42,6 +44,16 @@ def marked(nest: Nest, **changes: Any) -> Nest:
     """Return a nest with other marks, with none if all are the defaults."""
     made = attrs.evolve(marks_of(nest), **changes)
     return attrs.evolve(nest, marks=None if made == CpuMarks() else made)
+
+
+def with_rows(kernel: Kernel, change: Callable[[Nest], Nest]) -> Kernel:
+    """Return a kernel with each nest changed that walks rows: a `vector` loop inside of others."""
+    return with_nests(
+        kernel,
+        lambda nest: (
+            change(nest) if len(nest.loops) > 1 and nest.loops[-1].kind == "vector" else nest
+        ),
+    )
 
 
 @attrs.frozen
