@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....runtime.language.dimension import Dimension, DimensionKind
+from ....runtime.language.dimension import DimensionKind
 from ...ir.loops.cpu import marked, marks_of, with_rows
 from ...ir.loops.kernel import Kernel
 from ...ir.loops.nest import Load, Nest, Row
@@ -50,16 +50,14 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
 
 def _first_plane(loads: dict[Row, Load], nest: Nest) -> dict[Row, Load]:
     """Return the loads from the plane that a block of rows reaches first: others were read."""
-    loop = nest.loops[0]
-    planes = {row: _offset(load, loop.range.dim) for row, load in loads.items()}
-    last: dict[str, int] = {}
-    for row, load in loads.items():
-        last[load.buffer] = max(last.get(load.buffer, planes[row]), planes[row])
-    return {row: load for row, load in loads.items() if planes[row] == last[load.buffer]}
-
-
-def _offset(load: Load, dim: Dimension) -> int:
-    return load.offsets[load.dims.index(dim)] if dim in load.dims else 0
+    outer = nest.loops[0].range.dim
+    planes = {
+        row: dict(zip(load.dims, load.offsets, strict=True)).get(outer, 0)
+        for row, load in loads.items()
+    }
+    order = sorted(loads, key=planes.__getitem__)
+    first = {loads[row].buffer: planes[row] for row in order}  # by buffer the largest one
+    return {row: load for row, load in loads.items() if planes[row] == first[load.buffer]}
 
 
 def _is_row(nest: Nest, load: Load) -> bool:
