@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...ir.nests import Compute, Load, Nest, Store
-from ..loop_passes.sliding import fits
 from ..loop_passes.streaming import SMALLEST
 from ..loop_passes.tiling import USUAL
 from ..schedule.costs import ITEMSIZES, TRANSCENDENTAL, operations
@@ -77,7 +76,10 @@ class Strips:
     def _slides(self) -> Slides | None:
         """Return the values that slide, if a strip of them is one register."""
         wide, nest = self.names.options.vector_bytes, self.nest
-        if not nest.slides or self.names.options.checked or not fits(nest, self.lanes, wide):
+        fits = all(
+            self.lanes * ITEMSIZES[nest.body[row].dtype] == wide for row, _, _ in nest.slides
+        )
+        if not nest.slides or self.names.options.checked or not fits:
             return None
         slides = Slides(nest, self.body, self.lanes)
         self.names.functions.update(slides.functions(wide))

@@ -165,7 +165,9 @@ def _where_needed(buffer: Buffer, together: Together, axis: Dimension) -> Buffer
         if together.blocked and range_.dim is axis:
             range_ = together.blocked.outside  # noqa: PLW2901
         if range_.dim is cut:
-            extent = multiply(maximum(_extent(range_), Const(0)), subtract(Const(1), together.fits))
+            extent = multiply(
+                maximum(_extent(range_), Const(0)), subtract(Const(1), together.node.fits)
+            )
             range_ = Range(cut, range_.start, add(range_.start, extent))  # noqa: PLW2901
         box.append(range_)
     return attrs.evolve(buffer, box=tuple(box))

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Load, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.cpu import marked
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses, with_nests
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -23,31 +22,23 @@ DEPTH: Final = 3  # planes, rows, points
 SHARE: Final = 1 / 2  # of the second cache
 
 
-@on_lists
 def march(kernel: Kernel, rules: Rules) -> Kernel:
     """Note in each nest how many points of a row, over all planes it reads, a block may hold."""
-    tiled = {index for each in kernel.tilings for index in range(each.first, each.stop)}
     most = int(rules.target.core_memory * SHARE)
     sizes = {buffer.name: ITEMSIZES[buffer.dtype] for buffer in kernel.buffers}
-    return attrs.evolve(
-        kernel,
-        nests=tuple(
-            nest if index in tiled else _marching(nest, sizes, most)
-            for index, nest in enumerate(kernel.nests)
-        ),
-    )
+    return with_nests(kernel, lambda nest: _marching(nest, sizes, most))
 
 
 def _marching(nest: Nest, sizes: dict[str, int], most: int) -> Nest:
-    kinds = tuple(loop.kind for loop in nest.loops)
+    kinds = tuple(loop.kind for loop in nest.loops)  # those of tiles are sequential
     if kinds != ("parallel",) * (DEPTH - 1) + ("vector",) or nest.parts:
         return nest
     planes = _planes(nest)
     if max(planes.values(), default=1) < 2:
         return nest
-    written = {row.buffer for row in nest.body if isinstance(row, Store)} - planes.keys()
+    written = {row.buffer for row in accesses(nest, Store)} - planes.keys()
     held = sum(count * sizes[name] for name, count in planes.items())
-    return attrs.evolve(nest, marching=most // (held + sum(sizes[name] for name in written)))
+    return marked(nest, march=most // (held + sum(sizes[name] for name in written)))
 
 
 def _planes(nest: Nest) -> dict[str, int]:

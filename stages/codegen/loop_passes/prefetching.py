@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
-from ....runtime.language.dimension import Dimension, DimensionKind
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Load, Nest, Row
-from ..on_lists import on_lists
+from ....runtime.language.dimension import DimensionKind
+from ...ir.loops.cpu import marked, marks_of, with_rows
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Row
 from ..schedule.rules import Rules
 
 # Iterations of the next outer loop between prefetch and load; columns are short.
@@ -23,22 +21,19 @@ NEXT: Final = 2
 COLUMNS: Final = 16
 
 
-@on_lists
 def prefetch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the loads whose rows the code prefetches."""
     memory = {buffer.name for buffer in kernel.buffers if buffer.memory in ("field", "arena")}
-    return attrs.evolve(kernel, nests=tuple(_asking(nest, memory) for nest in kernel.nests))
+    return with_rows(kernel, lambda nest: _asking(nest, memory))
 
 
 def _asking(nest: Nest, memory: set[str]) -> Nest:
-    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
-        return nest
     loads = {
         row: load
         for row, load in enumerate(nest.body)
         if isinstance(load, Load) and load.buffer in memory and _is_row(nest, load)
     }
-    if nest.marching:
+    if marks_of(nest).march:
         loads = _first_plane(loads, nest)
     read = {_place(load, nest) for load in loads.values()}
     around = nest.loops[-2]
@@ -50,21 +45,19 @@ def _asking(nest: Nest, memory: set[str]) -> Nest:
             asked.setdefault((rest, offset), row)
     is_column = nest.loops[-1].range.dim.kind is DimensionKind.VERTICAL
     ahead = COLUMNS if is_column else max(1, NEXT // around.step)
-    return attrs.evolve(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
+    return marked(nest, ahead=ahead, asked=tuple(asked.values())) if asked else nest
 
 
 def _first_plane(loads: dict[Row, Load], nest: Nest) -> dict[Row, Load]:
     """Return the loads from the plane that a block of rows reaches first: others were read."""
-    loop = nest.loops[0]
-    planes = {row: _offset(load, loop.range.dim) for row, load in loads.items()}
-    last: dict[str, int] = {}
-    for row, load in loads.items():
-        last[load.buffer] = max(last.get(load.buffer, planes[row]), planes[row])
-    return {row: load for row, load in loads.items() if planes[row] == last[load.buffer]}
-
-
-def _offset(load: Load, dim: Dimension) -> int:
-    return load.offsets[load.dims.index(dim)] if dim in load.dims else 0
+    outer = nest.loops[0].range.dim
+    planes = {
+        row: dict(zip(load.dims, load.offsets, strict=True)).get(outer, 0)
+        for row, load in loads.items()
+    }
+    order = sorted(loads, key=planes.__getitem__)
+    first = {loads[row].buffer: planes[row] for row in order}  # by buffer the largest one
+    return {row: load for row, load in loads.items() if planes[row] == first[load.buffer]}
 
 
 def _is_row(nest: Nest, load: Load) -> bool:

@@ -13,8 +13,8 @@ import attrs
 
 from ....runtime.language.dimension import Dimension
 from ...ir.bounds import Const, Range
-from ...ir.flat_kernel import Buffer
-from ...ir.nests import Load, Nest, Store
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.nest import Load, Nest, Store
 
 
 def in_ring(

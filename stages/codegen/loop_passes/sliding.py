@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
-
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Compute, Index, Instruction, Load, Nest, Row, Store
-from ..on_lists import on_lists
-from ..schedule.costs import ITEMSIZES, operations
+from ...ir.loops.cpu import marked, marks_of, with_rows
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Compute, Index, Instruction, Load, Nest, Row, Store
+from ...ir.loops.traverse import accesses
+from ..schedule.costs import operations
 from ..schedule.rules import Rules
 
 SHIFT: Final = (
@@ -34,24 +33,20 @@ Value: TypeAlias = tuple[object, int | None]
 Moves: TypeAlias = Mapping[Row, tuple[Row, int]]
 
 
-@on_lists
 def slide(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest which rows are earlier ones of a neighbouring point."""
-    return attrs.evolve(kernel, nests=tuple(_slid(nest) for nest in kernel.nests))
+    return with_rows(kernel, _slid)
 
 
 def _slid(nest: Nest) -> Nest:
-    depth = len(nest.loops)
-    if depth < 2 or nest.loops[-1].kind != "vector":
-        return nest
-    if nest.parts or nest.usual or nest.states or nest.loops[-1].backward:
+    if nest.parts or marks_of(nest).usual or nest.states or nest.loops[-1].backward:
         return nest
     chosen = _worth(nest, _candidates(nest))
     kept = _joined(chosen)
     whole, left = _left(nest, {}), _left(nest, kept)
     if whole - left - SHIFT * len(kept) < LEAST * whole:
         return nest
-    return attrs.evolve(nest, slides=tuple((row, *kept[row]) for row in sorted(kept)))
+    return marked(nest, slides=tuple((row, *kept[row]) for row in sorted(kept)))
 
 
 def _candidates(nest: Nest) -> list[Moves]:
@@ -95,27 +90,20 @@ def _left(nest: Nest, slides: Moves) -> float:
 
 def live_rows(body: Sequence[Instruction], slides: Moves) -> set[Row]:
     """Return the rows that the stores need; a slid row needs only the row that it comes from."""
-    live: set[Row] = set()
-    for number in reversed(range(len(body))):
-        row = body[number]
-        if isinstance(row, Store):
-            live.add(number)
-        if number in live:
-            live.update((slides[number][0],) if number in slides else row.operands)
-    return _settled(body, slides, live)
+    stores = [number for number, row in enumerate(body) if isinstance(row, Store)]
+    return _needed(body, slides, stores)
 
 
-def _settled(body: Sequence[Instruction], slides: Moves, live: set[Row]) -> set[Row]:
-    """Add what rows need that stand behind their users: a slid row may precede its origin."""
-    waiting = list(live)
+def _needed(body: Sequence[Instruction], slides: Moves, rows: Iterable[Row]) -> set[Row]:
+    """Return rows and all that they are made from; a slid row may precede its origin."""
+    found: set[Row] = set()
+    waiting = list(rows)
     while waiting:
-        number = waiting.pop()
-        needed = (slides[number][0],) if number in slides else body[number].operands
-        for each in needed:
-            if each not in live:
-                live.add(each)
-                waiting.append(each)
-    return live
+        row = waiting.pop()
+        if row not in found:
+            found.add(row)
+            waiting += (slides[row][0],) if row in slides else body[row].operands
+    return found
 
 
 def _groups(nest: Nest) -> list[dict[int, Row]]:
@@ -126,7 +114,9 @@ def _groups(nest: Nest) -> list[dict[int, Row]]:
         if at is not None and isinstance(row, Compute) and row.dtype in KINDS:
             found.setdefault(key, {}).setdefault(at, number)
     several = [places for places in found.values() if len(places) > 1]
-    return sorted(several, key=lambda places: -_cost(nest, _below(nest.body, max(places.values()))))
+    return sorted(
+        several, key=lambda places: -_cost(nest, _needed(nest.body, {}, [max(places.values())]))
+    )
 
 
 def _values(nest: Nest) -> dict[Row, Value]:
@@ -135,7 +125,7 @@ def _values(nest: Nest) -> dict[Row, Value]:
     Equal expressions have one number, so that comparing them takes no time.
     """
     depth = len(nest.loops)
-    written = {row.buffer for row in nest.body if isinstance(row, Store)}
+    written = {row.buffer for row in accesses(nest, Store)}
     values: dict[Row, Value] = {}
     numbers: dict[object, int] = {}
     for number, row in enumerate(nest.body):
@@ -177,10 +167,6 @@ def _axis(nest: Nest, load: Load) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _below(body: Sequence[Instruction], number: Row) -> set[Row]:
-    return _settled(body, {}, {number})
-
-
 def _cost(nest: Nest, rows: Iterable[Row]) -> float:
     """Return the additions that some rows inside the innermost loop take; a load is one."""
     depth = len(nest.loops)
@@ -189,8 +175,3 @@ def _cost(nest: Nest, rows: Iterable[Row]) -> float:
         operations(row.op) if isinstance(row, Compute) else float(isinstance(row, Load))
         for row in inside
     )
-
-
-def fits(nest: Nest, lanes: int, vector_bytes: int) -> bool:
-    """Tell whether a strip of each slid row is one register."""
-    return all(lanes * ITEMSIZES[nest.body[row].dtype] == vector_bytes for row, _, _ in nest.slides)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
-
 from ....runtime.language.dimension import Dimension
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Load, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.cpu import marked, with_rows
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
 
@@ -23,12 +22,11 @@ from ..schedule.rules import Rules
 SMALLEST: Final = 4
 
 
-@on_lists
 def stream(kernel: Kernel, rules: Rules) -> Kernel:
     """Mark in each nest the fields that non-temporal stores may write."""
     if not rules.target.can_stream:
         return kernel
-    read = {row.buffer for nest in kernel.nests for row in nest.body if isinstance(row, Load)}
+    read = {row.buffer for row in accesses(kernel, Load)}
     fields = {
         buffer.name: buffer.unit
         for buffer in kernel.buffers
@@ -36,14 +34,11 @@ def stream(kernel: Kernel, rules: Rules) -> Kernel:
         and buffer.name not in read
         and ITEMSIZES[buffer.dtype] >= SMALLEST
     }
-    return attrs.evolve(kernel, nests=tuple(_marked(nest, fields) for nest in kernel.nests))
+    return with_rows(kernel, lambda nest: _streaming(nest, fields))
 
 
-def _marked(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
+def _streaming(nest: Nest, fields: Mapping[str, Dimension | None]) -> Nest:
     """Mark the fields of which a nest stores whole rows."""
-    if len(nest.loops) < 2 or nest.loops[-1].kind != "vector":
-        return nest
     inner = nest.loops[-1].range.dim
-    stored = (row.buffer for row in nest.body if isinstance(row, Store))
-    names = tuple(name for name in dict.fromkeys(stored) if fields.get(name) is inner)
-    return attrs.evolve(nest, streams=names)
+    stored = dict.fromkeys(row.buffer for row in accesses(nest, Store))
+    return marked(nest, streams=tuple(name for name in stored if fields.get(name) is inner))

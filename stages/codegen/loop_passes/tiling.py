@@ -16,13 +16,13 @@ import attrs
 
 from ....runtime.language.dimension import Dimension, DimensionKind
 from ...ir.bounds import Const, Range, difference, greatest, least
-from ...ir.flat_kernel import Buffer, Kernel
-from ...ir.nest_groups import Cut, Tiling
-from ...ir.nests import Load, Loop, Nest, Store
-from ..on_lists import on_lists
+from ...ir.loops.buffers import Buffer
+from ...ir.loops.cpu import Cut, Member, Tiles
+from ...ir.loops.kernel import Kernel, Node, Seq, in_order
+from ...ir.loops.nest import Load, Nest, Store
+from ...ir.loops.traverse import accesses, rewrite, touches
 from ..schedule.costs import ITEMSIZES
 from ..schedule.rules import Rules
-from .arena import lives_of
 from .rings import in_ring, is_ring
 
 Margin: TypeAlias = tuple[int, int]  # points before and beyond a tile
@@ -36,35 +36,35 @@ ROW: Final = 64  # rows of columns are cut in multiples of so many
 NO_MARGIN: Final[Margin] = (0, 0)
 
 
-@on_lists
 def tile(kernel: Kernel, rules: Rules) -> Kernel:
     """Tile the nests that hand arrays to each other."""
-    lives = lives_of(kernel.nests)
     buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    nests = list(kernel.nests)
-    tilings: list[Tiling] = []
-    first = 0
-    while first < len(nests):
-        run = _run_from(first, kernel.nests, lives, buffers)
-        tiling = None if run is None else _tiling(run, buffers, rules)
-        if run is None or tiling is None:
-            first += 1
-            continue
-        for index in range(run.first, run.stop):
-            nests[index] = _cut_nest(nests[index], tiling, run.margins[index - first])
-        for name in run.local:
-            buffers[name] = _local(buffers[name], run, tiling.cuts, tiling.rolled)
-        tilings.append(tiling)
-        first = run.stop
-    if not tilings:
-        return kernel
-    return attrs.evolve(
-        kernel,
-        nests=tuple(nests),
-        buffers=tuple(buffers[buffer.name] for buffer in kernel.buffers),
-        tilings=tuple(tilings),
-        threads=rules.target.cores,
-    )
+    everywhere = touches(kernel)
+    cut: dict[str, Buffer] = {}
+
+    def in_tiles(node: Node) -> Node:
+        if not isinstance(node, Seq):
+            return node
+        pairs = list(_tiled(node.steps, everywhere, buffers, rules))
+        cut.update((array.name, array) for _, arrays in pairs for array in arrays)
+        return in_order(*(each for each, _ in pairs))
+
+    kernel = rewrite(kernel, in_tiles)
+    return attrs.evolve(kernel, buffers=tuple({**buffers, **cut}.values()))
+
+
+def _tiled(
+    nodes: Sequence[Node],
+    everywhere: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    rules: Rules,
+) -> Iterator[tuple[Node, Sequence[Buffer]]]:
+    """Yield the nodes of a `Seq`, runs of nests as tiles, each with the arrays cut to tiles."""
+    while nodes:
+        run = _run_from(nodes, everywhere, buffers)
+        tiles = None if run is None else _tiles(run, buffers, rules)
+        yield tiles or (nodes[0], ())
+        nodes = nodes[len(run.nests) if run and tiles else 1 :]
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -72,13 +72,11 @@ def tile(kernel: Kernel, rules: Rules) -> Kernel:
 
 @attrs.frozen
 class _Run:
-    """The nests `first:stop`, which can be cut along the dimensions of `margins[0]`.
+    """Nests that can be cut along the dimensions of `margins[0]`.
 
     `local` are the arrays that no other nest touches, with the margins of what fills them.
     """
 
-    first: int
-    stop: int
     nests: tuple[Nest, ...]
     margins: tuple[Mapping[Dimension, Margin], ...]
     local: Mapping[str, Mapping[Dimension, Margin]]
@@ -89,26 +87,21 @@ class _Run:
 
 
 def _run_from(
-    first: int,
-    nests: Sequence[Nest],
-    lives: Mapping[str, tuple[int, int]],
-    buffers: Mapping[str, Buffer],
+    nodes: Sequence[Node], everywhere: Mapping[str, int], buffers: Mapping[str, Buffer]
 ) -> _Run | None:
-    """Return the longest run of nests from `first` that hands an array on; shorten it to fit."""
-    stop = first + 1
-    while (
-        stop < len(nests)
-        and nests[stop].statement == nests[first].statement
-        and _shared_dims(nests[first : stop + 1])
-    ):
-        stop += 1
-    while stop - first > 1:
-        members = nests[first:stop]
-        stored = {row.buffer for nest in members for row in nest.body if isinstance(row, Store)}
+    """Return the longest run of nests at the start that hands an array on; shorten it to fit."""
+    members: list[Nest] = []
+    for node in nodes:
+        if not isinstance(node, Nest) or not _shared_dims([*members, node]):
+            break
+        members.append(node)
+    while len(members) > 1:
+        stored = {row.buffer for nest in members for row in accesses(nest, Store)}
+        inside = touches(Seq(tuple(members)))
         local = {
             name
             for name in stored
-            if buffers[name].memory == "arena" and first <= lives[name][0] and lives[name][1] < stop
+            if buffers[name].memory == "arena" and inside[name] == everywhere[name]
         }
         margins: list[dict[Dimension, Margin]] = [{} for _ in members]
         ends = []
@@ -119,36 +112,34 @@ def _run_from(
                     own[dim] = margin
             ends.append(end)
         if local and margins[0] and not stored <= local:
-            return _made(first, members, margins, local)
-        stop = first + min(max(ends, default=0), len(members) - 1)
+            return _made(members, margins, local)
+        members = members[: min(max(ends, default=0), len(members) - 1)]
     return None
 
 
 def _made(
-    first: int,
-    members: Sequence[Nest],
-    margins: Sequence[Mapping[Dimension, Margin]],
-    local: set[str],
+    members: Sequence[Nest], margins: Sequence[Mapping[Dimension, Margin]], local: set[str]
 ) -> _Run:
     fillers: dict[str, dict[Dimension, Margin]] = {}
     for nest, own in zip(members, margins, strict=True):
-        for row in nest.body:
-            if isinstance(row, Store) and row.buffer in local:
+        for row in accesses(nest, Store):
+            if row.buffer in local:
                 known = fillers.setdefault(row.buffer, dict(own))
                 for dim, margin in own.items():
                     known[dim] = _wider(known[dim], margin)
-    return _Run(first, first + len(members), tuple(members), tuple(margins), fillers)
+    return _Run(tuple(members), tuple(margins), fillers)
 
 
 def _shared_dims(members: Sequence[Nest]) -> list[Dimension]:
-    """Return the dimensions that threads share in every nest, and the common innermost one."""
-    dims = [loop.range.dim for loop in members[0].loops if loop.kind == "parallel"]
-    dims += [loop.range.dim for loop in members[0].loops if loop.kind == "vector"]
-    for nest in members[1:]:
-        kinds = {loop.range.dim: loop.kind for loop in nest.loops}
-        own = {loop.range.dim: loop.kind for loop in members[0].loops}
-        dims = [dim for dim in dims if kinds.get(dim) == own[dim]]
-    return dims
+    """Return the dimensions that threads share in every nest, and the common innermost one.
+
+    There are none in nests of several groups.
+    """
+    kinds = [{loop.range.dim: loop.kind for loop in nest.loops} for nest in members]
+    dims = [dim for kind in ("parallel", "vector") for dim, own in kinds[0].items() if own == kind]
+    one_group = len({nest.group for nest in members}) == 1
+    alike = (dim for dim in dims if all(each.get(dim) == kinds[0][dim] for each in kinds))
+    return list(alike) if one_group else []
 
 
 def _margins(
@@ -164,7 +155,7 @@ def _margins(
     asked: dict[str, Margin] = {}
     for index in reversed(range(len(members))):
         nest = members[index]
-        kept = [row.buffer for row in nest.body if isinstance(row, Store)]
+        kept = [row.buffer for row in accesses(nest, Store)]
         for name in kept:
             margins[index] = _wider(margins[index], asked.get(name, NO_MARGIN))
         if margins[index] != NO_MARGIN and any(name not in local for name in kept):
@@ -198,8 +189,10 @@ def _wider(left: Margin, right: Margin) -> Margin:
 # --- sizes --------------------------------------------------------------------------------------
 
 
-def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | None:
-    """Return the cuts of a run: its arrays fill at most half of the fast memory of a core."""
+def _tiles(
+    run: _Run, buffers: Mapping[str, Buffer], rules: Rules
+) -> tuple[Tiles, Sequence[Buffer]] | None:
+    """Return a run in tiles whose arrays fill at most half of the fast memory of a core."""
     inner = run.nests[0].loops[-1].range.dim
     arrays = [buffers[name] for name in run.local]
     outer = [dim for dim in run.margins[0] if dim is not inner]
@@ -223,10 +216,15 @@ def _tiling(run: _Run, buffers: Mapping[str, Buffer], rules: Rules) -> Tiling | 
     rolled = next((dim for dim in sizes if run.margin(dim)), None)
     even = (inner,) if wanted else (inner, rolled)  # equal parts for threads, unless wished
     cuts = tuple(Cut(_range(run, dim), sizes[dim], even=dim in even) for dim in order)
-    kept = _bytes([_local(array, run, cuts, rolled) for array in arrays], {})
-    names = ", ".join(array.name for array in arrays)
-    reason = f"{names}: about {-(-kept // 1024)} of {rules.target.core_memory // 1024} KiB of cache"
-    return Tiling(run.first, run.stop, cuts, reason, rolled)
+    arrays = [_local(array, run, cuts, rolled) for array in arrays]
+    kept, memory = _bytes(arrays, {}), rules.target.core_memory
+    reason = f"{', '.join(run.local)}: about {-(-kept // 1024)} of {memory // 1024} KiB of cache"
+    members = tuple(
+        Member(_sequential(nest), tuple(own[cut.range.dim] for cut in cuts))
+        for nest, own in zip(run.nests, run.margins, strict=True)
+    )
+    names = tuple(name for name in buffers if name in run.local)
+    return Tiles(cuts, names, members, reason, rolled, rules.target.cores), arrays
 
 
 def _bytes(arrays: Sequence[Buffer], sizes: Mapping[Dimension, int]) -> int:
@@ -247,7 +245,7 @@ def _range(run: _Run, dim: Dimension) -> Range:
     ranges = [
         next(loop.range for loop in nest.loops if loop.range.dim is dim)
         for nest in run.nests
-        if any(isinstance(row, Store) and row.buffer not in run.local for row in nest.body)
+        if any(row.buffer not in run.local for row in accesses(nest, Store))
     ]
     return Range(dim, least(each.start for each in ranges), greatest(each.stop for each in ranges))
 
@@ -255,19 +253,13 @@ def _range(run: _Run, dim: Dimension) -> Range:
 # --- cutting ------------------------------------------------------------------------------------
 
 
-def _cut_nest(nest: Nest, tiling: Tiling, margins: Mapping[Dimension, Margin]) -> Nest:
-    return attrs.evolve(nest, loops=tuple(_cut_loops(nest.loops, tiling, margins)))
-
-
-def _cut_loops(
-    loops: Sequence[Loop], tiling: Tiling, margins: Mapping[Dimension, Margin]
-) -> Iterator[Loop]:
-    for loop in loops:
-        margin = margins[loop.range.dim] if loop.range.dim in tiling.dims else None
-        if loop.kind == "vector":
-            yield attrs.evolve(loop, margin=margin)
-        else:
-            yield attrs.evolve(loop, kind="sequential", margin=margin)
+def _sequential(nest: Nest) -> Nest:
+    """Return a nest whose loops no threads share."""
+    loops = (
+        loop if loop.kind == "vector" else attrs.evolve(loop, kind="sequential")
+        for loop in nest.loops
+    )
+    return attrs.evolve(nest, loops=tuple(loops))
 
 
 def _local(array: Buffer, run: _Run, cuts: Sequence[Cut], rolled: Dimension | None) -> Buffer:

@@ -9,25 +9,20 @@ they take.
 
 from __future__ import annotations
 
-import attrs
-
 from ...ir.bounds import Const
-from ...ir.flat_kernel import Kernel
-from ...ir.nests import Compute, Index, Instruction, Nest, Number
-from ..on_lists import on_lists
+from ...ir.loops.cpu import marked, with_rows
+from ...ir.loops.kernel import Kernel
+from ...ir.loops.nest import Compute, Index, Instruction, Nest, Number
 from ..schedule.rules import Rules
 
 
-@on_lists
 def unswitch(kernel: Kernel, _: Rules) -> Kernel:
     """Note in each nest the conditions that have one value on most levels."""
-    return attrs.evolve(kernel, nests=tuple(_usual(nest) for nest in kernel.nests))
+    return with_rows(kernel, _usual)
 
 
 def _usual(nest: Nest) -> Nest:
     depth = len(nest.loops)
-    if depth < 2 or nest.loops[-1].kind != "vector":
-        return nest
     values = {
         row: value
         for row, each in enumerate(nest.body)
@@ -36,7 +31,7 @@ def _usual(nest: Nest) -> Nest:
     used = {
         row for each in nest.body if each.level == depth for row in _conditions(nest, each.operands)
     }
-    return attrs.evolve(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
+    return marked(nest, usual=tuple((row, v) for row, v in values.items() if row in used))
 
 
 def _likely(nest: Nest, row: Instruction) -> bool | None:

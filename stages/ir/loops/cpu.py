@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 import attrs
 
 from ....runtime.language.dimension import Dimension
-from ..bounds import Bound, PatchOrder, Range
-from .kernel import Node
+from ..bounds import (
+    Bound,
+    Const,
+    PatchBound,
+    PatchOrder,
+    Range,
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
+from .kernel import Kernel, Node
 from .nest import Each, Marks, Nest, Row
+from .traverse import with_nests
+
+LINE: Final = 64
+PITCH: Final = 16
 
 
 @attrs.frozen
@@ -29,6 +47,27 @@ class CpuMarks(Marks):
     asked: tuple[Row, ...] = ()
     usual: tuple[tuple[Row, bool], ...] = ()
     slides: tuple[tuple[Row, Row, int], ...] = ()
+
+
+def marks_of(nest: Nest) -> CpuMarks:
+    """Return what a CPU decided about a nest, the defaults before that."""
+    return nest.marks if isinstance(nest.marks, CpuMarks) else CpuMarks()
+
+
+def marked(nest: Nest, **changes: Any) -> Nest:
+    """Return a nest with other marks, with none if all are the defaults."""
+    made = attrs.evolve(marks_of(nest), **changes)
+    return attrs.evolve(nest, marks=None if made == CpuMarks() else made)
+
+
+def with_rows(kernel: Kernel, change: Callable[[Nest], Nest]) -> Kernel:
+    """Return a kernel with each nest changed that walks rows: a `vector` loop inside of others."""
+    return with_nests(
+        kernel,
+        lambda nest: (
+            change(nest) if len(nest.loops) > 1 and nest.loops[-1].kind == "vector" else nest
+        ),
+    )
 
 
 @attrs.frozen
@@ -104,3 +143,40 @@ class Portions(Node):
     cores: int
     loops: tuple[Each, ...]
     slot: int = -1
+
+    @property
+    def patches(self) -> Bound:
+        """How many patches there are."""
+        return PatchBound("patches", self.order)
+
+    @property
+    def pitch(self) -> Bound:
+        """The elements from row to row: whole cache lines of 4 bytes or more each."""
+        count = floor_divide(add(maximum(self.levels, Const(0)), PITCH - 1), Const(PITCH))
+        return multiply(count, PITCH)
+
+    @property
+    def room(self) -> Bound:
+        """The bytes of the rows of a thread, and a line so that no two threads share one."""
+        bytes_ = multiply(PatchBound("shared", self.order), self.pitch)
+        return multiply(floor_divide(add(bytes_, 2 * LINE - 1), Const(LINE)), LINE)
+
+    @property
+    def threads(self) -> Bound:
+        """How many threads have rows."""
+        return minimum(floor_divide(self.memory, maximum(self.room, Const(1))), Const(self.cores))
+
+    @property
+    def fits(self) -> Bound:
+        """1 in calls that run in portions, 0 in others."""
+        one = Const(1)
+        elements = maximum(self.extent, Const(0))
+        all_ = maximum(multiply(self.patches, PatchBound("size", self.order)), one)
+        whole = floor_divide(multiply(elements, 2), all_)
+        filled = multiply(elements, maximum(self.levels, Const(0)))
+        large = floor_divide(multiply(filled, self.bytes), Const(max(self.least, 1)))
+        near = floor_divide(Const(self.most), maximum(self.room, one))
+        made = minimum(self.patches, one)
+        for each in (whole, large, near, self.threads):
+            made = multiply(made, minimum(each, one))
+        return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -61,6 +62,11 @@ def rewrite(tree: T, rule: Callable[[Node], Node]) -> T:
     return with_children(tree, lambda child: rule(rewrite(child, rule)))
 
 
+def with_nests(tree: T, change: Callable[[Nest], Nest]) -> T:
+    """Return a kernel, or a node, with each nest changed, also where it stands twice."""
+    return rewrite(tree, lambda node: change(node) if isinstance(node, Nest) else node)
+
+
 def walk(node: Node | Kernel) -> Iterator[Node]:
     """Yield all nodes below a node and itself, parents first, `otherwise` before `then`."""
     if isinstance(node, Node):
@@ -98,9 +104,14 @@ def accesses(node: Node | Kernel, kind: type[Load] | type[Store]) -> Iterator[Lo
             yield from (row for row in instructions(each) if isinstance(row, kind))
 
 
+def touches(node: Node | Kernel) -> Counter[str]:
+    """Return by buffer how many rows below a node load or store it."""
+    return Counter(row.buffer for kind in (Load, Store) for row in accesses(node, kind))
+
+
 def arrays_of(node: Node | Kernel) -> set[str]:
     """Return the names of the buffers that are loaded or stored below a node."""
-    return {row.buffer for kind in (Load, Store) for row in accesses(node, kind)}
+    return set(touches(node))
 
 
 def values_of(value: object, *kinds: type[Any]) -> Iterator[Any]:

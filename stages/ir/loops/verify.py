@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,8 +9,8 @@ from .column import Column
 from .cpu import CpuMarks, Member, Portions, Tiles
 from .gpu import Columns, GpuMarks, Patches
 from .kernel import Choice, Kernel, Node, Seq
-from .nest import Each, Load, Nest, Store
-from .traverse import accesses, children, nests_of, walk
+from .nest import Each, Nest, Store
+from .traverse import accesses, children, nests_of, touches, walk
 from .verify_rows import row_problems
 
 GROUPS: Final = (Tiles, Portions, Columns, Patches)
@@ -67,12 +66,12 @@ class _Checks:
         """Check that nests outside a group touch none of its arrays, but what runs in its place."""
         if not any(isinstance(node, GROUPS) for node in self.nodes):
             return
-        everywhere = _touched(self.kernel)
+        everywhere = touches(self.kernel)
         for node in self.nodes:
             sides = (node.then, node.otherwise) if isinstance(node, Choice) else (node,)
             groups = [each for side in sides for each in _steps(side) if isinstance(each, GROUPS)]
             if groups and (isinstance(node, Choice | Tiles)):
-                here = _touched(node)
+                here = touches(node)
                 for name in {name for group in groups for name in group.arrays}:
                     if here[name] != everywhere[name]:
                         raise ValueError(f"a nest outside its group touches array '{name}'.")
@@ -149,8 +148,3 @@ class _Checks:
 
 def _steps(node: Node) -> tuple[Node, ...]:
     return node.steps if isinstance(node, Seq) else (node,)
-
-
-def _touched(node: Node | Kernel) -> Counter[str]:
-    """Return by buffer how many rows of a tree touch it."""
-    return Counter(row.buffer for kind in (Load, Store) for row in accesses(node, kind))

@@ -10,10 +10,46 @@ import fieldforge as ff
 from fieldforge.examples.diffusion import diffuse
 from fieldforge.examples.laplacians import I, J, K, seven_points
 from fieldforge.examples.precision import in_precision
+from fieldforge.stages.codegen.loop_passes.marching import march
 from fieldforge.stages.target import Target
+
+from .texts import after, unmarked
 
 # Blocks of eight rows, the fewest: a grid of some rows has several.
 SMALL = attrs.evolve(Target.host(), l2=256)
+
+# A point reads three planes of u and writes one of out: half a MiB holds 16384 points.
+MARCHING = """\
+kernel planes
+  dimension I horizontal
+  dimension J horizontal
+  dimension K vertical
+  field u float64 [I, J, K] unit I
+  field out float64 [I, J, K] unit I
+  group 0 (I: 0 .. n, J: 0 .. n, K: 1 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu march 16384
+      parallel K: 1 .. n
+        parallel J: 0 .. n
+          vector I: 0 .. n
+            %0 float64 load u[0, 0, -1]
+            %1 float64 load u[0, 0, 1]
+            %2 float64 add %0 %1
+            %3 float64 store out %2
+"""
+
+
+def test_a_block_holds_the_planes_that_a_point_reads_and_writes():
+    assert after(march, unmarked(MARCHING)) == MARCHING
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("u[0, 0, 1]", "u[0, 1, -1]"), ("parallel J", "sequential J")]
+)
+def test_nests_that_read_one_plane_or_share_planes_only_do_not_march(old, new):
+    left = unmarked(MARCHING).replace(old, new)
+    assert after(march, left) == left
 
 
 def loops_of(program) -> str:

@@ -12,6 +12,9 @@ from fieldforge import Dims, Field, float64
 from fieldforge.examples import icosahedral
 from fieldforge.examples.diffusion import I, J, K, diffuse
 from fieldforge.examples.nabla import nabla2
+from fieldforge.stages.codegen.loop_passes.prefetching import prefetch
+
+from .texts import after, unmarked
 
 C = ff.Dimension("C")
 E = ff.Dimension("E")
@@ -20,6 +23,48 @@ C2E = ff.FieldOffset("C2E", source=E, target=(C, C2EDim))
 Cells = Field[Dims[C, K], float64]
 Edges = Field[Dims[E, K], float64]
 Levels = Field[Dims[I, J, K], float64]
+
+PREFETCHED = """\
+kernel prefetched
+  dimension I horizontal
+  dimension J horizontal
+  field u float64 [I, J] unit I
+  field c float64 [I] unit I
+  field out float64 [I, J] unit I
+  group 0 (I: 0 .. n, J: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu ahead 2 asked %1
+      parallel J: 0 .. n
+        vector I: 0 .. n
+          %0 float64 load u[0, -1]
+          %1 float64 load u[1, 1]
+          %2 float64 load u[0, 0]
+          %3 float64 load c[0]
+          %4 float64 add %0 %1
+          %5 float64 fma %2 %3 %4
+          %6 float64 store out %5
+"""
+
+MARCHING = """\
+kernel marching
+  dimension I horizontal
+  dimension J horizontal
+  dimension K vertical
+  field u float64 [I, J, K] unit I
+  field out float64 [I, J, K] unit I
+  group 0 (I: 0 .. n, J: 0 .. n, K: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu march 512 ahead 2 asked %1
+      parallel K: 0 .. n
+        parallel J: 0 .. n
+          vector I: 0 .. n
+            %0 float64 load u[0, 1, 0]
+            %1 float64 load u[0, 0, 1]
+            %2 float64 add %0 %1
+            %3 float64 store out %2
+"""
 
 
 @ff.field_operator
@@ -52,6 +97,28 @@ def asked(loops: str) -> list[tuple[str, ...]]:
         loads = [re.search(rf"{row} \w+ = load (.*)", nest)[1] for row in rows]
         found.append((note[1] if note else "", *loads))
     return found
+
+
+def test_rows_that_no_load_has_read_before_are_prefetched() -> None:
+    assert after(prefetch, unmarked(PREFETCHED)) == PREFETCHED
+
+
+def test_backward_loops_prefetch_the_first_row_and_groups_of_rows_one_group_ahead() -> None:
+    back = PREFETCHED.replace("parallel J: 0 .. n", "sequential J: 0 .. n backward")
+    back = back.replace("asked %1", "asked %0")
+    assert after(prefetch, unmarked(back)) == back
+    wide = PREFETCHED.replace("parallel J: 0 .. n", "parallel J: 0 .. n step 4")
+    wide = wide.replace("ahead 2 asked %1", "ahead 1 asked %0, %1, %2")
+    assert after(prefetch, unmarked(wide)) == wide
+
+
+def test_marching_nests_prefetch_the_foremost_plane_only() -> None:
+    assert after(prefetch, MARCHING.replace(" ahead 2 asked %1", "")) == MARCHING
+
+
+def test_nests_without_a_vector_loop_prefetch_nothing() -> None:
+    left = unmarked(PREFETCHED).replace("vector I", "sequential I")
+    assert after(prefetch, left) == left
 
 
 def test_of_a_stencil_the_foremost_rows_are_asked_for() -> None:

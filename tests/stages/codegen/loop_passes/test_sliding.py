@@ -15,18 +15,63 @@ from fieldforge import Dims, Field, float64
 from fieldforge.examples.diffusion import I, J, K
 from fieldforge.examples.laplacians import seven_points, twenty_seven_points
 from fieldforge.examples.precision import in_precision
-from fieldforge.stages.codegen.loop_passes.sliding import live_rows
-from fieldforge.stages.ir.nests import Compute, Constant, Store
+from fieldforge.stages.codegen.loop_passes.sliding import live_rows, slide
+from fieldforge.stages.ir.loops.nest import Compute, Constant, Store
 
 from ....optimised import NONE
+from .texts import after, unmarked
 
 Plane = Field[Dims[I, J], float64]
 LENGTHS = (1, 2, 7, 8, 9, 16, 31, 64, 67)
 SLIDES = re.compile(r"%(\d+) is %(\d+) (\d+) before")
 
+# The sum over J is computed at two points: the one at I - 1 is that of the point before.
+SLIDING = """\
+kernel sliding
+  dimension I horizontal
+  dimension J horizontal
+  field u float64 [I, J] unit I
+  field out float64 [I, J] unit I
+  group 0 (I: 0 .. n, J: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu slides %4 %9 1
+      parallel J: 0 .. n
+        vector I: 0 .. n
+          %0 float64 load u[-1, -1]
+          %1 float64 load u[-1, 0]
+          %2 float64 load u[-1, 1]
+          %3 float64 add %0 %1
+          %4 float64 add %3 %2
+          %5 float64 load u[0, -1]
+          %6 float64 load u[0, 0]
+          %7 float64 load u[0, 1]
+          %8 float64 add %5 %6
+          %9 float64 add %8 %7
+          %10 float64 sub %9 %4
+          %11 float64 store out %10
+"""
+
 
 def backend(**options):
     return ff.cpu.with_options(parallel_from=1, stream_from=1, **options)
+
+
+def test_a_value_of_the_point_before_slides():
+    assert after(slide, unmarked(SLIDING)) == SLIDING
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("add %3 %2", "sub %3 %2"),
+        ("vector I: 0 .. n", "vector I: 0 .. n backward"),
+        ("store out", "store u"),
+    ],
+)
+def test_other_values_backward_loops_and_what_the_nest_writes_do_not_slide(old, new):
+    left = unmarked(SLIDING).replace(old, new)
+    assert after(slide, left) == left
 
 
 def loops_of(program) -> str:

@@ -11,8 +11,45 @@ import fieldforge as ff
 from fieldforge import Dims, Field, float64
 from fieldforge.examples.diffusion import I, J, K
 from fieldforge.experimental import concat_where
+from fieldforge.stages.codegen.loop_passes.unswitching import unswitch
+
+from .texts import after, unmarked
 
 Levels = Field[Dims[I, J, K], float64]
+
+USUAL = """\
+kernel usual
+  dimension I horizontal
+  dimension K vertical
+  scalar last int64
+  field u float64 [I, K] unit I
+  field out float64 [I, K] unit I
+  group 0 (I: 0 .. n, K: 0 .. n)
+  step 0
+    nest n0 group 0  # stores out
+      cpu usual %3 true, %4 true
+      %0 int64 number 1
+      %1 int64 number last
+      parallel K: 0 .. n
+        %2 int64 index K
+        %3 bool ge %2 %0
+        %4 bool lt %2 %1
+        %5 bool ge %2 %1
+        vector I: 0 .. n
+          %6 float64 load u[0, -1] when %3
+          %7 float64 load u[0, 0]
+          %8 float64 select %4 %6 %7
+          %9 float64 store out %8
+"""
+
+
+def test_conditions_inside_the_innermost_loop_have_their_usual_values():
+    assert after(unswitch, unmarked(USUAL)) == USUAL
+
+
+def test_conditions_that_no_point_depends_on_are_left_alone():
+    left = unmarked(USUAL).replace(" when %3", "").replace("select %4 %6", "add %6")
+    assert after(unswitch, left) == left
 
 
 @ff.scan_operator(axis=K, forward=True, init=0.0)
