@@ -16,6 +16,7 @@ from ..cpp.checks import tested_stores
 from ..cpp.names import WriterOptions
 from ..cpp.operations import TYPES
 from ..cpp.strips import SIMD, stream_function
+from ..integers import integers
 from ..interface import step_numbers, step_place
 from ..loop_passes.arena import plan_slots
 from ..pass_list import PLAN_ONLY, PassName, without
@@ -114,12 +115,13 @@ def with_loops(
     """Return the loops of a program, its groups of stores, and the plan with their statements."""
     tree, groups = make_loops(lowered, variant, plan.rules, plan.loop_passes)
     kernel = flat(tree)
-    clamping = clamping_of(lowered.program, groups, kernel)
+    ints = integers(tree)
+    clamping = clamping_of(lowered.program, groups, ints)
     if has_tile_arrays(kernel) or (kernel.tilings and clamping is not None):
         untiled = without(plan.loop_passes, "tile")
         return with_loops(lowered, variant, attrs.evolve(plan, loop_passes=untiled))
     plan = attrs.evolve(plan, clamping=clamping)
-    if step_place(kernel, groups) is not None:
+    if step_place(ints, groups) is not None:
         plan = attrs.evolve(plan, steps=step_numbers(groups))
     return kernel, groups, plan
 

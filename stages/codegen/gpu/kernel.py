@@ -9,16 +9,17 @@ from typing import Final
 
 import attrs
 
+from ...ir.bounds import Bound
 from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Blocked, Patches, Together
 from ...ir.nests import Store
+from ...ir.strides import Stride
 from ...vendors.vendor import Vendor
 from ..cpp.checks import NOTE, tested_stores
 from ..cpp.checks import functions as test_functions
 from ..cpp.kernel import WITHIN
 from ..cpp.names import Names, WriterOptions, stored_type
 from ..cpp.operations import TYPES
-from ..integers import integers
 from ..soft_reads import Clamping
 from .grid import single
 from .nest import write_kernel
@@ -52,20 +53,22 @@ class Written:
 
 def write_gpu(
     kernel: Kernel,
+    ints: Sequence[Bound | Stride],
     options: WriterOptions,
     vendor: Vendor,
     clamping: Clamping | None = None,
 ) -> tuple[str, tuple[Written, ...]]:
     """Return the source of a program, and its kernels, one for each nest.
 
-    With `clamping`, a version of each that clamps indices follows all of them.
+    A call passes the integers `ints`. With `clamping`, a version of each that clamps indices
+    follows all of them.
     """
-    names = Names(kernel, integers(kernel), options)
+    names = Names(kernel, ints, options)
     if options.checked:
         names.tests = tested_stores(kernel)
     versions = [(names, "k")]
     if clamping is not None and not options.checked:
-        clamped = Names(kernel, (*integers(kernel), *clamping.integers), options)
+        clamped = Names(kernel, (*ints, *clamping.integers), options)
         clamped.clamped, clamped.functions = clamping.ends, names.functions
         versions.append((clamped, "c"))
     texts: list[str] = []

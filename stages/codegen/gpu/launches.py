@@ -13,7 +13,6 @@ from ...ir.flat_kernel import Kernel
 from ...ir.nest_groups import Patches, Together
 from ...ir.nests import NOTHING, Nest
 from ...ir.strides import Stride
-from ..integers import numbers_of
 from .grid import blocks_of, columns_in_a_row, single
 from .kernel import Written
 from .patches import room_of
@@ -90,7 +89,7 @@ def _order(
 ) -> Order:
     """Return the launch of a kernel; of scans that are one, either that or those run."""
     if written.patches is not None:
-        return _of_patches(kernel, written, written.patches, offsets, when)
+        return _of_patches(written, written.patches, offsets, when)
     nest = kernel.nests[written.first]
     if written.version > 0:
         nest = single(nest)
@@ -112,14 +111,13 @@ def _order(
 
 
 def _of_patches(
-    kernel: Kernel,
     written: Written,
     patches: Patches,
     offsets: Mapping[int, Bound],
     when: Bound,
 ) -> Order:
     """Return the launch of nests that are one kernel for each patch: a block for some levels."""
-    _, parts = numbers_of(kernel, patches)
+    parts = patches.node.parts(patches.loops[0].nest.loops[-1].range)
     return Order(
         written,
         (multiply(multiply(patches.node.patches, parts), when), Const(1), Const(1)),

@@ -11,7 +11,7 @@ from ...ir.nest_groups import Patches, PatchLoop
 from ...ir.nests import Load, Nest, Store
 from ..cpp.body import NAMELESS
 from ..cpp.names import Names, stored_type
-from ..integers import buffers_of, numbers_of
+from ..integers import buffers_of
 from ..loop_passes.sharing_in_patches import fillers_of
 from ..loop_passes.table_ways import Way, way_of
 from ..loop_passes.unrolling import interleaved
@@ -136,8 +136,9 @@ class _AllAtOnce(_InPatch, PatchBody):
 
 def write_patches(names: Names, patches: Patches) -> Iterator[str]:
     """Write the statements of one thread: in order the loops over the elements of lists."""
-    address, parts = (names.bound(each) for each in numbers_of(names.kernel, patches))
     levels = patches.loops[0].nest.loops[-1].range
+    address = names.bound(PatchBound("address", patches.order))
+    parts = names.bound(patches.node.parts(levels))
     first = f"({names.bound(levels.start)} & -{patches.points})"
     nests = [each.nest for each in patches.loops]
     for name in dict.fromkeys(name for nest in nests for name in buffers_of(nest)):
