@@ -299,8 +299,3 @@ def _one_by_one(body: _OneByOne, start: str, stop: str, points: int) -> Iterator
     yield f"          for (s64 i1 = {first}; {inside}; ++i1) {{"
     yield from body.at(2, deeper=3)
     yield "          }"
-
-
-def room_of(patches: Patches) -> PatchBound:
-    """Return the bytes of shared memory of a block."""
-    return PatchBound("shared", patches.order)

@@ -107,7 +107,7 @@ class CodegenGpu(Stage):
         kernel, ints = flat(tree), integers(tree)
         clamping = clamping_of(lowered.program, groups, ints)
         source, kernels = write_gpu(kernel, ints, self._writer_options(), self.vendor, clamping)
-        orders = orders_of(kernel, kernels, step_numbers(groups))
+        orders = orders_of(tree, kernel.nests, kernels, step_numbers(groups))
         interface = describe(
             lowered.program,
             tree,
